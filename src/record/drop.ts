@@ -1,0 +1,19 @@
+/** Why an observation became no row: closed, counted by name, readable in /metrics. */
+export const DROP_REASONS = [
+  /** More rows waited for the store than the recorder's bound. */
+  'queue_full',
+  /** The recorder had switched itself off after repeated faults. */
+  'recorder_off',
+  /** Our own code failed on it. */
+  'fault',
+  /** The hostname belongs to no site. */
+  'unknown_host',
+  /** By a person, and not a page (contract 3): an asset, a form's post, an API call, an error page. */
+  'not_a_page',
+  /** By a person's browser, ahead of time. */
+  'prefetch',
+  /** The site honours Sec-GPC or DNT, and the visitor asked. */
+  'opted_out',
+] as const
+export type DropReason = (typeof DROP_REASONS)[number]
+export type Drops = Partial<Record<DropReason, number>>

@@ -1,0 +1,82 @@
+/** What is stored of one thing a person did: a row of `events`. It has no address (spec 2.4). */
+export interface EventRow {
+  site_id: number
+  timestamp: Date
+  /** `pageview`, or one of the kinds of spec 6. */
+  kind: string
+  /** The name of a custom event. */
+  event_name: string | null
+  visitor_id: bigint
+  session_id: bigint
+  /** The timestamp of the session's first hit: a session belongs to the window it started in (contract 4). */
+  session_start: Date
+  hostname: string
+  pathname: string
+  status: number | null
+  duration_ms: number | null
+  /** From here to `utm_term`: fixed by the session's first hit, the same on each of its rows. */
+  entry_page: string | null
+  referrer: string | null
+  source: string | null
+  channel: string
+  utm_source: string | null
+  utm_medium: string | null
+  utm_campaign: string | null
+  utm_content: string | null
+  utm_term: string | null
+  country: string | null
+  region: string | null
+  city: string | null
+  asn: number | null
+  browser: string | null
+  browser_version: string | null
+  os: string | null
+  os_version: string | null
+  device_type: string | null
+  screen_class: string | null
+  language: string | null
+  timezone: string | null
+  /** Engaged milliseconds and deepest scroll, 0 to 100, where a browser said so. */
+  engaged_ms: number | null
+  scroll: number | null
+  identified_id: string | null
+  /** JSON text. */
+  props: string | null
+  recorded_by: 'server' | 'browser' | 'edge' | 'import'
+}
+
+/** What is stored of one fetch by an agent: a row of `agent_events` (spec 2.5). It has no address. */
+export interface AgentEventRow {
+  site_id: number
+  timestamp: Date
+  agent_id: string
+  operator: string
+  purpose: string
+  /** The catalog that said so; rows can be classified again under a later one. */
+  catalog_version: string
+  user_agent: string
+  verified: boolean | null
+  /** web_bot_auth, ranges, rdns, spoofed, unverifiable, indeterminate (contract 3). */
+  verification: string
+  method: string
+  hostname: string
+  pathname: string
+  status: number
+  bytes: number
+  duration_ms: number
+  content_type: string | null
+  conditional: 0 | 1
+  /** A fetch that read a page: GET, 2xx or 304, a document type (contract 4). */
+  is_pageview: boolean
+  country: string | null
+  asn: number | null
+  ip_hash: bigint
+  robots_allowed: boolean | null
+  llms_listed: 0 | 1 | null
+}
+
+/** The rows that one batch of observations became. */
+export interface Rows {
+  events: EventRow[]
+  agent_events: AgentEventRow[]
+}

@@ -1,0 +1,63 @@
+/** A value that SQL text may not contain: it travels as a parameter. */
+export type Param = string | number | bigint | boolean | Date | null
+
+/** SQL text with its values kept apart: `text` has one piece more than `values`. */
+export class Sql {
+  constructor(
+    readonly text: readonly string[],
+    readonly values: readonly Param[],
+  ) {}
+}
+
+/** The tag that makes `Sql`: a nested `Sql` is spliced in, any other value becomes a parameter. */
+export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | Param)[]): Sql {
+  const text = [strings[0] ?? '']
+  const values: Param[] = []
+  const append = (piece: string) => {
+    text[text.length - 1] += piece
+  }
+  parts.forEach((part, i) => {
+    if (part instanceof Sql) {
+      append(part.text[0] ?? '')
+      part.values.forEach((value, j) => {
+        values.push(value)
+        text.push(part.text[j + 1] ?? '')
+      })
+    } else {
+      values.push(part)
+      text.push('')
+    }
+    append(strings[i + 1] ?? '')
+  })
+  return new Sql(text, values)
+}
+
+/** Text that is ours: a column or function name from a table in this repository, never a word of a request. */
+export const raw = (text: string): Sql => new Sql([text], [])
+
+/** `parts` with `separator` between them; nothing for an empty list. */
+export const join = (parts: readonly Sql[], separator: string): Sql =>
+  parts.reduce((all, part, i) => (i === 0 ? part : sql`${all}${raw(separator)}${part}`), raw(''))
+
+/** Text with the engine's placeholders, and the values in their order. */
+export const compile = (query: Sql, placeholder: (position: number, value: Param) => string) => ({
+  text: query.text.reduce((all, piece, i) => all + placeholder(i, query.values[i - 1] ?? null) + piece),
+  values: query.values,
+})
+
+export const GRANULARITIES = ['minute', 'hour', 'day', 'week', 'month'] as const
+export type Granularity = (typeof GRANULARITIES)[number]
+
+/** What differs between SQL engines, and nothing else: everything not here is written once, in standard SQL. */
+export interface Dialect {
+  placeholder(position: number, value: Param): string
+  startsWith(column: Sql, prefix: string): Sql
+  /** RE2 search. */
+  matches(column: Sql, pattern: string): Sql
+  /** The value in the row where `by` is least, greatest. */
+  first(value: Sql, by: Sql): Sql
+  last(value: Sql, by: Sql): Sql
+  /** Whole milliseconds since 1970 of an instant column. */
+  epochMs(column: Sql): Sql
+  quantile(column: Sql, p: number): Sql
+}

@@ -1,0 +1,34 @@
+import type { Drops } from '../record/drop.js'
+import type { Observation } from '../record/observation.js'
+import type { AgentEventRow, EventRow } from '../record/row.js'
+import type { Records, Store } from '../store.js'
+
+/** The worker thread seen from the proxy's thread: everything that classifies, enriches and stores. */
+export interface Engine {
+  /** Resolves when every row of the batch is committed, once, across any number of worker restarts. */
+  record(batch: readonly Observation[]): Promise<void>
+  readonly events: Pick<Store, 'query' | 'dialect'>
+  readonly records: Records
+  status(): EngineStatus
+  /** Every row from now on, as it is committed; call what is returned to stop. */
+  tail(listener: (row: TailRow) => void): () => void
+  close(): Promise<void>
+}
+
+export interface EngineStatus {
+  /** `degraded`: the site goes on, rows wait or are dropped and counted. */
+  state: 'starting' | 'ready' | 'degraded' | 'closed'
+  /** Why it is degraded, for the operator. */
+  reason?: string
+  /** Rows committed since the process started. */
+  rows: { human: number; agent: number }
+  drops: Drops
+  /** Times the worker thread was started again. */
+  restarts: number
+  /** Duration of the last commits, newest last, at most 100. */
+  flush_ms: readonly number[]
+}
+
+/** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */
+export type TailRow = ({ audience: 'human' } & Hexed<EventRow>) | ({ audience: 'agent' } & Hexed<AgentEventRow>)
+type Hexed<R> = { [K in keyof R]: R[K] extends bigint ? string : R[K] }
