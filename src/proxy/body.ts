@@ -20,7 +20,7 @@ export function requestBody(req: Incoming, res: Outgoing, idle: number, onRead: 
           stopWaiting(res)
         })
       }
-      waitForClient(res, idle)
+      if (!res.writableEnded) waitForClient(res, idle)
       req.resume()
     },
     destroy(error, done) {
@@ -29,7 +29,8 @@ export function requestBody(req: Incoming, res: Outgoing, idle: number, onRead: 
     },
   })
   req.once('end', () => {
-    stopWaiting(res)
+    // After the answer the connection's timer is Node's again, for keep-alive.
+    if (!res.writableEnded) stopWaiting(res)
     body.push(null)
   })
   req.once('close', () => {

@@ -13,6 +13,9 @@ export interface Target {
   host: string | undefined
 }
 
+/** `2` comes from an HTTP/2 session; `2.0` in a request line is only words. */
+const VERSIONS = new Set(['1.0', '1.1', '2'])
+
 /** Fields in one request: no browser sends a tenth of it. */
 const FIELDS = 1_000
 
@@ -30,8 +33,7 @@ export function guard(
 ): Refusal | Target {
   const { hosts, lengths, transfers } = head
   if (request.fields > FIELDS) return refused(431, `more than ${FIELDS} header fields`)
-  if (request.version !== '1.1' && request.version !== '1.0' && request.version !== '2.0')
-    return refused(505, 'HTTP version')
+  if (!VERSIONS.has(request.version)) return refused(505, 'HTTP version')
   if (request.method === 'TRACE') return refused(405, 'TRACE would echo what proxies added')
   if (hosts.length > 1) return refused(400, 'more than one Host')
   const host = hosts[0]

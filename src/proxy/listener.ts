@@ -77,7 +77,7 @@ interface Connection {
   /** Requests behind the one that is being answered. */
   waiting: number
   /** The exchange begun last. */
-  last?: { res: Outgoing; seen: Seen }
+  last?: { res: Outgoing; seen: Seen; refused: boolean }
 }
 
 /** Requests that wait behind another on their connection; more is not a client but a flood. */
@@ -95,6 +95,8 @@ export function createProxy(given: ProxyOptions): Proxy {
   const counters = { requests: 0, statuses: {}, left: 0, refused: 0, malformed: 0, connections_dropped: 0 }
   const statuses: Record<string, number> = counters.statuses
   const active = new Map<Outgoing, Seen>()
+  /** Answered in full by us, not yet taken in full by their clients, and told that they must. */
+  const flushing = new WeakSet<Outgoing>()
   const connections = new WeakMap<object, Connection>()
   let draining = false
   let drained: (() => void) | undefined
@@ -140,7 +142,8 @@ export function createProxy(given: ProxyOptions): Proxy {
     const head = requestHead(req.rawHeaders, connection.hop)
     const url = req.url ?? '/'
     const method = req.method ?? 'GET'
-    const facts = { method, version: req.httpVersion, fields: req.rawHeaders.length / 2 }
+    const version = 'stream' in req ? '2' : req.httpVersion
+    const facts = { method, version, fields: req.rawHeaders.length / 2 }
     const target: Refusal | Target = guard(facts, url, head)
     const path = 'path' in target ? target.path : url
     if ('path' in target && options.own?.(path) && options.handle) {
@@ -155,7 +158,7 @@ export function createProxy(given: ProxyOptions): Proxy {
     const host = ('path' in target ? target.host : head.hosts[0]) ?? ''
     let leave: (() => void) | undefined
     active.set(res, seen)
-    connection.last = { res, seen }
+    connection.last = { res, seen, refused: !('path' in target) }
     if (draining && res instanceof ServerResponse) res.shouldKeepAlive = false
     res.once('close', () => {
       active.delete(res)
@@ -165,7 +168,7 @@ export function createProxy(given: ProxyOptions): Proxy {
       const fact = observation({ req, arrived, duration, host, target: path, ip, seen })
       const kind = `${Math.floor(fact.status / 100)}xx`
       statuses[kind] = (statuses[kind] ?? 0) + 1
-      if (!req.complete && res.writableFinished) linger(req)
+      if (!req.complete && res.writableFinished && res instanceof ServerResponse) linger(req)
       if (draining) drain()
       try {
         options.record(fact)
@@ -234,6 +237,8 @@ export function createProxy(given: ProxyOptions): Proxy {
     counters.malformed += 1
     const last = connections.get(socket)?.last
     const status = statusOf(error)
+    // A request that was answered where its head ended is not answered again for its body.
+    if (last?.seen.ended && (last.refused || !last.res.writableFinished)) return void socket.end(() => socket.destroy())
     if (last && !last.res.writableFinished) {
       if (last.res.headersSent) return void socket.destroy()
       last.seen.status = status
@@ -244,7 +249,11 @@ export function createProxy(given: ProxyOptions): Proxy {
   const { upgrade } = options
   if (upgrade) server.on('upgrade', (req, socket, head) => upgrade.call(options, req, socket, head))
   const sweep = setInterval(() => {
-    for (const [res, seen] of active) if (seen.ended) waitForClient(res, options.clientTimeout)
+    for (const [res, seen] of active) {
+      if (!seen.ended || flushing.has(res)) continue
+      flushing.add(res)
+      waitForClient(res, options.clientTimeout)
+    }
   }, SWEEP)
   sweep.unref()
 
