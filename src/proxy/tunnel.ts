@@ -38,15 +38,3 @@ export function abort(socket: Socket): void {
   if (socket.constructor === Socket && !socket.connecting && !socket.destroyed) socket.resetAndDestroy()
   else socket.destroy()
 }
-
-/** How long a client may still talk after its answer and our FIN: closing on unread bytes would reset the answer away. */
-const LINGER_MS = 2_000
-
-/** Closes after an answer: our end first, then the client's or two seconds. */
-export function linger(socket: Socket): void {
-  if (socket.destroyed) return
-  socket.end()
-  socket.resume()
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(timer))
-}

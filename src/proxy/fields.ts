@@ -43,3 +43,19 @@ export const tokens = (value: string): string[] =>
 export function each(raw: readonly string[], visit: (name: string, value: string) => void): void {
   for (let i = 0; i + 1 < raw.length; i += 2) visit(raw[i] ?? '', raw[i + 1] ?? '')
 }
+
+/** The last value of a field, or the empty string; `wanted` in lower case. */
+export function lastOf(raw: readonly string[], wanted: string): string {
+  let found = ''
+  each(raw, (name, value) => {
+    if (name.toLowerCase() === wanted) found = value
+  })
+  return found
+}
+
+/** A message's head as bytes-to-be (latin1): start line, fields, empty line. What a parser refused must never get here. */
+export function headOf(startLine: string, raw: readonly string[]): string {
+  const lines = [startLine]
+  each(raw, (name, value) => lines.push(`${name}: ${value}`))
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
