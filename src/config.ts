@@ -38,6 +38,15 @@ const hostname = text.transform((value, context) => {
   return ascii
 })
 const seconds = whole(1, 86_400)
+const SIZE = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
+/** Bytes of `512MB`, `1.5GiB` or a plain number. */
+const bytes = z
+  .union([z.int().min(0), text.regex(/^\d+$/), text.regex(SIZE)], { error: 'must be a size such as 512MB' })
+  .transform((value) => {
+    const [, number, unit, binary] = /^([\d.]+)\s?([KMGT]?)(i?)B?$/i.exec(String(value)) ?? []
+    const power = unit ? 'KMGT'.indexOf(unit.toUpperCase()) + 1 : 0
+    return Math.floor(Number(number) * (binary ? 1024 : 1000) ** power)
+  })
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 interface About {
@@ -79,9 +88,12 @@ const Settings = z.strictObject({
     .default([])
     .register(about, { value: 'part', list: true, doc: 'parts of the service (api) also served under the base path' }),
   memory_limit: text
-    .regex(/^\d+(\.\d+)?\s?[KMGT]i?B$/i, 'must be a size such as 512MB')
+    .regex(SIZE, 'must be a size such as 512MB')
     .default('512MB')
     .register(about, { value: 'size', doc: 'memory the store may use' }),
+  min_free_disk: bytes
+    .default(512_000_000)
+    .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
   geoip: text.optional().register(about, { value: 'file', doc: 'MMDB file that adds region and city' }),
   origin_headers_timeout: seconds
     .default(60)

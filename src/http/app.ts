@@ -49,10 +49,15 @@ export function createApp(deps: {
   )
   for (const route of deps.routes) {
     app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
-      const authorization = c.req.header('authorization') ?? null
-      const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
-      const query = new URL(c.req.url).searchParams
-      return route.run({ request: c.req.raw, principal, query, params: c.req.param() })
+      try {
+        const authorization = c.req.header('authorization') ?? null
+        const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
+        const query = new URL(c.req.url).searchParams
+        return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
+      } catch (error) {
+        // Here rather than in `onError`, which never sees what is thrown and is not an Error.
+        return renderError(error, deps.log)
+      }
     })
   }
   const document = openApi(app, deps.routes, deps.version)

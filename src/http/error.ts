@@ -41,6 +41,6 @@ export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const field = issue?.path.map(String).join('.')
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.map(String).join('.')
   throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
 }

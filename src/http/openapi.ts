@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIRegistry, OpenApiGeneratorV31 } from '@hono/zod-openapi'
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { ErrorBody } from './error.js'
 import { Id, type Route } from './route.js'
@@ -64,7 +64,7 @@ export function openApi(
       title: 'readership',
       version,
       description: "Analytics of a site's two readerships, people and agents.",
-      license: { name: 'MIT', identifier: 'MIT' },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/' }],
   })

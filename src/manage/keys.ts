@@ -31,7 +31,7 @@ export const KeyUsage = z.object({ id: z.int(), requests: z.int(), last_used_at:
 export type KeyUsage = z.infer<typeof KeyUsage>
 
 /** The body of `POST /api/keys` (contract 7). */
-export const NewKey = z.object({
+export const NewKey = z.strictObject({
   org: z.int().positive().default(1),
   name: z.string().trim().min(1, 'A key needs a name.').max(100, 'A name has at most 100 characters.'),
   scopes: z.array(z.enum(SCOPES)).default([]),
