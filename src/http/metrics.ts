@@ -2,19 +2,22 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Drops } from '../record/drop.js'
 import type { EngineStatus } from '../worker/engine.js'
 
+/** What the proxy counts, since its start. */
+export interface ProxyCounts {
+  /** By class of the recorded status: `2xx`, `3xx` ... */
+  statuses: Readonly<Record<string, number>>
+  /** By kind: `refused`, `timeout` ... */
+  failures: Readonly<Partial<Record<string, number>>>
+  /** Exchanges under way. */
+  active: number
+}
+
 /** Plain counters, asked for when somebody scrapes: no hot path knows this file. */
 export interface Sources {
   engine(): EngineStatus
   recorder(): { waiting: number; drops: Drops }
-  /** Of the proxy, where there is one; counts since the start. */
-  proxy?(): {
-    /** By class: `2xx`, `3xx` ... */
-    responses: Readonly<Record<string, number>>
-    /** By kind: `refused`, `timeout` ... */
-    origin_errors: Readonly<Record<string, number>>
-    /** Exchanges under way. */
-    active: number
-  }
+  /** Nothing where there is no proxy. */
+  proxy(): ProxyCounts | undefined
 }
 
 export interface Metrics {
@@ -76,11 +79,9 @@ export function createMetrics(sources: Sources): Metrics {
       }
     },
   })
-  if (proxy) {
-    counter('readership_requests_total', 'Responses of the proxy, by status class.', 'status', () => proxy().responses)
-    counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy().origin_errors)
-    gauge('readership_requests_active', 'Exchanges under way.', () => proxy().active)
-  }
+  counter('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', () => proxy()?.statuses ?? {})
+  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
+  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
   return {
     async render() {
       return { text: await registry.metrics(), type: registry.contentType }

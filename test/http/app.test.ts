@@ -35,7 +35,7 @@ async function open(more: readonly Route[] = []) {
     metrics: createMetrics({
       engine: () => memory.status,
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 } }),
-      proxy: () => ({ responses: { '2xx': 5 }, origin_errors: { refused: 1 }, active: 1 }),
+      proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
     status: () => ({ version: '0' }),
   }
