@@ -3,11 +3,17 @@ import { readFileSync } from 'node:fs'
 import { runProgram, type Terminal } from '../src/cli/index.js'
 
 /** The only reader of `process`: arguments, environment, signals and streams become arguments here. */
+const { version }: { version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+)
+
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   colour: process.stdout.isTTY === true && !process.env.NO_COLOR,
+  version,
+  pid: process.pid,
   env: process.env,
   onSignal: (name, listener) => process.on(name, listener),
   onFault(listener) {
@@ -23,5 +29,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-const { version }: { version: string } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-process.exitCode = await runProgram(process.argv.slice(2), version, terminal)
+process.exitCode = await runProgram(process.argv.slice(2), terminal)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { loadCatalog } from './agents/catalog.js'
+import { listing } from './agents/listing.js'
 import type { Config } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
@@ -55,7 +56,6 @@ export async function openInstance(
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
-  const catalog = loadCatalog()
   const engine = await startEngine({ ...config, log })
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
@@ -72,7 +72,7 @@ export async function openInstance(
   })
   const app = createApp({
     routes: [
-      ...readRoutes({ store: engine.events, now, catalog: catalog.agents, sites }),
+      ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
       ...routes({
         engine,
         keys,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
 import { createExplain } from '../agents/identify.js'
+import { listing } from '../agents/listing.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
 import { table } from './table.js'
@@ -15,20 +16,29 @@ export const agents: Command = {
   flags: [JSON_FLAG],
   async run(call) {
     const { json } = flagsOf(call, Flags)
-    const { agents: known } = loadCatalog()
+    const known = listing(loadCatalog())
     if (json) call.terminal.out(`${safeJson(known, 2)}\n`)
     else
       call.terminal.out(
         table(
           call.terminal,
-          [{ title: 'ID' }, { title: 'OPERATOR' }, { title: 'PURPOSE' }, { title: 'DOCS' }],
-          known.map((agent) => [agent.id, agent.operator, agent.purpose, agent.docs_url ?? '']),
+          [{ title: 'ID' }, { title: 'OPERATOR' }, { title: 'PURPOSE' }, { title: 'VERIFIABLE BY' }, { title: 'DOCS' }],
+          known.map((agent) => [
+            agent.agent_id,
+            agent.operator,
+            agent.purpose,
+            agent.verification.join(','),
+            agent.docs_url ?? '',
+          ]),
         ),
       )
   },
 }
 
-const Identify = z.object({ ip: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').optional(), json: z.boolean().default(false) })
+const Identify = z.object({
+  ip: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').optional(),
+  json: z.boolean().default(false),
+})
 
 export const agentsIdentify: Command = {
   name: 'agents identify',

@@ -30,29 +30,42 @@ export function socketPath(data: string): string {
   return near.length < path.length ? near : path
 }
 
+/** Whether a process answers at the data directory's control socket. */
+export async function isRunning(data: string): Promise<boolean> {
+  const agent = agentOf(data)
+  try {
+    const { body } = await request('http://readership/healthz', { dispatcher: agent })
+    await body.dump()
+    return true
+  } catch (error) {
+    const code = z.object({ code: z.string() }).safeParse(error).data?.code
+    if (code === 'EACCES') throw new Failure(`${socketPath(data)} is another user's; run this as that user.`)
+    if (code !== 'ENOENT' && code !== 'ECONNREFUSED' && code !== 'ENOTDIR') throw error
+    return false
+  } finally {
+    await agent.destroy()
+  }
+}
+
+const agentOf = (data: string) =>
+  new Agent({ connect: { socketPath: socketPath(data) }, headersTimeout: 0, bodyTimeout: 0 })
+
 /**
  * The running instance of the data directory, through its control socket; where none runs, the store itself.
  * `create`: a data directory that is not there yet is made rather than refused.
  */
 export async function connect(config: Config, terminal: Terminal, options: { create?: boolean } = {}): Promise<Client> {
-  const agent = new Agent({ connect: { socketPath: socketPath(config.data) }, headersTimeout: 0, bodyTimeout: 0 })
-  const viaSocket = async (method: string, path: string, body?: string): Promise<Reply> => {
-    const reply = await request(`http://readership${path}`, {
-      dispatcher: agent,
-      method,
-      ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
-    })
-    return { status: reply.statusCode, body: reply.body }
-  }
-  try {
-    const { body } = await viaSocket('GET', '/healthz')
-    for await (const _ of body);
+  if (await isRunning(config.data)) {
+    const agent = agentOf(config.data)
+    const viaSocket = async (method: string, path: string, body?: string): Promise<Reply> => {
+      const reply = await request(`http://readership${path}`, {
+        dispatcher: agent,
+        method,
+        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      })
+      return { status: reply.statusCode, body: reply.body }
+    }
     return client(viaSocket, true, () => agent.destroy())
-  } catch (error) {
-    await agent.destroy()
-    const code = z.object({ code: z.string() }).safeParse(error).data?.code
-    if (code === 'EACCES') throw new Failure(`${socketPath(config.data)} is another user's; run this as that user.`)
-    if (code !== 'ENOENT' && code !== 'ECONNREFUSED' && code !== 'ENOTDIR') throw error
   }
   if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)

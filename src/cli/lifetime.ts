@@ -19,10 +19,9 @@ export function makeDataDirectory(data: string): void {
 /** What a listener's failure to start means, in one line that names the address. */
 export function listenFailure(error: unknown, host: string, port: number, flag: string): Failure {
   const code = codeOf(error)
-  if (code === 'EADDRINUSE') return new Failure(`Port ${port} on ${host} is in use; choose another with ${flag}-port.`.replace('---', '--'))
+  if (code === 'EADDRINUSE') return new Failure(`Port ${port} on ${host} is in use; choose another with ${flag}.`)
   if (code === 'EACCES') return new Failure(`Port ${port} on ${host} needs more rights than this user has.`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new Failure(`${host} is no address of this machine.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Failure(`${host} is no address of this machine.`)
   return new Failure(`Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`)
 }
 

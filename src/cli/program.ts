@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { Command as Parser, CommanderError, Option } from 'commander'
+import { CommanderError, Option, Command as Parser } from 'commander'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify } from './agents.js'
 import type { Command } from './command.js'
@@ -30,10 +30,10 @@ export const COMMANDS: readonly Command[] = [
  * Runs one command line to its end. Resolves to the exit code: 0, 1 for a failure explained in one line, 2 for wrong
  * usage (contract 2).
  */
-export async function runProgram(argv: readonly string[], version: string, terminal: Terminal): Promise<number> {
+export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new Parser('readership')
     .description("Analytics of a website's two readerships, people and agents.")
-    .version(version)
+    .version(terminal.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
@@ -87,7 +87,12 @@ const shownDefault = (value: unknown): string =>
   value === undefined || (Array.isArray(value) && value.length === 0) ? '' : ` (default ${value})`
 
 /** A command's flags in the words of the settings, over environment and file. */
-function configOf(command: Command, flags: Record<string, unknown>, args: readonly string[], terminal: Terminal): Config {
+function configOf(
+  command: Command,
+  flags: Record<string, unknown>,
+  args: readonly string[],
+  terminal: Terminal,
+): Config {
   const given: Partial<Record<SettingName, string | string[]>> = {}
   for (const name of command.settings) {
     const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]

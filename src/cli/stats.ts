@@ -35,8 +35,7 @@ async function summary(client: Client, site: number, range: string) {
     const words = new URLSearchParams({ site: String(site), range, ...query })
     return Answer.parse(await client.call('GET', `/api/${path}?${words}`)).data
   }
-  const top = async (read: string, dimension: string) =>
-    Ranked.parse(await ask(read, { dimension, limit: '8' }))
+  const top = async (read: string, dimension: string) => Ranked.parse(await ask(read, { dimension, limit: '8' }))
   return {
     people: People.parse(await ask('stats/overview')),
     people_series: Series.parse(await ask('stats/timeseries')),

@@ -6,6 +6,8 @@ export interface Terminal {
   columns?: number | undefined
   /** False where it is no terminal, and under NO_COLOR (no-color.org). */
   colour: boolean
+  version: string
+  pid: number
   env: Readonly<Record<string, string | undefined>>
   onSignal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): void
   /** Errors that nobody caught. With a listener the process goes on. */

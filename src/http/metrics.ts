@@ -32,7 +32,12 @@ export function createMetrics(sources: Sources): Metrics {
   // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names.
   collectDefaultMetrics({ register: registry })
 
-  const counter = (name: string, help: string, label: string, values: () => Readonly<Record<string, number>>) =>
+  const counter = (
+    name: string,
+    help: string,
+    label: string,
+    values: () => Readonly<Partial<Record<string, number>>>,
+  ) =>
     new Counter({
       name,
       help,
@@ -79,7 +84,12 @@ export function createMetrics(sources: Sources): Metrics {
       }
     },
   })
-  counter('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', () => proxy()?.statuses ?? {})
+  counter(
+    'readership_requests_total',
+    'Responses of the proxy, by class of status.',
+    'status',
+    () => proxy()?.statuses ?? {},
+  )
   counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
   gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
   return {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { Sites } from '../manage/sites.js'
 import { type Deps, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
-import type { Sites } from '../manage/sites.js'
 import { reaches } from './auth.js'
 import { answer, type Route } from './route.js'
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, unlinkSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import { connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
@@ -15,13 +16,18 @@ export interface Listener {
   close(grace?: number): Promise<void>
 }
 
+/** `fetch` for a Node server, of whichever protocol. */
+export const nodeHandler = (
+  fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
+) =>
+  getRequestListener((request, { incoming }) => fetch(request, incoming), {
+    // The process may be somebody else's application: its globals are not ours to replace.
+    overrideGlobalObjects: false,
+  })
+
 const serverOf = (app: App, operator: boolean): Server => {
   const server = createServer(
-    getRequestListener(
-      (request, { incoming }) => app(request, { ip: incoming.socket.remoteAddress ?? '', operator }),
-      // The process may be somebody else's application: its globals are not ours to replace.
-      { overrideGlobalObjects: false },
-    ),
+    nodeHandler((request, incoming) => app(request, { ip: incoming.socket.remoteAddress ?? '', operator })),
   )
   // A slow sender holds a socket, not a place: a whole request within half a minute.
   server.headersTimeout = 15_000

@@ -93,7 +93,7 @@ async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQ
   const { agent, path, n } = query
   const last = (table: Sql, audience: 'human' | 'agent', more: readonly Sql[]) => sql`
     select ${audience} as audience, * from ${table}
-    where ${join([raw('true'), ...more, ...(path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), path)])], ' and ')}
+    where ${join([raw('true'), ...more, ...(path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)])], ' and ')}
     order by timestamp desc limit ${n}`
   const asked = [
     ...(query.audience === 'agent' || agent !== undefined ? [] : [last(raw('events'), 'human', [])]),

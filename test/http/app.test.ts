@@ -1,23 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { z } from 'zod'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { listing } from '../../src/agents/listing.js'
 import { ApiError } from '../../src/errors.js'
 import { createApp } from '../../src/http/app.js'
 import { createMetrics } from '../../src/http/metrics.js'
+import { readRoutes } from '../../src/http/reads.js'
 import type { Route } from '../../src/http/route.js'
 import { routes, type Service } from '../../src/http/routes.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
-import { memoryEngine } from '../fixtures/engine.js'
+import { fileEngine } from '../fixtures/engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 /** The service over two organisations: sites 1 and 2 are the first's, site 3 the second's. */
-async function open(more: readonly Route[] = []) {
-  const memory = await memoryEngine()
-  const { engine } = memory
+async function open(t: Test, more: readonly Route[] = []) {
+  const parts = await fileEngine(t)
+  const { engine } = parts
   await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
   await engine.records.write(
     sql`insert into organisations values (2, 'Other', ${now()})`,
@@ -33,23 +36,22 @@ async function open(more: readonly Route[] = []) {
     sites,
     keys,
     metrics: createMetrics({
-      engine: () => memory.status,
+      engine: () => parts.status,
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 } }),
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
     status: () => ({ version: '0' }),
   }
   const logged: unknown[] = []
-  const app = createApp({
-    routes: [...routes(service), ...more],
-    keys,
-    version: '0',
-    log: (error) => logged.push(error),
-  })
+  const table = [
+    ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
+    ...routes(service),
+  ]
+  const app = createApp({ routes: [...table, ...more], keys, version: '0', log: (error) => logged.push(error) })
   const ask = (path: string, init: RequestInit & { operator?: boolean } = {}) =>
     app(new Request(`http://127.0.0.1:8081${path}`, init), { ip: '127.0.0.1', operator: init.operator ?? false })
   const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
-  return { ...memory, app, ask, bearer, keys, service, logged }
+  return { ...parts, app, ask, bearer, keys, table, logged }
 }
 
 const bodyOf = async (response: Response) => {
@@ -58,7 +60,7 @@ const bodyOf = async (response: Response) => {
 }
 
 t.test('who may call what: every route by every caller', async (t) => {
-  const { ask, bearer, keys, service } = await open()
+  const { ask, bearer, keys, table } = await open(t)
   const key = async (scopes: ('stats:read' | 'manage:read' | 'manage:write' | 'ingest:write')[]) =>
     bearer((await keys.create({ org: 1, name: scopes.join(), scopes })).secret)
   const callers = {
@@ -71,6 +73,7 @@ t.test('who may call what: every route by every caller', async (t) => {
     operator: { operator: true },
   }
   // nobody, unknown, basic, stats, manage, all, operator
+  const read: [string, ...number[]] = ['stats:read', 401, 401, 401, 200, 403, 200, 200]
   const matrix: Record<string, [string, ...number[]]> = {
     'get /api/sites': ['manage:read', 401, 401, 401, 403, 200, 200, 200],
     'get /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 200],
@@ -83,12 +86,12 @@ t.test('who may call what: every route by every caller', async (t) => {
     'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
   }
-  for (const route of routes(service)) {
+  for (const route of table) {
     const name = `${route.method} ${route.path}`
-    const [access, ...expected] = matrix[name] ?? []
+    const [access, ...expected] = matrix[name] ?? (route.tag === 'stats' || route.tag === 'agents' ? read : [])
     t.equal(route.access, access, `${name} is in the matrix`)
     for (const [i, [caller, init]] of Object.entries(callers).entries()) {
-      const path = route.path.replace('{id}', '999') + (route.path.endsWith('tail') ? '?follow=0' : '')
+      const path = `${route.path.replace('{id}', '999')}?follow=0&site=1&dimension=pathname`
       const response = await ask(path, { method: route.method.toUpperCase(), ...init })
       t.equal(response.status, expected[i], `${name} by ${caller}`)
       t.equal(response.headers.get('www-authenticate'), expected[i] === 401 ? 'Bearer' : null)
@@ -98,7 +101,7 @@ t.test('who may call what: every route by every caller', async (t) => {
 })
 
 t.test('a key never reaches beyond its organisation and its site', async (t) => {
-  const { ask, bearer, keys } = await open()
+  const { ask, bearer, keys } = await open(t)
   const rows: [Parameters<typeof keys.create>[0], number[], string][] = [
     [{ org: 1, name: 'a', scopes: ['manage:read'] }, [1, 2], 'its organisation'],
     [{ org: 1, site: 2, name: 'b', scopes: ['manage:read'] }, [2], 'its one site'],
@@ -111,7 +114,7 @@ t.test('a key never reaches beyond its organisation and its site', async (t) => 
 })
 
 t.test('keys through the API: made, listed, used, revoked at once', async (t) => {
-  const { ask, bearer } = await open()
+  const { ask, bearer } = await open(t)
   const operator = { operator: true }
   const post = (body: string) => ask('/api/keys', { ...operator, method: 'POST', body })
   const made = await post('{"org":1,"name":"ci","scopes":["manage:read"],"expires_at":"2027-01-01T01:00:00+01:00"}')
@@ -144,7 +147,7 @@ t.test('errors: one shape, one status each', async (t) => {
       throw error
     },
   })
-  const { ask, logged } = await open([
+  const { ask, logged } = await open(t, [
     thrown('/t/bug', new TypeError('secret detail at /home/x.ts')),
     thrown('/t/string', 'thrown text'),
     thrown(
@@ -207,7 +210,7 @@ t.test('errors: one shape, one status each', async (t) => {
 })
 
 t.test('health, readiness, metrics', async (t) => {
-  const { ask, status } = await open()
+  const { ask, status } = await open(t)
   Object.assign(status, {
     rows: { human: 7, agent: 9 },
     drops: { queue_full: 1, fault: 4 },
@@ -240,7 +243,7 @@ t.test('health, readiness, metrics', async (t) => {
 })
 
 t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) => {
-  const { ask } = await open()
+  const { ask } = await open(t)
   for (const path of ['/api/docs', '/api/openapi.json', '/nowhere', '/metrics']) {
     const { headers } = await ask(path)
     t.equal(headers.get('x-content-type-options'), 'nosniff', path)
@@ -256,7 +259,7 @@ t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) 
 })
 
 t.test('the OpenAPI document is whole', async (t) => {
-  const { ask, service } = await open()
+  const { ask, table } = await open(t)
   const document = await bodyOf(await ask('/api/openapi.json'))
   const Schema = z.record(z.string(), z.unknown())
   const Parameter = z.object({
@@ -292,7 +295,7 @@ t.test('the OpenAPI document is whole', async (t) => {
       `${ref} is there`,
     )
   const ids = new Set<string>()
-  for (const route of routes(service)) {
+  for (const route of table) {
     const operation = paths[route.path]?.[route.method]
     const name = `${route.method} ${route.path}`
     if (route.access === 'operator') {

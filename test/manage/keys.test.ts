@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
-import { sql } from '../../src/sql.js'
-import { memoryEngine } from '../fixtures/engine.js'
+import { raw, sql } from '../../src/sql.js'
+import { fileEngine } from '../fixtures/engine.js'
 
 const START = new Date('2026-11-21T10:00:00.000Z')
 
-async function open() {
-  const { engine, run } = await memoryEngine()
+async function open(t: Test) {
+  const { engine } = await fileEngine(t)
   const clock = { now: START }
   await bootstrap(engine.records, { domains: ['a.com'], timezone: 'Europe/Berlin', now: START })
   const sites = createSites(engine.records)
   const make = () =>
     createKeys({ records: engine.records, sites, now: () => clock.now, random: (bytes) => randomBytes(bytes) })
-  return { records: engine.records, run, clock, sites, keys: make(), again: make }
+  return { records: engine.records, clock, sites, keys: make(), again: make }
 }
 
 t.test('the first start makes organisation 1 and site 1, once', async (t) => {
-  const { records, sites } = await open()
+  const { records, sites } = await open(t)
   t.match(await sites.get(1), {
     id: 1,
     org: 1,
@@ -36,7 +36,7 @@ t.test('the first start makes organisation 1 and site 1, once', async (t) => {
 })
 
 t.test('a secret is shown once and kept as its digest', async (t) => {
-  const { records, keys } = await open()
+  const { records, keys } = await open(t)
   const made = await keys.create({ org: 1, name: 'ci', scopes: [] })
   t.match(made.secret, /^svcg_[0-9a-f]{8}_[\w-]{43}$/)
   t.equal(made.prefix, made.secret.slice(0, 13))
@@ -50,7 +50,7 @@ t.test('a secret is shown once and kept as its digest', async (t) => {
 })
 
 t.test('ids count up, prefixes are never twice', async (t) => {
-  const { records, sites } = await open()
+  const { records, sites } = await open(t)
   const bytes = [Buffer.alloc(4, 1), Buffer.alloc(32, 1), Buffer.alloc(4, 1), Buffer.alloc(4, 2), Buffer.alloc(32, 1)]
   const keys = createKeys({ records, sites, now: () => START, random: () => bytes.shift() ?? Buffer.alloc(0) })
   const one = await keys.create({ org: 1, name: 'a', scopes: [] })
@@ -59,7 +59,7 @@ t.test('ids count up, prefixes are never twice', async (t) => {
 })
 
 t.test('what does not authenticate', async (t) => {
-  const { keys, clock } = await open()
+  const { keys, clock } = await open(t)
   const good = await keys.create({ org: 1, name: 'good', scopes: [] })
   const revoked = await keys.create({ org: 1, name: 'revoked', scopes: [] })
   await keys.revoke(revoked.id)
@@ -83,7 +83,7 @@ t.test('what does not authenticate', async (t) => {
 })
 
 t.test('revocation is immediate, lasting, and keeps its first date', async (t) => {
-  const { keys, clock, again } = await open()
+  const { keys, clock, again } = await open(t)
   const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] })
   await keys.authenticate(secret)
   await keys.revoke(id)
@@ -96,7 +96,7 @@ t.test('revocation is immediate, lasting, and keeps its first date', async (t) =
 })
 
 t.test('use is counted in memory and written in batches, lost by no failure', async (t) => {
-  const { keys, clock, again, run } = await open()
+  const { keys, clock, again, records } = await open(t)
   const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] })
   t.same(await keys.usage(id), { id, requests: 0 })
   await keys.authenticate(secret)
@@ -105,9 +105,9 @@ t.test('use is counted in memory and written in batches, lost by no failure', as
   const expected = { id, requests: 2, last_used_at: '2026-11-21T10:05:00.000Z' }
   t.same(await keys.usage(id), expected, 'before the flush')
   t.same(await again().usage(id), { id, requests: 0 }, 'not yet written')
-  await run('alter table keys rename to gone')
+  await records.write(raw('alter table keys rename to gone'))
   await t.rejects(keys.flush())
-  await run('alter table gone rename to keys')
+  await records.write(raw('alter table gone rename to keys'))
   await keys.flush()
   t.same(await again().usage(id), expected, 'written')
   await keys.flush()
@@ -115,7 +115,7 @@ t.test('use is counted in memory and written in batches, lost by no failure', as
 })
 
 t.test('what cannot be made', async (t) => {
-  const { keys } = await open()
+  const { keys } = await open(t)
   const at = { org: 1, name: 'x', scopes: [] }
   await t.rejects(keys.create({ ...at, org: 2 }), { code: 'not_found', field: 'org' })
   await t.rejects(keys.create({ ...at, site: 2 }), { code: 'not_found', field: 'site' })
