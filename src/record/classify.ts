@@ -22,6 +22,8 @@ export interface ClassifierDeps {
   siteOf: SiteOf
   salts: Salts
   sessions: Sessions
+  /** Monotonic milliseconds. Given, a flood of new user agents may leave devices unknown; an import gives none. */
+  clock?: () => number
   /** Told of faults, at most once a batch and never with an address. */
   log: (message: string, error: unknown) => void
 }
@@ -37,7 +39,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const identify = createIdentify(deps.catalog)
   const who = memo(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) }))
   const agentDeps = { ...deps, catalog_version: deps.catalog.version }
-  const personDeps = { ...deps, device: createDevices(REMEMBERED) }
+  const personDeps = { ...deps, device: createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) }) }
 
   /** Adds the row of one observation, or says why there is none. */
   const step = (observation: Observation, at: number, rows: Rows): DropReason | undefined => {

@@ -1,6 +1,6 @@
 import UAParser from 'ua-parser-js'
 import { CAPS, cap } from './caps.js'
-import { memo } from './memo.js'
+import { createRecent } from './memo.js'
 import type { Observation } from './observation.js'
 
 /** What a browser says of itself; what it does not say is null. */
@@ -15,8 +15,6 @@ export interface Device {
   device_type: string | null
 }
 
-type Headers = NonNullable<Observation['headers']>
-
 const HINTS = [
   'sec-ch-ua',
   'sec-ch-ua-full-version-list',
@@ -27,13 +25,38 @@ const HINTS = [
 /** Separates the parts of a cache key; no header holds it. */
 const SEPARATOR = '\n'
 
-/** Reads user agents (already capped) with the client hints beside them; the last 8192 answers are kept. */
-export function createDevices(limit = 8192): (userAgent: string, headers: Headers | undefined) => Device {
-  const read = memo(limit, (key) => {
+/** What is said of a browser that there was no time to read. */
+const UNREAD: Device = { browser: null, browser_version: null, os: null, os_version: null, device_type: null }
+
+/** At most this share of the time, and never more than `BURST` milliseconds ahead, goes into reading new user agents. */
+const SHARE = 0.5
+const BURST = 2000
+
+/**
+ * Reads user agents (already capped) with the client hints beside them; the last `limit` answers are kept. A new one
+ * costs 0.1 ms, one made to hurt the parser 5 ms: with a `clock` (monotonic milliseconds), a flood of those leaves
+ * some devices unknown instead of holding up every row behind it.
+ */
+export function createDevices({ limit = 8192, clock }: { limit?: number; clock?: () => number } = {}) {
+  const known = createRecent<string, Device>(limit)
+  let spent = 0
+  let last = clock?.() ?? 0
+
+  const read = (key: string): Device => {
+    const device = known.get(key)
+    if (device !== undefined) return device
+    const began = clock?.() ?? 0
+    spent = Math.max(0, spent - (began - last) * SHARE)
+    last = began
+    if (spent >= BURST) return UNREAD
     const [userAgent = '', ...hints] = key.split(SEPARATOR)
-    return parse(userAgent, hints)
-  })
-  return (userAgent, headers) => {
+    const parsed = parse(userAgent, hints)
+    known.set(key, parsed)
+    spent += (clock?.() ?? 0) - began
+    return parsed
+  }
+
+  return (userAgent: string, headers: Observation['headers']): Device => {
     if (headers === undefined || (headers['sec-ch-ua'] === undefined && headers['sec-ch-ua-platform'] === undefined))
       return read(userAgent)
     let key = userAgent
