@@ -61,8 +61,8 @@ t.test('a query larger than memory spills beside the file', async (t) => {
   const store = await openAt(join(at, 'events.duckdb'), { settings: { ...SETTINGS, memory_limit: '50MB' } })
   t.teardown(() => store.close())
   const spilling = sql`select count(*) as n from
-    (select md5(range::varchar) as m, range from range(2000000) order by m, range limit 1900000) where m > ''`
-  t.strictSame(await store.query(spilling), [{ n: 1_900_000 }])
+    (select md5(range::varchar) as m, max(range) as r from range(2000000) group by m) where r >= 0`
+  t.strictSame(await store.query(spilling), [{ n: 2_000_000 }])
   const settings = { ...SETTINGS, memory_limit: '50MB', temp_limit: '1MB' }
   const narrow = await openAt(join(at, 'narrow.duckdb'), { settings })
   t.teardown(() => narrow.close())
