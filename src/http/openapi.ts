@@ -22,7 +22,7 @@ function describe(route: Route) {
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    ...(guarded ? { security: [{ api_key: [] }] } : {}),
+    security: guarded ? [{ api_key: [] }] : [],
     request: {
       ...(names.length > 0 ? { params: z.object(Object.fromEntries(names.map((name) => [name, Id]))) } : {}),
       ...(route.query ? { query: route.query } : {}),
