@@ -169,8 +169,8 @@ class Relay implements Dispatcher.DispatchHandler {
     const head = responseHead(raw, status, trailers)
     if (status < 200) {
       this.#information += 1
-      // Nobody asked for 101, and its sender no longer speaks HTTP.
-      if (status === 101 || this.#information > INFORMATION) throw new Error(`the origin sent ${status}`)
+      // Nobody asked for 101, whose sender no longer speaks HTTP; and 0 to 99 are no statuses.
+      if (status <= 101 || this.#information > INFORMATION) throw new Error(`the origin sent ${status}`)
       if (modern) sendInformation(res, status, message, head.fields)
       return
     }

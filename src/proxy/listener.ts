@@ -217,7 +217,7 @@ export function createProxy(given: ProxyOptions): Proxy {
       // An upload may take hours as long as it moves: `clientTimeout` watches that.
       requestTimeout: 0,
       keepAliveTimeout: options.keepAliveTimeout,
-      connectionsCheckingInterval: SWEEP,
+      connectionsCheckingInterval: Math.min(SWEEP, options.requestHeadTimeout),
     },
     handler,
   )
@@ -234,12 +234,15 @@ export function createProxy(given: ProxyOptions): Proxy {
     counters.connections_dropped += 1
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    counters.malformed += 1
     const last = connections.get(socket)?.last
+    const running = last !== undefined && !last.res.writableFinished
+    // A client that leaves within its request is no fault of form.
+    if (error.code === 'ECONNRESET' || (running && error.code === 'HPE_INVALID_EOF_STATE')) return void socket.destroy()
+    counters.malformed += 1
     const status = statusOf(error)
     // A request that was answered where its head ended is not answered again for its body.
     if (last?.seen.ended && (last.refused || !last.res.writableFinished)) return void socket.end(() => socket.destroy())
-    if (last && !last.res.writableFinished) {
+    if (running) {
       if (last.res.headersSent) return void socket.destroy()
       last.seen.status = status
       last.seen.ended = true
@@ -264,6 +267,7 @@ export function createProxy(given: ProxyOptions): Proxy {
     async close(grace) {
       draining = true
       clearInterval(sweep)
+      for (const res of active.keys()) if (res instanceof ServerResponse) res.shouldKeepAlive = false
       const closed = server.listening
         ? new Promise<void>((resolve) => server.close(() => resolve()))
         : Promise.resolve()
