@@ -13,7 +13,7 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
-import { fileEngine } from '../fixtures/engine.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { publicPart } from '../../src/http/public.js'
 import { listenAdmin, listenControl } from '../../src/http/server.js'
 import { TailQuery, tail } from '../../src/http/tail.js'
-import { fileEngine } from '../fixtures/engine.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 

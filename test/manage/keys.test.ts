@@ -4,7 +4,7 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
-import { fileEngine } from '../fixtures/engine.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
 
 const START = new Date('2026-11-21T10:00:00.000Z')
 
