@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { publicPart } from '../http/public.js'
 import { nodeHandler } from '../http/server.js'
-import { clientAddress, isTrusted, parseTrust } from '../proxy/address.js'
+import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
+import { type Pair, readPair } from '../proxy/certificate.js'
 import { requestHead } from '../proxy/headers.js'
 import { plainAddress } from '../proxy/hop.js'
 import { createProxy, type ProxyOptions } from '../proxy/listener.js'
+import { createTlsListener } from '../proxy/tls.js'
 import { createUpgrader } from '../proxy/upgrade.js'
 import type { Instance, Log } from '../readership.js'
 import { Failure } from './terminal.js'
@@ -17,11 +20,13 @@ type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
 export interface Front {
   listen(host: string, port: number): Promise<number>
   stats(): ProxyCounts
+  /** Reads the certificate again; one that is no good leaves the old one in use. */
+  reload(): Promise<void>
   close(grace: number): Promise<void>
 }
 
-/** Reads `--trust-proxy`; throws `Failure` (usage) naming the value that is none. */
-export function trustOf(config: Config) {
+/** `--trust-proxy`; throws `Failure` (usage) naming the value that is none. */
+export function trustOf(config: Config): Trust {
   try {
     return parseTrust(config.trust_proxy)
   } catch (error) {
@@ -29,9 +34,22 @@ export function trustOf(config: Config) {
   }
 }
 
+/** The certificate of `--tls-cert` and `--tls-key`, where they are given; throws `Failure` naming what is wrong. */
+export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | undefined> {
+  if (tls_cert === undefined || tls_key === undefined) return undefined
+  try {
+    return await readPair(tls_cert, tls_key)
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
 /** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
-export function createFront(config: Config, origin: URL, instance: Instance, log: Log): Front {
-  const trust = trustOf(config)
+export function createFront(
+  config: Config,
+  deps: { origin: URL; trust: Trust; pair: Pair | undefined; instance: Instance; log: Log },
+): Front {
+  const { origin, trust, pair, instance, log } = deps
   const address = (req: Incoming) =>
     clientAddress(req.socket.remoteAddress, listed(req.headers['x-forwarded-for']), trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
@@ -69,21 +87,25 @@ export function createFront(config: Config, origin: URL, instance: Instance, log
     bodyIdleTimeout: idleTimeout,
   })
 
+  const tls = pair && createTlsListener({ pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
+  const server = tls?.server ?? proxy.server
+
   return {
     stats: () => proxy.stats(),
     async listen(host, port) {
-      await new Promise<void>((resolve, reject) => {
-        proxy.server.once('error', reject)
-        proxy.server.listen({ host, port }, () => {
-          proxy.server.off('error', reject)
-          resolve()
-        })
-      })
-      const bound = proxy.server.address()
+      server.listen({ host, port })
+      await once(server, 'listening')
+      const bound = server.address()
       return typeof bound === 'object' && bound ? bound.port : port
     },
+    async reload() {
+      if (!tls) return
+      const said = await tls.reload(async () => (await pairOf(config)) ?? pair)
+      if (said.ok) log.info({}, `the certificate was read again; it is good until ${said.pair.expires.toISOString()}`)
+      else log.error({}, `the certificate was not read again: ${said.reason}`)
+    },
     async close(grace) {
-      await Promise.all([proxy.close(grace), upgrader.close()])
+      await Promise.all([tls?.close(grace), proxy.close(grace), upgrader.close()])
     },
   }
 }

@@ -3,7 +3,7 @@ import { listenAdmin, listenControl } from '../http/server.js'
 import { type Instance, openInstance } from '../readership.js'
 import { socketPath } from './client.js'
 import type { Command } from './command.js'
-import { createFront, type Front, trustOf } from './front.js'
+import { createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
 import { createLog } from './log.js'
 import { Failure } from './terminal.js'
@@ -39,7 +39,8 @@ export const proxy: Command = {
     if (config.origin === undefined)
       throw new Failure('The origin is missing: readership proxy http://localhost:3000', 2)
     const origin = new URL(config.origin)
-    trustOf(config)
+    const trust = trustOf(config)
+    const pair = await pairOf(config)
     const log = createLog(terminal, config.log_level)
     makeDataDirectory(config.data)
     const open = closing(log)
@@ -47,7 +48,7 @@ export const proxy: Command = {
     try {
       const instance = await openInstance(config, { log, version: terminal.version, proxy: () => front?.stats() })
       open.add('the store', () => instance.close())
-      const made = createFront(config, origin, instance, log)
+      const made = createFront(config, { origin, trust, pair, instance, log })
       front = made
       open.add('the site', () => made.close(GRACE))
       const port = await made.listen(config.host, config.port).catch((error) => {
@@ -60,6 +61,7 @@ export const proxy: Command = {
         `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}`,
       )
       surviveFaults(terminal, log)
+      terminal.onSignal('SIGHUP', () => void made.reload())
       await stopped(terminal, log)
     } finally {
       await open.close()
