@@ -8,9 +8,9 @@ import t, { type Test } from 'tap'
 import { publicPart } from '../../src/http/public.js'
 import { listenAdmin, listenControl } from '../../src/http/server.js'
 import { TailQuery, tail } from '../../src/http/tail.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
 
 const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
 
@@ -44,13 +44,40 @@ t.test('what a dead process left is removed', async (t) => {
   await control.close()
 })
 
+t.test('requests are real ones: they can be copied, and their bodies read', async (t) => {
+  const admin = await listenAdmin(
+    async (request) => {
+      const copy = new Request(request, { headers: { 'x-copied': '1' } })
+      return Response.json([copy.method, new URL(copy.url).pathname, copy.headers.get('x-copied'), await copy.text()])
+    },
+    '127.0.0.1',
+    0,
+  )
+  t.teardown(() => admin.close())
+  for (const [method, body, expected] of [
+    ['GET', undefined, ''],
+    ['DELETE', undefined, ''],
+    ['POST', '{"a":1}', '{"a":1}'],
+  ] as const)
+    t.same(await (await fetch(`${admin.at}/x`, { method, ...(body ? { body } : {}) })).json(), [
+      method,
+      '/x',
+      '1',
+      expected,
+    ])
+})
+
 t.test('the admin listener is nobody special', async (t) => {
   const before = [globalThis.Request, globalThis.Response]
   const admin = await listenAdmin(whoAmI, '127.0.0.1', 0)
   t.teardown(() => admin.close())
   t.same(await (await fetch(admin.at)).json(), { ip: '127.0.0.1', operator: false })
   await t.rejects(listenAdmin(whoAmI, '127.0.0.1', admin.port), { code: 'EADDRINUSE' })
-  t.same([globalThis.Request === before[0], globalThis.Response === before[1]], [true, true], 'globals are not replaced')
+  t.same(
+    [globalThis.Request === before[0], globalThis.Response === before[1]],
+    [true, true],
+    'globals are not replaced',
+  )
 })
 
 t.test('of the public listener only what is exposed', async (t) => {
