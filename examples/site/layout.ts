@@ -94,7 +94,7 @@ export const homePage = (articles: readonly Text[], places: readonly Text[]): st
     main: `<section class="hero"><img src="/img/hero.svg" alt="" width="1680" height="720"><div><h1>Slack Water</h1><p>Essays on tides, harbours and marshes by people who have stood in them.</p></div></section>
 <h2>From the latest issue</h2>
 ${cards(articles.slice(0, 6))}
-<h2>Places</h2>
+<h2><a href="/places">Places</a></h2>
 ${cards(places)}`,
   })
 
