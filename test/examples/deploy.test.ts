@@ -49,7 +49,10 @@ t.test(
       `pid ${folder}/pid;\nerror_log stderr crit;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${example}\n}\n`,
     )
     const nginx = spawn('nginx', ['-p', folder, '-c', main, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] })
-    t.teardown(() => nginx.kill())
+    t.teardown(async () => {
+      nginx.kill()
+      await new Promise((done) => nginx.once('exit', done))
+    })
 
     const open = (path: string) =>
       new Promise<IncomingMessage>((done, fail) => {
