@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { startSite } from '../../examples/site/server.js'
 
@@ -49,45 +49,50 @@ t.test(
       `pid ${folder}/pid;\nerror_log stderr crit;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${example}\n}\n`,
     )
     const nginx = spawn('nginx', ['-p', folder, '-c', main, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] })
-    t.teardown(async () => {
+    try {
+      await behindNginx(t, port, site.url)
+    } finally {
+      // Before tap takes the folder away, so not by teardown.
       nginx.kill()
       await new Promise((done) => nginx.once('exit', done))
-    })
-
-    const open = (path: string) =>
-      new Promise<IncomingMessage>((done, fail) => {
-        const options = { port, path, headers: { host: 'example.com' }, rejectUnauthorized: false }
-        request(options, done).on('error', fail).end()
-      })
-    const text = async (res: IncomingMessage) => {
-      let body = ''
-      for await (const chunk of res.setEncoding('utf8')) body += chunk
-      return body
     }
-    let page: IncomingMessage | undefined
-    for (let tries = 0; !page && tries < 100; tries++) {
-      page = await open('/articles/two-bulges').catch(() => undefined)
-      if (!page) await new Promise((done) => setTimeout(done, 50))
-    }
-    if (!page) return t.fail('nginx did not start')
-    t.equal(page.statusCode, 200)
-    t.equal(await text(page), await (await fetch(`${site.url}/articles/two-bulges`)).text(), 'the page is the page')
-
-    const asked = Date.now()
-    const stream = await open('/api/gauge/stream')
-    await new Promise((done) => stream.once('data', done))
-    t.equal(stream.headers['content-type'], 'text/event-stream; charset=utf-8')
-    t.ok(Date.now() - asked < 1000, 'the first event does not wait in a buffer')
-    stream.destroy()
-
-    const socket = new WebSocket(`wss://127.0.0.1:${port}/ws/radio`, { rejectUnauthorized: false })
-    const [first] = await new Promise<[unknown]>((done, fail) => {
-      socket.once('message', (data) => done([data])).once('error', fail)
-    })
-    t.equal(String(first), 'Harbour: channel 12 is open.', 'the WebSocket opens')
-    socket.terminate()
   },
 )
+
+async function behindNginx(t: Test, port: number, origin: string): Promise<void> {
+  const open = (path: string) =>
+    new Promise<IncomingMessage>((done, fail) => {
+      const options = { port, path, headers: { host: 'example.com' }, rejectUnauthorized: false }
+      request(options, done).on('error', fail).end()
+    })
+  const text = async (res: IncomingMessage) => {
+    let body = ''
+    for await (const chunk of res.setEncoding('utf8')) body += chunk
+    return body
+  }
+  let page: IncomingMessage | undefined
+  for (let tries = 0; !page && tries < 100; tries++) {
+    page = await open('/articles/two-bulges').catch(() => undefined)
+    if (!page) await new Promise((done) => setTimeout(done, 50))
+  }
+  if (!page) throw new Error('nginx did not start')
+  t.equal(page.statusCode, 200)
+  t.equal(await text(page), await (await fetch(`${origin}/articles/two-bulges`)).text(), 'the page is the page')
+
+  const asked = Date.now()
+  const stream = await open('/api/gauge/stream')
+  await new Promise((done) => stream.once('data', done))
+  t.equal(stream.headers['content-type'], 'text/event-stream; charset=utf-8')
+  t.ok(Date.now() - asked < 1000, 'the first event does not wait in a buffer')
+  stream.destroy()
+
+  const socket = new WebSocket(`wss://127.0.0.1:${port}/ws/radio`, { rejectUnauthorized: false })
+  const [first] = await new Promise<[unknown]>((done, fail) => {
+    socket.once('message', (data) => done([data])).once('error', fail)
+  })
+  t.equal(String(first), 'Harbour: channel 12 is open.', 'the WebSocket opens')
+  socket.terminate()
+}
 
 t.test(
   'the systemd unit is well formed',
