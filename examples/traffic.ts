@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { createVisits, type Step, type Visit } from './visits.js'
@@ -35,6 +36,8 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const visits = createVisits(random, target.origin, pages)
   const agent = new Agent({ keepAlive: true, maxSockets: 32 })
   const stop = new AbortController()
+  // Every pause and every request listens; that is no leak.
+  setMaxListeners(0, stop.signal)
   const kept = new Map<string, Map<string, string>>()
   const running = new Set<Promise<void>>()
   const count = { requests: 0, failed: 0 }
