@@ -46,6 +46,8 @@ t.test('visits are of the kinds a site sees', async (t) => {
   for (const { visitor, steps } of visits) {
     if (!/GPTBot|ClaudeBot|Googlebot|CCBot/.test(visitor) || visitor.startsWith('45.148.10')) continue
     if (steps[0]?.path !== '/robots.txt') t.fail(`${visitor} did not begin with robots.txt`)
+    if (visitor.includes('CCBot') && steps.some((step) => !/^\/(robots\.txt|sitemap\.xml|llms\.txt)$/.test(step.path)))
+      t.fail('CCBot is shut out')
     if (steps.some((step) => step.path === '/proofs')) t.fail(`${visitor} read what robots.txt forbids`)
   }
 })
