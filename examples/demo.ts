@@ -1,4 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { get } from 'node:http'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { z } from 'zod'
@@ -41,6 +43,7 @@ export interface Demo {
  */
 export async function startDemo(options: DemoOptions): Promise<Demo | undefined> {
   const { port, admin_port, data, program, say } = options
+  const taken = await answers(data)
   const site = await startSite({ port: 0, base: `http://localhost:${port}` })
   const ports = ['--port', String(port), '--admin-port', String(admin_port)]
   const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, '--data', data], {
@@ -63,7 +66,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   }
   const admin = `http://localhost:${admin_port}`
   try {
-    if (!(await answers(`http://127.0.0.1:${admin_port}/readyz`, proxy))) throw new Error('the proxy did not start')
+    // With another readership on the same data this one will not start: nothing may be asked of that other.
+    if (taken) await ended
+    else await started(data, proxy)
+    if (proxy.exitCode !== null) throw new Error('the proxy ended')
     const secret = await makeKey(keys)
     const target = new URL(`http://localhost:${port}`)
     const traffic = startTraffic({ target, pages: site.pages, random: seeded(options.seed), burst: options.burst })
@@ -87,17 +93,29 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   }
 }
 
-/** Whether the address answers 200 before the process ends, within 20 seconds. */
-async function answers(url: string, child: ChildProcess): Promise<boolean> {
-  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
-    const ok = await fetch(url).then(
-      (res) => res.ok,
-      () => false,
-    )
-    if (ok) return true
+/** Whether a readership answers through the control socket of the data directory: it is made last, after the listeners. */
+function answers(data: string): Promise<boolean> {
+  const path = join(data, 'control.sock')
+  const near = relative('.', path)
+  // A socket's name has a hundred bytes or so.
+  const socketPath = near.length < path.length ? near : path
+  return new Promise((done) => {
+    const req = get({ socketPath, path: '/readyz', timeout: 1000 }, (res) => {
+      res.resume()
+      done(res.statusCode === 200)
+    })
+    req.on('timeout', () => req.destroy())
+    req.on('error', () => done(false))
+  })
+}
+
+/** Resolves when the proxy answers or has ended; rejects after 20 seconds. */
+async function started(data: string, proxy: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 200 && proxy.exitCode === null; tries++) {
+    if (await answers(data)) return
     await sleep(100)
   }
-  return false
+  if (proxy.exitCode === null) throw new Error('the proxy did not answer within 20 seconds')
 }
 
 const Keys = z.array(z.object({ id: z.int(), name: z.string(), revoked_at: z.string().nullish() }))

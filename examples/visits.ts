@@ -74,7 +74,7 @@ function createDice(random: () => number): Dice {
     random,
     whole,
     of: (list) => at(list, whole(list.length)),
-    popular: (list) => at(list, Math.floor(list.length * random() ** 2.2)),
+    popular: (list) => at(list, Math.floor(list.length * random() ** 1.7)),
     weighted(list) {
       let left = random() * list.reduce((sum, { weight }) => sum + weight, 0)
       const index = list.findIndex(({ weight }) => {
