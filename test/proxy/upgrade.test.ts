@@ -184,7 +184,12 @@ async function webSocketOrigin(t: Test) {
 t.test('WebSockets', async (t) => {
   const origin = await webSocketOrigin(t)
   const { port, seen, upgrader } = await before(t, origin.port, {
-    requestHeaders: (req) => [...req.rawHeaders, 'X-Forwarded-For', '192.0.2.1'],
+    // A rewrite that leaves Host out: the client's is kept.
+    requestHeaders: (req) => [
+      ...req.rawHeaders.filter((_, i, all) => all[i - (i % 2)]?.toLowerCase() !== 'host'),
+      'X-Forwarded-For',
+      '192.0.2.1',
+    ],
   })
   const dial = (path: string) => new WebSocket(`ws://127.0.0.1:${port}${path}`, { maxPayload: 32 << 20 })
   const talk = async (message: string | Buffer) => {
