@@ -48,8 +48,8 @@ export interface Relay {
   /** The whole exchange, as a pass of http-proxy in place of its `stream`. Throws only before anything has happened. */
   pass(req: IncomingMessage, client: Socket, options: unknown, head: Buffer): true
   stats(): RelayStats
-  /** Cuts what is open; resolves when all is closed and recorded. */
-  close(): Promise<void>
+  /** Lets what runs end for at most `grace` ms (default 0), then cuts it; resolves when all is closed and recorded. */
+  close(grace?: number): Promise<void>
 }
 
 /** What a client may send before the origin has agreed is held, to this many bytes; beyond it TCP holds it. */
@@ -230,11 +230,16 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     pass,
     stats: () => ({ ...stats }),
-    close: () =>
+    close: (grace = 0) =>
       new Promise((resolve) => {
-        drained = resolve
-        if (live.size === 0) resolve()
-        for (const client of live) client.destroy()
+        const timer = setTimeout(() => {
+          for (const client of live) client.destroy()
+        }, grace)
+        drained = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        if (live.size === 0) drained()
       }),
   }
 }

@@ -18,8 +18,8 @@ export interface Upgrader {
   /** For a server's `upgrade` event. Never throws. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
   stats(): RelayStats
-  /** Cuts the exchanges and tunnels that are open; resolves when all are closed and recorded. */
-  close(): Promise<void>
+  /** Lets exchanges and tunnels end for at most `grace` ms (default 0), then cuts them; resolves when all are recorded. */
+  close(grace?: number): Promise<void>
 }
 
 /**

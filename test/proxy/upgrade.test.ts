@@ -673,6 +673,22 @@ t.test('close cuts what is open, and says so', async (t) => {
   t.match(upgrader.stats(), { open: 0, waiting: 0 })
 })
 
+t.test('close gives a tunnel its grace', async (t) => {
+  const origin = await rawOrigin(t, (socket) => {
+    socket.write(SWITCH)
+    setTimeout(() => socket.end('last words'), 150)
+  })
+  const { port, seen, upgrader } = await before(t, origin.port)
+  const client = rawClient(t, port, WISH)
+  client.socket.once('end', () => client.socket.end())
+  await until('the tunnel', () => client.text() === SWITCH)
+  const started = Date.now()
+  await upgrader.close(3000)
+  t.ok(Date.now() - started < 2000, 'and no longer than it needs')
+  t.equal(client.text(), `${SWITCH}last words`)
+  t.match(seen, [{ status: 101, bytes: 10 }])
+})
+
 t.test('a recorder that throws does not break the site', async (t) => {
   const origin = await webSocketOrigin(t)
   const { port, errors } = await before(t, origin.port, {
