@@ -26,6 +26,8 @@ const whole = (most: number) =>
     .regex(/^\d{1,10}$/, 'no whole number')
     .transform(Number)
     .refine((n) => n >= 1 && n <= most, `not from 1 to ${most}`)
+    // In the OpenAPI document it is the number it becomes.
+    .meta({ type: 'integer', minimum: 1, maximum: most })
 
 export const ENVELOPE = {
   site: whole(2_147_483_647).describe('The site.'),
@@ -66,8 +68,8 @@ export const ENVELOPE = {
 
 /** The two more that lists take. */
 export const PAGING = {
-  limit: whole(1000).default(50).describe('Rows of a page, 1 to 1000.'),
-  page: whole(1_000_000).default(1).describe('Page, from 1.'),
+  limit: whole(1000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
+  page: whole(1_000_000).default(1).describe('Page, from 1 (default).'),
 } as const
 
 const Envelope = z.object(ENVELOPE)

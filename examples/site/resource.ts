@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+
+/** One answer that is known before anybody asks: a page, a file, a feed. */
+export interface Resource {
+  status: number
+  type: string
+  body: Buffer
+  /** The same body compressed, for texts that gain by it. */
+  gzip: Buffer | undefined
+  /** Opaque, without quotes. */
+  etag: string
+  modified: Date
+  headers: Record<string, string>
+}
+
+const TEXT = /^(text\/|image\/svg|application\/(json|xml|rss\+xml|javascript))/
+
+/** Bytes and their validators. `modified` is cut to whole seconds, as `Last-Modified` can say no more. */
+export function resource(
+  body: Buffer | string,
+  type: string,
+  modified: Date,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Resource {
+  const bytes = Buffer.from(body)
+  return {
+    status,
+    type,
+    body: bytes,
+    gzip: TEXT.test(type) && bytes.length > 512 ? gzipSync(bytes) : undefined,
+    etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 16),
+    modified: new Date(Math.floor(modified.getTime() / 1000) * 1000),
+    headers,
+  }
+}
+
+/** Answers GET and HEAD: validators first, then one range, then gzip where asked (RFC 9110 8.4, 13, 14). */
+export function send(req: IncomingMessage, res: ServerResponse, found: Resource): void {
+  const packed = found.gzip && acceptsGzip(req.headers['accept-encoding']) ? found.gzip : undefined
+  const etag = `"${found.etag}${packed ? '-gz' : ''}"`
+  const headers: Record<string, string> = { ...found.headers }
+  if (found.gzip) headers.vary = 'Accept-Encoding'
+  if (found.status === 200) {
+    headers.etag = etag
+    headers['last-modified'] = found.modified.toUTCString()
+    if (!found.gzip) headers['accept-ranges'] = 'bytes'
+    if (isFresh(req, etag, found.modified)) {
+      res.writeHead(304, headers).end()
+      return
+    }
+  }
+  headers['content-type'] = found.type
+  const part = found.status === 200 && !found.gzip && req.method === 'GET' ? rangeOf(req, found) : undefined
+  if (part === 'unsatisfiable') {
+    res.writeHead(416, { 'content-range': `bytes */${found.body.length}`, 'content-length': 0 }).end()
+    return
+  }
+  if (part) {
+    headers['content-range'] = `bytes ${part.first}-${part.last}/${found.body.length}`
+    headers['content-length'] = String(part.last - part.first + 1)
+    res.writeHead(206, headers).end(found.body.subarray(part.first, part.last + 1))
+    return
+  }
+  const body = packed ?? found.body
+  if (packed) headers['content-encoding'] = 'gzip'
+  headers['content-length'] = String(body.length)
+  res.writeHead(found.status, headers)
+  res.end(req.method === 'HEAD' ? undefined : body)
+}
+
+/** `gzip` or `*` with a weight above 0. */
+export function acceptsGzip(header: string | string[] | undefined): boolean {
+  return String(header ?? '')
+    .split(',')
+    .some((one) => {
+      const [coding, ...parameters] = one.trim().toLowerCase().split(';')
+      return (coding === 'gzip' || coding === '*') && !parameters.some((p) => /^\s*q\s*=\s*0(\.0*)?\s*$/.test(p))
+    })
+}
+
+function isFresh(req: IncomingMessage, etag: string, modified: Date): boolean {
+  const tags = req.headers['if-none-match']
+  // With If-None-Match the date is ignored (RFC 9110 13.1.3).
+  if (tags !== undefined) {
+    return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+  }
+  const since = Date.parse(req.headers['if-modified-since'] ?? '')
+  return !Number.isNaN(since) && modified.getTime() <= since
+}
+
+function rangeOf(req: IncomingMessage, found: Resource): { first: number; last: number } | 'unsatisfiable' | undefined {
+  const condition = req.headers['if-range']
+  if (condition !== undefined && condition !== `"${found.etag}"` && condition !== found.modified.toUTCString()) return
+  // Several ranges at once, or anything that is not bytes: the whole is a legal answer.
+  const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(req.headers.range ?? '') ?? []
+  if (from === undefined || to === undefined || (from === '' && to === '')) return
+  const size = found.body.length
+  const first = from === '' ? Math.max(0, size - Number(to)) : Number(from)
+  const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1)
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return
+  return first > last || first >= size ? 'unsatisfiable' : { first, last }
+}

@@ -1,0 +1,61 @@
+// What `npm start` runs. Without an origin: the demo, whose ports and data directory may be given as flags.
+// With one, as in `npm start -- http://localhost:3000`: exactly `readership proxy`, with all of its flags.
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { startDemo } from './demo.js'
+
+const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
+const words = process.argv.slice(2)
+
+if (words[0] !== undefined && !words[0].startsWith('--')) {
+  process.argv = [process.execPath, program, 'proxy', ...words]
+  await import(program)
+} else {
+  await demo()
+}
+
+async function demo(): Promise<void> {
+  const { port, 'admin-port': admin_port, data } = options()
+  const running = startDemo({
+    port: Number(port),
+    admin_port: Number(admin_port),
+    data,
+    program,
+    seed: 20261121,
+    burst: 120,
+    say: (text) => console.log(text),
+  })
+  let stopping = false
+  const stop = async (told: boolean) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    await (await running)?.close(told)
+    process.exit(0)
+  }
+  process.on('SIGINT', () => void stop(true))
+  process.on('SIGTERM', () => void stop(false))
+  const started = await running
+  if (stopping) return
+  if (!started) process.exit(1)
+  const code = await started.ended
+  if (stopping) return
+  await started.close()
+  process.exit(code)
+}
+
+function options() {
+  try {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        port: { type: 'string', default: '8080' },
+        'admin-port': { type: 'string', default: '8081' },
+        data: { type: 'string', default: './readership-data' },
+      },
+    })
+    return values
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(2)
+  }
+}

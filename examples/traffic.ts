@@ -1,0 +1,116 @@
+import { setMaxListeners } from 'node:events'
+import { Agent, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { createVisits, type Step, type Visit } from './visits.js'
+
+export interface TrafficOptions {
+  /** Where the requests go: the proxy. */
+  target: URL
+  /** Paths of the site's pages, the popular ones first. */
+  pages: readonly string[]
+  /** Numbers in [0, 1): the same numbers, the same visits. */
+  random: () => number
+  /** Visits begun per second. */
+  rate?: number
+  /** Visits made at once before the stream begins, without pauses. */
+  burst?: number
+  /** Waits for milliseconds; may reject when the signal aborts. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+export interface Traffic {
+  /** Resolves when the burst has been answered. */
+  ready: Promise<void>
+  sent(): { requests: number; failed: number }
+  /** Breaks off what runs and resolves when nothing does. */
+  close(): Promise<void>
+}
+
+const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal })
+/** Visits under way at once; a proxy that hangs must not make the demo grow without end. */
+const AT_ONCE = 60
+
+/** A gentle stream of people and machines, as real requests. It outlives a proxy that is away for a while. */
+export function startTraffic(options: TrafficOptions): Traffic {
+  const { target, pages, random, rate = 0.7, burst = 0, wait = sleep } = options
+  const visits = createVisits(random, target.origin, pages)
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 })
+  const stop = new AbortController()
+  // Every pause and every request listens; that is no leak.
+  setMaxListeners(0, stop.signal)
+  const kept = new Map<string, Map<string, string>>()
+  const running = new Set<Promise<void>>()
+  const count = { requests: 0, failed: 0 }
+
+  const play = async (visit: Visit, hurried: boolean): Promise<void> => {
+    const tags = kept.get(visit.visitor) ?? new Map<string, string>()
+    kept.delete(visit.visitor)
+    kept.set(visit.visitor, tags)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= 1000) break
+      kept.delete(oldest)
+    }
+    for (const step of visit.steps) {
+      if (stop.signal.aborted) return
+      if (hurried && step.hold) continue
+      if (!hurried) await wait(step.wait, stop.signal)
+      count.requests++
+      await send(step, tags).catch(() => {
+        if (!stop.signal.aborted) count.failed++
+      })
+    }
+  }
+
+  const send = (step: Step, tags: Map<string, string>): Promise<void> =>
+    new Promise((done, fail) => {
+      const tag = step.method === 'GET' ? tags.get(step.path) : undefined
+      const headers = { ...step.headers, ...(tag && { 'if-none-match': tag }) }
+      const req = request(target, { method: step.method, path: step.path, headers, agent, signal: stop.signal })
+      const leave = step.hold ? AbortSignal.timeout(step.hold) : undefined
+      leave?.addEventListener('abort', () => {
+        req.destroy()
+        done()
+      })
+      req.on('error', fail)
+      req.on('response', (res) => {
+        const { etag } = res.headers
+        if (etag && step.method === 'GET' && !step.hold) tags.set(step.path, etag)
+        res.on('error', fail)
+        res.on('end', done)
+        res.resume()
+      })
+      req.end(step.body)
+    })
+
+  const track = (work: Promise<void>): Promise<void> => {
+    // An abort is how a pause ends when the stream is closed; nothing else is thrown.
+    const settled = work.catch(() => {}).finally(() => running.delete(settled))
+    running.add(settled)
+    return settled
+  }
+  const rush = async (): Promise<void> => {
+    let left = burst
+    const worker = async () => {
+      while (left-- > 0 && !stop.signal.aborted) await play(visits.next(), true)
+    }
+    await Promise.all(Array.from({ length: Math.min(8, burst) }, worker))
+  }
+  const stream = async (): Promise<void> => {
+    await ready
+    while (!stop.signal.aborted) {
+      if (running.size < AT_ONCE) void track(play(visits.next(), false))
+      await wait((-Math.log(1 - random()) * 1000) / rate, stop.signal)
+    }
+  }
+  const ready = track(rush())
+  void track(stream())
+  return {
+    ready,
+    sent: () => ({ ...count }),
+    async close() {
+      stop.abort()
+      agent.destroy()
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { refuseConnection } from './broken-request.js'
+import { errorPage } from './error-page.js'
+import { createExchanges, type ExchangeCounters, type ExchangeOptions } from './exchanges.js'
+import { createOrigin, type OriginCounters, type OriginOptions } from './forward.js'
+import type { Incoming, Outgoing } from './respond.js'
+
+interface ListenerOptions {
+  /** Requests that ask to leave HTTP/1.1; without it they are forwarded as if they had not asked. */
+  upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** From the first byte of a request to the end of its head, ms. */
+  requestHeadTimeout: number
+  /** An idle connection is kept for this long, ms. */
+  keepAliveTimeout: number
+  maxConnections: number
+}
+type AllOptions = OriginOptions & ExchangeOptions & ListenerOptions
+type Defaulted = keyof typeof DEFAULTS
+export type ProxyOptions = Omit<AllOptions, Defaulted> & Partial<Pick<AllOptions, Defaulted>>
+
+export interface ProxyCounters extends OriginCounters, ExchangeCounters {
+  /** Exchanges that are not over. */
+  active: number
+  /** Connections not taken because there were too many. */
+  connections_dropped: number
+}
+
+export interface Proxy {
+  readonly server: Server
+  /** The same for any other server: node:http2's compatible API, a TLS server. */
+  handler(req: Incoming, res: Outgoing): void
+  stats(): ProxyCounters
+  /** Take nothing new, let what runs finish for at most `grace` ms, then cut it. */
+  close(grace: number): Promise<void>
+}
+
+const DEFAULTS = {
+  connectTimeout: 10_000,
+  headersTimeout: 60_000,
+  bodyIdleTimeout: 300_000,
+  clientTimeout: 60_000,
+  requestHeadTimeout: 20_000,
+  /** Above the 60 s that balancers in front keep theirs, so that they never meet one that we are closing. */
+  keepAliveTimeout: 75_000,
+  maxHeaderSize: 64 * 1024,
+  maxConnections: 20_000,
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+}
+
+/** The public listener: every request to the origin and back. It does not listen yet. */
+export function createProxy(given: ProxyOptions): Proxy {
+  const options: AllOptions = { ...DEFAULTS, ...given }
+  const origin = createOrigin(options)
+  const exchanges = createExchanges(options, origin)
+  let connections_dropped = 0
+  const server = createServer(
+    {
+      maxHeaderSize: options.maxHeaderSize,
+      headersTimeout: options.requestHeadTimeout,
+      // An upload may take hours as long as it moves: `clientTimeout` watches that.
+      requestTimeout: 0,
+      keepAliveTimeout: options.keepAliveTimeout,
+      connectionsCheckingInterval: Math.min(5_000, options.requestHeadTimeout),
+    },
+    exchanges.take,
+  )
+  // Node would leave further fields out without a word, one that frames the body among them.
+  server.maxHeadersCount = 0
+  server.maxConnections = options.maxConnections
+  server.on('checkContinue', exchanges.take)
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    exchanges.counters.refused += 1
+    errorPage(res, 417, req.method ?? 'GET', true)
+  })
+  server.on('connect', (_, socket) => refuseConnection(socket, 501))
+  server.on('clientError', exchanges.broken)
+  server.on('drop', () => {
+    connections_dropped += 1
+  })
+  if (options.upgrade) server.on('upgrade', (req, socket, head) => options.upgrade?.(req, socket, head))
+
+  return {
+    server,
+    handler: exchanges.take,
+    stats: () => {
+      const { statuses, ...counters } = exchanges.counters
+      const active = exchanges.active()
+      return { ...counters, ...origin.counters(), statuses: { ...statuses }, active, connections_dropped }
+    },
+    async close(grace) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await exchanges.drain(grace, () => server.closeIdleConnections())
+      server.closeAllConnections()
+      await Promise.all([closed, origin.destroy()])
+    },
+  }
+}

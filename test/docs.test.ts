@@ -1,0 +1,115 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { z } from 'zod'
+import { COMMANDS } from '../src/cli/program.js'
+import { loadConfig, SETTINGS } from '../src/config.js'
+import { openInstance } from '../src/readership.js'
+
+const README = readFileSync('README.md', 'utf8')
+const section = (title: string): string => README.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+/** The cells of a section's table, without its head; the formatter's padding is no difference. */
+const table = (title: string): string[][] =>
+  section(title)
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim().replaceAll('\\|', '|')),
+    )
+
+t.test('the table of commands is the program’s', async (t) => {
+  const expected = COMMANDS.map(({ name, arguments: words = [], summary }) => [
+    `\`${[name, ...words.map(({ form }) => form)].join(' ')}\``,
+    summary,
+  ])
+  t.same(table('Commands'), expected)
+})
+
+t.test('the table of settings is the configuration’s', async (t) => {
+  const shown = (value: unknown) => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
+  const expected = SETTINGS.map((setting) => [
+    `\`${setting.flag ?? setting.name}\``,
+    shown(setting.default),
+    setting.doc,
+  ])
+  t.same(table('Settings'), expected)
+})
+
+t.test('the table of endpoints is what the service says of itself', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'docs-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const config = loadConfig({ flags: { data: folder }, env: {}, read: () => undefined })
+  const log = { info() {}, warn() {}, error() {} }
+  const instance = await openInstance(config, { log })
+  const answer = await instance.fetch(new Request('http://localhost/api/openapi.json'), { ip: '127.0.0.1' })
+  const operation = z.object({ summary: z.string(), description: z.string() })
+  const document = z
+    .object({ paths: z.record(z.string(), z.record(z.enum(['get', 'post', 'delete']).or(z.string()), operation)) })
+    .parse(await answer.json())
+  await instance.close()
+  const expected = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { summary, description }]) => [
+      `\`${method.toUpperCase()} ${path}\``,
+      description === 'Open.' ? 'public' : (/^Needs the scope (\S+)\.$/.exec(description)?.[1] ?? 'admin'),
+      summary,
+    ]),
+  )
+  t.same(table('Endpoints').sort(), expected.sort())
+})
+
+t.test('what is written can be typed', async (t) => {
+  const files = [
+    'README.md',
+    'examples/nginx-systemd/readership.service',
+    'examples/nginx-systemd/nginx.conf',
+    'examples/container/Dockerfile',
+    'examples/container/compose.yaml',
+    'examples/demo.ts',
+  ]
+  const text = files.map((file) => readFileSync(file, 'utf8')).join('\n')
+  const names = COMMANDS.map(({ name }) => name)
+  for (const [, words = ''] of text.matchAll(/(?:npx readership|`readership|readership\.js) ([a-z]+(?: [a-z]+)?)/g))
+    t.ok(
+      names.some((name) => name === words || name === words.split(' ')[0]),
+      `readership ${words}`,
+    )
+  const flags = new Set(
+    [
+      ...SETTINGS.map(({ flag = '' }) => flag),
+      ...COMMANDS.flatMap(({ flags = [] }) => flags.map(({ form }) => form)),
+      '--config',
+      '--help',
+    ].map((form) => form.split(' ')[0]),
+  )
+  // Of npm, docker and systemctl.
+  const foreign = new Set([
+    '--no-audit',
+    '--no-fund',
+    '--omit',
+    '--from',
+    '--chown',
+    '--interval',
+    '--timeout',
+    '--now',
+  ])
+  for (const [flag] of text.matchAll(/(?<![\w-])--[a-z][a-z-]*/g))
+    if (!foreign.has(flag)) t.ok(flags.has(flag), `${flag} is a flag`)
+  for (const [, name] of text.matchAll(/\bREADERSHIP_([A-Z_]+)\b/g))
+    t.ok(
+      SETTINGS.some((setting) => setting.env === `READERSHIP_${name}`),
+      `READERSHIP_${name} is a variable`,
+    )
+})
+
+t.test('what is named is there', async (t) => {
+  for (const [, path = ''] of README.matchAll(/`((?:src|test|examples|bin|adapters|dist)\/[\w./-]*)`/g))
+    t.ok(existsSync(path), path)
+  for (const [, specifier = ''] of README.matchAll(/from '(readership[\w/]*)'/g))
+    await t.resolves(import(specifier), `${specifier} can be imported`)
+  t.ok(README.split('\n').length <= 250, 'at most 250 lines')
+})

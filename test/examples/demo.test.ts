@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { startDemo } from '../../examples/demo.js'
+import { startSite } from '../../examples/site/server.js'
+
+const PROGRAM = 'dist/bin/readership.js'
+const START = 'dist/examples/start.js'
+const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+
+async function listen(port = 0): Promise<{ server: Server; port: number }> {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return { server, port: address.port }
+}
+/** Two ports that nobody had a moment ago. */
+async function freePorts(): Promise<[number, number]> {
+  const [a, b] = await Promise.all([listen(), listen()])
+  await Promise.all([a, b].map(({ server }) => once(server.close(), 'close')))
+  return [a.port, b.port]
+}
+/** A data directory with a short name, which the control socket's name must fit behind. */
+function newData(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'demo-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'data')
+}
+const isFree = (port: number) =>
+  listen(port).then(
+    ({ server }) => once(server.close(), 'close').then(() => true),
+    () => false,
+  )
+
+t.test('Show 1: the addresses, the same bytes, and the agent that was seen', async (t) => {
+  const [port, admin_port] = await freePorts()
+  const data = newData(t)
+  const said: string[] = []
+  const demo = await startDemo({
+    port,
+    admin_port,
+    data,
+    program: PROGRAM,
+    seed: 1,
+    burst: 20,
+    say: (text) => said.push(text),
+  })
+  if (!demo) return t.fail('the demo did not start')
+  const site = `http://localhost:${port}`
+  const admin = `http://localhost:${admin_port}`
+  try {
+    for (const word of [`${site}/`, `${admin}/api/docs`, demo.secret, 'tail', "curl -A 'Mozilla"])
+      t.match(said.join('\n'), word, `it says ${word}`)
+
+    for (const path of ['/', '/articles/two-bulges', '/img/skerry.jpg', '/robots.txt', '/nowhere']) {
+      const [through, direct] = await Promise.all([fetch(site + path), fetch(demo.origin + path)])
+      t.equal(through.status, direct.status, path)
+      const bytes = [through, direct].map(async (res) => Buffer.from(await res.arrayBuffer()).toString('base64'))
+      t.equal(await bytes[0], await bytes[1], `${path} is the same bytes`)
+    }
+
+    const tail = spawn(process.execPath, [PROGRAM, 'tail', '--json', '--agent', 'gptbot', '-n', '0', '--data', data])
+    const lines = createInterface(tail.stdout)
+    const seen = new Promise<string>((done) => {
+      lines.on('line', (line) => {
+        if (line.includes('/robots.txt') && line.includes('GPTBot/1.2; +https://openai.com/gptbot)"')) done(line)
+      })
+    })
+    // The tail says nothing when it has begun, so the request is made until it was seen.
+    const asking = setInterval(() => void fetch(`${site}/robots.txt`, { headers: { 'user-agent': GPTBOT } }), 200)
+    const row: unknown = JSON.parse(await seen)
+    clearInterval(asking)
+    tail.kill()
+    t.match(row, { audience: 'agent', agent_id: 'gptbot', pathname: '/robots.txt', status: 200, user_agent: GPTBOT })
+
+    const ask = async (path: string): Promise<unknown> => {
+      const res = await fetch(admin + path, { headers: { authorization: `Bearer ${demo.secret}` } })
+      t.equal(res.status, 200, path)
+      return await res.json()
+    }
+    t.match(await ask('/api/stats/overview?site=1&range=today'), { data: { visitors: Number, pageviews: Number } })
+    t.match(await ask('/api/agents/overview?site=1&range=today'), { data: { fetches: Number, agents: Number } })
+  } finally {
+    await demo.close()
+  }
+  t.equal(await demo.ended, 0, 'the proxy ends well')
+  t.same([await isFree(port), await isFree(admin_port)], [true, true], 'and everything is closed')
+})
+
+interface Run {
+  child: ChildProcess
+  out: () => string
+  /** Its exit code. */
+  ended: Promise<number | null>
+}
+function start(t: Test, ...words: string[]): Run {
+  const child = spawn(process.execPath, [START, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (out += text))
+  const ended = new Promise<number | null>((done) => child.once('exit', done))
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, out: () => out, ended }
+}
+async function until(run: Run, pattern: RegExp): Promise<void> {
+  for (let tries = 0; !pattern.test(run.out()) && run.child.exitCode === null && tries < 300; tries++)
+    await new Promise((done) => setTimeout(done, 50))
+}
+
+t.test('npm start, then SIGTERM', async (t) => {
+  const [port, admin] = await freePorts()
+  const run = start(t, '--port', `${port}`, '--admin-port', `${admin}`, '--data', newData(t))
+  await until(run, /until Ctrl-C/)
+  t.match(run.out(), `http://localhost:${port}/`)
+  run.child.kill('SIGTERM')
+  t.equal(await run.ended, 0)
+  t.same([await isFree(port), await isFree(admin)], [true, true])
+})
+
+t.test('a taken port is named in one line, and nothing stays behind', async (t) => {
+  for (const which of ['--port', '--admin-port']) {
+    const taken = await listen()
+    const [free] = await freePorts()
+    const other = which === '--port' ? '--admin-port' : '--port'
+    const data = newData(t)
+    const run = start(t, which, `${taken.port}`, other, `${free}`, '--data', data)
+    t.equal(await run.ended, 1, which)
+    const lines = run.out().trim().split('\n')
+    t.equal(lines.filter((line) => line.includes(String(taken.port))).length, 1, `one line: ${run.out()}`)
+    t.ok(await isFree(free), 'the other port is free again')
+    taken.server.close()
+  }
+})
+
+t.test('npm start -- ORIGIN is readership proxy ORIGIN', async (t) => {
+  const site = await startSite({ port: 0 })
+  t.teardown(site.close)
+  const [port, admin] = await freePorts()
+  const data = newData(t)
+  const run = start(t, site.url, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
+  await until(run, new RegExp(`${admin}`))
+  t.equal((await fetch(`http://127.0.0.1:${port}/about`)).status, 200)
+  t.equal((await fetch(`http://127.0.0.1:${admin}/readyz`)).status, 200)
+  run.child.kill('SIGTERM')
+  t.equal(await run.ended, 0)
+  const wrong = start(t, 'not-a-url', '--port', `${port}`)
+  t.equal(await wrong.ended, 2, 'a malformed origin is wrong usage')
+})
