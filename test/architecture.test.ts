@@ -20,9 +20,9 @@ const MAY: Record<string, readonly string[]> = {
   'src/record': ['src/agents'],
   'src/policy': [],
   'src/query': ['src/sql', 'src/store', 'src/errors'],
-  'src/reads': ['src/query', 'src/sql', 'src/store'],
+  'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   'src/manage': ['src/sql', 'src/store', 'src/errors'],
-  'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row'],
+  'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop'],
   'src/worker': ['src/duckdb', 'src/record', 'src/agents', 'src/store', 'src/sql', 'src/errors'],
   'src/http': [
     'src/reads',
