@@ -1,5 +1,6 @@
+import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
-import type { Audience, Dimension } from './dimensions.js'
+import { type Audience, type Dimension, quoted } from './dimensions.js'
 import type { Filter } from './filters.js'
 import type { Plan } from './plan.js'
 import { column, exitPage, filtered, rows, startedInWindow, where } from './where.js'
@@ -11,6 +12,16 @@ export const METRICS = {
   all: ['pageviews'],
 } as const satisfies Record<Audience, readonly string[]>
 export type Metric = (typeof METRICS)[Audience][number]
+
+/** What a read of one metric is about when none is asked for. */
+const FIRST = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
+
+/** The metric of a name; throws `validation_error`, field `metric`, where the audience has none of that name. */
+export function metricOf(audience: Audience, asked: string = FIRST[audience]): Metric {
+  const metric = METRICS[audience].find((name) => name === asked)
+  if (metric) return metric
+  throw new ApiError('validation_error', `Audience ${audience} has no metric ${quoted(asked)}.`, 'metric')
+}
 
 /** What each metric is, for whoever reads the answer. */
 export const MEANING: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'mean' | 'bytes'; meaning: string }> = {

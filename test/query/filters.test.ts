@@ -9,7 +9,7 @@ import { planOf } from '../../src/query/plan.js'
 import { filtered, rows, where, wildcard } from '../../src/query/where.js'
 import type { AgentEventRow, EventRow } from '../../src/record/row.js'
 import { compile, sql } from '../../src/sql.js'
-import { openDuck } from '../fixtures/duck.js'
+import { openStore } from '../fixtures/open.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { glob, judge } from '../oracle/judge.js'
 
@@ -199,7 +199,7 @@ const world = {
 }
 
 t.test('in the engine', async (t) => {
-  const store = await openDuck(t)
+  const store = await openStore(t)
   await store.append({ events, agent_events: agents })
   /** The seconds, so the rows, that pass. */
   const ask = async (filters: readonly Filter[], audience: 'human' | 'agent' = 'human') => {

@@ -5,7 +5,7 @@ import { offsetSpans, startOf, zoneName } from '../../src/query/calendar.js'
 import { ENVELOPE, parseQuery, RANGES } from '../../src/query/envelope.js'
 import { planOf, windowOf } from '../../src/query/plan.js'
 import { GRANULARITIES, raw, sql } from '../../src/sql.js'
-import { openDuck } from '../fixtures/duck.js'
+import { openStore } from '../fixtures/open.js'
 import { label, timeline } from '../oracle/calendar.js'
 
 const at = (iso: string) => new Date(iso.length === 17 ? iso.replace('Z', ':00.000Z') : iso)
@@ -214,7 +214,7 @@ const ZONES = [
   'America/St_Johns',
 ]
 t.test('the engine puts a row into the bucket that the calendar says', async (t) => {
-  const store = await openDuck(t)
+  const store = await openStore(t)
   const start = fc.integer({ min: at('2026-02-01T00:00Z').getTime(), max: at('2026-12-01T00:00Z').getTime() })
   const property = fc.asyncProperty(
     fc.constantFrom(...ZONES),

@@ -9,7 +9,7 @@ import type { Rows } from '../../src/record/row.js'
 import { compile, type Sql } from '../../src/sql.js'
 import type { ResultRow } from '../../src/store.js'
 import { clickhouse } from '../fixtures/clickhouse.js'
-import { openDuck } from '../fixtures/duck.js'
+import { openStore } from '../fixtures/open.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
 const german = [{ dimension: 'country', op: 'is' as const, value: 'DE' }]
@@ -24,7 +24,7 @@ const deps: Omit<Deps, 'store'> = {
   ],
 }
 async function asker(rows: Rows) {
-  const store = await openDuck(t)
+  const store = await openStore(t)
   await store.append(rows)
   return (path: string, query: string) => {
     const read = reads.find((each) => each.path === `/api/${path}`)

@@ -1,14 +1,11 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
 import { bucketKey, buckets } from '../../query/buckets.js'
-import { type Audience, quoted } from '../../query/dimensions.js'
-import { type By, fetches, hits, isCount, METRICS, type Metric, metricsBy, visits } from '../../query/metrics.js'
+import { type By, fetches, hits, isCount, metricOf, metricsBy, visits } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
 import { Series } from '../shapes.js'
 
-const DEFAULT = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
 const OF_SESSIONS = ['sessions', 'bounce', 'duration', 'views_per_session']
 
 /** GET /api/stats/timeseries (spec 4.1): one metric in every bucket of the window; sessions count where they started. */
@@ -51,10 +48,3 @@ export default defineRead({
     return { data: { metric, granularity, buckets: own, ...(comparison ? { comparison } : {}) }, rows: own.length }
   },
 })
-
-/** The metric that is asked for, as one of the audience's own words. */
-function metricOf(audience: Audience, asked: string = DEFAULT[audience]): Metric {
-  const metric = METRICS[audience].find((name) => name === asked)
-  if (metric) return metric
-  throw new ApiError('validation_error', `Audience ${audience} has no metric ${quoted(asked)}.`, 'metric')
-}
