@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { COLUMNS } from '../../src/duckdb/encode.js'
 import { isOpenHere } from '../../src/duckdb/held.js'
@@ -103,6 +105,22 @@ t.test('an append repeated after a failure of unknown outcome stores nothing twi
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 1 }], 'that mark is stored')
   await store.append(one, mark(2))
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 2 }], 'that one was not')
+})
+
+t.test('rows of a failed append do not come in when its appender is collected', async (t) => {
+  const store = await opened(t)
+  const bad = eventRow({ status: Number.NaN })
+  for (let n = 0; n < 5; n++) {
+    await t.rejects(store.append({ events: [eventRow(), eventRow(), bad], agent_events: [] }))
+  }
+  setFlagsFromString('--expose_gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect !== 'function') throw new Error('no gc')
+  for (let n = 0; n < 5; n++) {
+    collect()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 0 }])
 })
 
 t.test('checkpoints keep the log short, under load and at rest', async (t) => {
