@@ -5,7 +5,7 @@ import { requestBody } from './body.js'
 import { refuseConnection, statusOf } from './broken-request.js'
 import { errorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
-import type { Origin } from './forward.js'
+import type { Forwarded, Origin } from './forward.js'
 import { guard, originForm } from './guard.js'
 import { type RequestHead, requestHead } from './headers.js'
 import { type Hop, plainAddress } from './hop.js'
@@ -66,6 +66,7 @@ interface Connection {
 const PIPELINE = 1_000
 /** A client that goes on sending after its answer is read for this long, ms. */
 const LINGER = 10_000
+/** Clients that are behind are found this often, ms: looking is cheaper than a timer each time one is. */
 const SWEEP = 5_000
 
 /** Each request to the origin and back, noted when it is over. */
@@ -77,17 +78,18 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
   // each with what was in it, and so every exchange is kept until the next full collection (measured: 2.9 KB of each).
   const active: Exchange[] = []
   const connections = new WeakMap<object, Connection>()
-  /** Answered in full by us, not yet taken in full by their clients, and told that they must. */
-  const flushing = new WeakSet<Exchange>()
   let draining: (() => void) | undefined
 
-  const sweep = setInterval(() => {
-    for (const exchange of active) {
-      if (!exchange.ended || flushing.has(exchange)) continue
-      flushing.add(exchange)
-      waitForClient(exchange.res, options.clientTimeout)
-    }
-  }, SWEEP)
+  const sweep = setInterval(
+    () => {
+      for (const exchange of active) {
+        if (exchange.watched || !(exchange.ended || exchange.behind)) continue
+        exchange.watched = true
+        waitForClient(exchange.res, options.clientTimeout)
+      }
+    },
+    Math.min(SWEEP, options.clientTimeout),
+  )
   sweep.unref()
 
   function connectionOf(req: Incoming): Connection {
@@ -145,18 +147,20 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
       bytes: 0,
       content_type: '',
       ended: false,
+      behind: false,
+      watched: false,
       place: active.length,
     }
     active.push(exchange)
     connection.last = exchange
     if (draining && res instanceof ServerResponse) res.shouldKeepAlive = false
-    let leave: (() => void) | undefined
-    res.once('close', () => {
-      if (!res.writableFinished) leave?.()
+    let forwarded: Forwarded | undefined
+    res.on('close', () => {
+      if (!res.writableFinished) forwarded?.leave()
       finish(exchange)
     })
     if (refused) refuse(exchange, target.status)
-    else leave = origin.forward(exchange, fieldsOf(head), bodyOf(exchange, head))
+    else forwarded = origin.forward(exchange, fieldsOf(head), bodyOf(exchange, head))
   }
 
   function finish(exchange: Exchange): void {
