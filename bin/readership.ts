@@ -7,6 +7,9 @@ const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 )
 
+/** A server outlives whoever read its log; a command ends with its reader. */
+let serving = false
+
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -17,6 +20,7 @@ const terminal: Terminal = {
   env: process.env,
   onSignal: (name, listener) => process.on(name, listener),
   onFault(listener) {
+    serving = true
     process.on('uncaughtException', listener)
     process.on('unhandledRejection', listener)
   },
@@ -24,9 +28,11 @@ const terminal: Terminal = {
 }
 
 // `readership tail | head`: who stops reading ends the command, quietly.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
-})
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (serving) return
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
 
 process.exitCode = await runProgram(process.argv.slice(2), terminal)

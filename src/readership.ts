@@ -13,6 +13,7 @@ import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
 import { startEngine } from './worker/client.js'
+import type { Engine } from './worker/engine.js'
 
 /** What the proxy and every adapter are written against: three functions, no framework in sight. */
 export interface Readership {
@@ -92,8 +93,17 @@ export async function openInstance(
   config: Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>,
   deps: InstanceDeps,
 ): Promise<Instance> {
+  const engine = await startEngine({ ...config, log: deps.log })
+  try {
+    return await compose(engine, config, deps)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+async function compose(engine: Engine, config: Pick<Config, 'domain'>, deps: InstanceDeps): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
-  const engine = await startEngine({ ...config, log })
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone

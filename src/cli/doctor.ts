@@ -98,13 +98,23 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
   ]
 }
 
-const Status = z.object({ data: z.object({ store: z.object({ state: z.string(), reason: z.string().optional() }) }) })
+const Status = z.object({
+  data: z.object({
+    store: z.object({ state: z.string(), reason: z.string().optional(), losses: z.array(z.string()).optional() }),
+  }),
+})
 
 async function instance({ config, terminal }: CommandCall): Promise<Finding> {
   if (!(await isRunning(config.data))) return ok('instance', `none runs on ${config.data}`)
   const client = await connect(config, terminal)
   try {
     const { store } = Status.parse(await client.call('GET', '/control/status')).data
+    if (store.state === 'ready' && store.losses?.length)
+      return warn(
+        'instance',
+        `runs; its start gave up ${store.losses.join('; ')}`,
+        'Keep the files named there until you know what was in them.',
+      )
     if (store.state === 'ready') return ok('instance', 'runs, and stores what it sees')
     return fail(
       'instance',

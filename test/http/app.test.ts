@@ -113,6 +113,21 @@ t.test('a key never reaches beyond its organisation and its site', async (t) => 
   t.same(await ids({ operator: true }), [1, 2, 3], 'the operator sees all')
 })
 
+t.test('every read keeps to the sites of its key', async (t) => {
+  const { ask, bearer, keys, table } = await open(t)
+  const org = bearer((await keys.create({ org: 1, name: 'org', scopes: [] })).secret)
+  const bound = bearer((await keys.create({ org: 1, site: 2, name: 'bound', scopes: [] })).secret)
+  // site 1, site 2, site 3 (another organisation's), site 9 (nobody's)
+  const expected = { org: [200, 200, 404, 404], bound: [404, 200, 404, 404] }
+  for (const { path } of table.filter((route) => route.access === 'stats:read' && 'site' in (route.query?.shape ?? {})))
+    for (const [name, key] of Object.entries({ org, bound })) {
+      const statuses = await Promise.all(
+        [1, 2, 3, 9].map(async (site) => (await ask(`${path}?site=${site}&dimension=pathname`, key)).status),
+      )
+      t.same(statuses, expected[name === 'org' ? 'org' : 'bound'], `${path} by ${name}`)
+    }
+})
+
 t.test('keys through the API: made, listed, used, revoked at once', async (t) => {
   const { ask, bearer } = await open(t)
   const operator = { operator: true }

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { connect, type PeerCertificate } from 'node:tls'
+import t from 'tap'
+import { WebSocket, WebSocketServer } from 'ws'
+import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
+
+/** The whole of the public listener put together: TLS, forwarding, upgrades, addresses, recording. */
+
+const CERTS = 'test/proxy/fixtures/tls'
+
+const certificateOf = async (port: number): Promise<PeerCertificate> => {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const certificate = socket.getPeerCertificate()
+  socket.destroy()
+  return certificate
+}
+
+t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, and a new certificate', async (t) => {
+  const seen: { url: string; host: string | undefined; for: string | undefined; proto: string | undefined }[] = []
+  const origin = createServer((req, res) => {
+    const { host, 'x-forwarded-for': xff, 'x-forwarded-proto': proto } = req.headers
+    seen.push({ url: req.url ?? '', host, for: String(xff), proto: String(proto) })
+    res.setHeader('content-type', 'text/html')
+    res.end('page')
+  }).listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  const sockets = new WebSocketServer({ server: origin })
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)))
+  t.teardown(() => {
+    origin.closeAllConnections()
+    origin.close()
+  })
+  const data = dataDir(t)
+  const [cert, key] = [join(dirname(data), 'cert.pem'), join(dirname(data), 'key.pem')]
+  copyFileSync(`${CERTS}/first.cert.pem`, cert)
+  copyFileSync(`${CERTS}/first.key.pem`, key)
+  const { port } = origin.address() as AddressInfo
+  const app = await startInstance(`http://127.0.0.1:${port}`, data, '--tls-cert', cert, '--tls-key', key)
+  t.teardown(() => app.stop())
+  const at = Number(new URL(app.site).port)
+
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const call = request({ port: at, host: '127.0.0.1', path, headers, rejectUnauthorized: false, agent: false })
+    call.end()
+    const [response] = await once(call, 'response')
+    response.resume()
+    await once(response, 'end')
+    return response.statusCode
+  }
+  const from = { 'user-agent': GPTBOT, 'x-forwarded-for': '203.0.113.9' }
+  t.equal(await ask('/a', { ...from, host: 'a.com' }), 200)
+  t.same(seen.at(-1), { url: '/a', host: 'a.com', for: '203.0.113.9, 127.0.0.1', proto: 'https' })
+  t.equal(await ask('/_readership/script.js', { host: 'a.com' }), 404, 'our own path')
+  t.equal(await ask('/_readershipx', { host: 'a.com' }), 200, "the site's path")
+  t.notOk(
+    seen.some(({ url }) => url.startsWith('/_readership/')),
+    'our own path never reaches the origin',
+  )
+
+  const socket = new WebSocket(`wss://127.0.0.1:${at}/live`, {
+    rejectUnauthorized: false,
+    headers: { 'user-agent': CHROME },
+  })
+  await once(socket, 'open')
+  socket.send('hello')
+  const [message] = await once(socket, 'message')
+  t.equal(String(message), 'echo hello')
+  socket.close()
+  await once(socket, 'close')
+
+  const before = await certificateOf(at)
+  copyFileSync(`${CERTS}/second.cert.pem`, cert)
+  copyFileSync(`${CERTS}/second.key.pem`, key)
+  app.child.kill('SIGHUP')
+  await eventually('the log says so', () => app.output().includes('the certificate was read again'))
+  const after = await certificateOf(at)
+  t.not(after.fingerprint256, before.fingerprint256, 'the new certificate is served')
+  copyFileSync(`${CERTS}/first.key.pem`, key)
+  app.child.kill('SIGHUP')
+  await eventually('the log says why not', () => app.output().includes('is not the key of the certificate'))
+  t.equal((await certificateOf(at)).fingerprint256, after.fingerprint256, 'the one in use stays')
+
+  await eventually('the fetch is a row', async () => (await app.fetches()) >= 1)
+  t.equal(await app.stop(), 0)
+})
