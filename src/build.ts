@@ -1,4 +1,45 @@
-import { cpSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+import { compile } from './record/place/compile.js'
+import { encode } from './record/place/table.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$/.test(file) })
+buildGeo('dist/data')
+
+/** Countries and networks, from the two packages of data, into one dated file. It stays until their versions change. */
+function buildGeo(folder: string): void {
+  const country = source('geo-whois-asn-country')
+  const asn = source('asn')
+  const name = `geo-${[country.date, asn.date].sort().at(0)}.bin`
+  if (existsSync(`${folder}/${name}`)) return
+  const geo = compile({
+    sources: {
+      country: { name: country.name, date: country.date },
+      asn: { name: asn.name, date: asn.date },
+    },
+    country4: country.read('geo-whois-asn-country-ipv4-num.csv'),
+    country6: country.read('geo-whois-asn-country-ipv6-num.csv'),
+    asn4: asn.read('asn-ipv4-num.csv'),
+    asn6: asn.read('asn-ipv6-num.csv'),
+  })
+  mkdirSync(folder, { recursive: true })
+  for (const old of readdirSync(folder)) if (/^geo-.*\.bin$/.test(old)) rmSync(`${folder}/${old}`)
+  writeFileSync(`${folder}/${name}.part`, encode(geo))
+  renameSync(`${folder}/${name}.part`, `${folder}/${name}`)
+}
+
+/** Their versions end in the day and hour of the data: 2.3.2026061719. */
+function source(name: string) {
+  const folder = `node_modules/@ip-location-db/${name}`
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')))
+  const [, year, month, day] = /\.(\d{4})(\d{2})(\d{2})\d{2}$/.exec(version) ?? []
+  if (!day) throw new Error(`${folder}: no date in version ${version}`)
+  return {
+    name: `@ip-location-db/${name}`,
+    date: `${year}-${month}-${day}`,
+    read: (file: string) => readFileSync(`${folder}/${file}`, 'utf8'),
+  }
+}

@@ -1,4 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import { loadCatalog } from './agents/catalog.js'
+import { listing } from './agents/listing.js'
+import type { Config } from './config.js'
+import { createApp, type Peer } from './http/app.js'
+import { createMetrics, type ProxyCounts } from './http/metrics.js'
+import { readRoutes } from './http/reads.js'
+import { routes } from './http/routes.js'
+import { createKeys } from './manage/keys.js'
+import { bootstrap } from './manage/orgs.js'
+import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
+import { createRecorder } from './record/recorder.js'
+import { startEngine } from './worker/client.js'
 
 /** What the proxy and every adapter are written against: three functions, no framework in sight. */
 export interface Readership {
@@ -7,4 +20,86 @@ export interface Readership {
   /** The HTTP API of the spec as one web-standard function. */
   fetch(request: Request, peer: { ip: string }): Promise<Response>
   close(): Promise<void>
+}
+
+/** An instance as its own process sees it: what the operator may do is apart from what the world may. */
+export interface Instance extends Readership {
+  /** The service for the operator: what comes through the control socket. */
+  control(request: Request): Promise<Response>
+}
+
+/** Where an instance says what happened. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+export interface InstanceDeps {
+  log: Log
+  version?: string
+  now?(): Date
+  /** Counters of the proxy in front, where there is one. */
+  proxy?(): ProxyCounts | undefined
+  /** What more the operator may know: listeners, the origin. */
+  status?(): Record<string, unknown>
+}
+
+const KEY_USE_INTERVAL = 10_000
+
+/**
+ * Opens the data directory and puts the parts together. Rejects with an error whose message is one line where the
+ * store cannot be opened: it is another process's, or its directory cannot be written.
+ */
+export async function openInstance(
+  config: Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>,
+  deps: InstanceDeps,
+): Promise<Instance> {
+  const { log, now = () => new Date(), version = '0' } = deps
+  const engine = await startEngine({ ...config, log })
+  const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
+  const { records } = engine
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  await bootstrap(records, { domains: config.domain, timezone, now: now() })
+  const sites = createSites(records)
+  await sites.addDomains(1, config.domain)
+  const keys = createKeys({ records, sites, now, random: randomBytes })
+  const started = now()
+  const metrics = createMetrics({
+    engine: () => engine.status(),
+    recorder: () => recorder.stats(),
+    proxy: () => deps.proxy?.(),
+  })
+  const app = createApp({
+    routes: [
+      ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
+      ...routes({
+        engine,
+        keys,
+        sites,
+        metrics,
+        status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
+      }),
+    ],
+    keys,
+    version,
+    log: (error) => log.error({ err: error }, 'a request failed'),
+  })
+  const flushing = setInterval(() => {
+    keys.flush().catch((error) => log.warn({ err: error }, 'the use of keys could not be written; it is kept'))
+  }, KEY_USE_INTERVAL)
+  flushing.unref()
+
+  const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
+  return {
+    record: (observation) => recorder.record(observation),
+    fetch: (request, { ip }) => app(request, peer(ip, false)),
+    control: (request) => app(request, peer('', true)),
+    async close() {
+      clearInterval(flushing)
+      await recorder.close()
+      await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
+      await engine.close()
+    },
+  }
 }

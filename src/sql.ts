@@ -51,13 +51,21 @@ export type Granularity = (typeof GRANULARITIES)[number]
 /** What differs between SQL engines, and nothing else: everything not here is written once, in standard SQL. */
 export interface Dialect {
   placeholder(position: number, value: Param): string
-  startsWith(column: Sql, prefix: string): Sql
-  /** RE2 search. */
+  contains(column: Sql, part: Sql): Sql
+  startsWith(column: Sql, prefix: Sql): Sql
+  endsWith(column: Sql, suffix: Sql): Sql
+  /** RE2 search; the engine refuses a pattern it cannot read. */
   matches(column: Sql, pattern: string): Sql
-  /** The value in the row where `by` is least, greatest. */
+  /** Text to a number, null where it is none. */
+  number(column: Sql): Sql
+  /** One value of a column of JSON text, as text; null where the key is missing. */
+  jsonText(column: Sql, key: string): Sql
+  /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
   first(value: Sql, by: Sql): Sql
   last(value: Sql, by: Sql): Sql
   /** Whole milliseconds since 1970 of an instant column. */
   epochMs(column: Sql): Sql
+  /** An instant so many milliseconds later. */
+  addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql
 }

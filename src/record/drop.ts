@@ -12,6 +12,8 @@ export const DROP_REASONS = [
   'not_a_page',
   /** By a person's browser, ahead of time. */
   'prefetch',
+  /** By a person, of a path that the site does not want recorded. */
+  'excluded_path',
   /** The site honours Sec-GPC or DNT, and the visitor asked. */
   'opted_out',
 ] as const

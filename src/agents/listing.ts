@@ -1,0 +1,30 @@
+import type { Agent, Catalog } from './catalog.js'
+import { waysToVerify } from './verify.js'
+
+/** An agent as the API and the terminal show it (contract 5, agents/catalog). */
+export interface ListedAgent {
+  agent_id: string
+  name: string
+  operator: string
+  purpose: Agent['purpose']
+  docs_url?: string
+  /** Its name in robots.txt, where it has one. */
+  robots_token?: string
+  /** By what a claim to be it can be verified. */
+  verification: ReturnType<typeof waysToVerify>
+}
+
+/** Every agent of the catalog, in its order. */
+export const listing = (catalog: Catalog): ListedAgent[] =>
+  catalog.agents.map((agent) => {
+    const [robots_token] = agent.robots_tokens ?? []
+    return {
+      agent_id: agent.id,
+      name: agent.name,
+      operator: agent.operator,
+      purpose: agent.purpose,
+      ...(agent.docs_url === undefined ? {} : { docs_url: agent.docs_url }),
+      ...(robots_token === undefined ? {} : { robots_token }),
+      verification: waysToVerify(agent),
+    }
+  })

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { loadCatalog } from '../agents/catalog.js'
+import { createExplain } from '../agents/identify.js'
+import { listing } from '../agents/listing.js'
+import { type Command, flagsOf, JSON_FLAG } from './command.js'
+import { safeJson, visible } from './escape.js'
+import { table } from './table.js'
+import { style } from './terminal.js'
+
+const Flags = z.object({ json: z.boolean().default(false) })
+
+export const agents: Command = {
+  name: 'agents',
+  summary: 'the agents that are known',
+  settings: [],
+  flags: [JSON_FLAG],
+  async run(call) {
+    const { json } = flagsOf(call, Flags)
+    const known = listing(loadCatalog())
+    if (json) call.terminal.out(`${safeJson(known, 2)}\n`)
+    else
+      call.terminal.out(
+        table(
+          call.terminal,
+          [{ title: 'ID' }, { title: 'OPERATOR' }, { title: 'PURPOSE' }, { title: 'VERIFIABLE BY' }, { title: 'DOCS' }],
+          known.map((agent) => [
+            agent.agent_id,
+            agent.operator,
+            agent.purpose,
+            agent.verification.join(','),
+            agent.docs_url ?? '',
+          ]),
+        ),
+      )
+  },
+}
+
+const Identify = z.object({
+  ip: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').optional(),
+  json: z.boolean().default(false),
+})
+
+export const agentsIdentify: Command = {
+  name: 'agents identify',
+  summary: 'explain how a user agent is classified',
+  arguments: [{ form: '<user-agent>', doc: 'the header as it was sent' }],
+  settings: [],
+  flags: [JSON_FLAG],
+  async run(call) {
+    const { json } = flagsOf(call, Identify)
+    const { terminal } = call
+    const found = createExplain(loadCatalog())(call.args[0] ?? '')
+    if (json) {
+      terminal.out(`${safeJson(found, 2)}\n`)
+      return
+    }
+    const because = {
+      token: `the catalog's token "${found.token}"`,
+      isbot: `the general pattern for bots found "${found.token}"; it is in no catalog`,
+      no_user_agent: 'it has no user agent, and every browser has one',
+      nothing: 'nothing in it says that it is an agent',
+    }[found.because]
+    const lines: [string, string][] = [
+      ['is', found.audience === 'human' ? 'a person' : `${found.name} by ${found.operator}, purpose ${found.purpose}`],
+      ['because', because],
+      ...(found.docs_url ? [['documented', found.docs_url] satisfies [string, string]] : []),
+      ...(found.audience === 'agent'
+        ? [['verifiable', found.verification.join(', ') || 'by nothing that is published'] satisfies [string, string]]
+        : []),
+      ...found.others.map(({ agent_id, token, why }): [string, string] => ['not', `${agent_id} ("${token}"): ${why}`]),
+    ]
+    for (const [label, text] of lines) terminal.out(`${style(terminal, 'dim', label.padEnd(11))} ${visible(text)}\n`)
+  },
+}

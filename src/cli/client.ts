@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { Agent, request } from 'undici'
+import { z } from 'zod'
+import type { Config } from '../config.js'
+import { openInstance } from '../readership.js'
+import { createLog } from './log.js'
+import { Failure, type Terminal } from './terminal.js'
+
+interface Reply {
+  status: number
+  body: AsyncIterable<Uint8Array>
+}
+
+/** The service as its operator sees it: a running instance, or the store opened here. */
+export interface Client {
+  /** Whether another process runs the instance. */
+  readonly running: boolean
+  /** The answer's JSON; throws `Failure` with the service's message. */
+  call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
+  /** Each line of a stream as JSON. */
+  lines(path: string): AsyncIterable<unknown>
+  close(): Promise<void>
+}
+
+/** Unix sockets have short names: about 100 bytes, so the shorter of two ways to write it. */
+export function socketPath(data: string): string {
+  const path = join(data, 'control.sock')
+  const near = relative('.', path)
+  return near.length < path.length ? near : path
+}
+
+/** Whether a process answers at the data directory's control socket. */
+export async function isRunning(data: string): Promise<boolean> {
+  const agent = agentOf(data)
+  try {
+    const { body } = await request('http://readership/healthz', { dispatcher: agent })
+    await body.dump()
+    return true
+  } catch (error) {
+    const code = z.object({ code: z.string() }).safeParse(error).data?.code
+    if (code === 'EACCES') throw new Failure(`${socketPath(data)} is another user's; run this as that user.`)
+    if (code !== 'ENOENT' && code !== 'ECONNREFUSED' && code !== 'ENOTDIR') throw error
+    return false
+  } finally {
+    await agent.destroy()
+  }
+}
+
+const agentOf = (data: string) =>
+  new Agent({ connect: { socketPath: socketPath(data) }, headersTimeout: 0, bodyTimeout: 0 })
+
+/**
+ * The running instance of the data directory, through its control socket; where none runs, the store itself.
+ * `create`: a data directory that is not there yet is made rather than refused.
+ */
+export async function connect(config: Config, terminal: Terminal, options: { create?: boolean } = {}): Promise<Client> {
+  if (await isRunning(config.data)) {
+    const agent = agentOf(config.data)
+    const viaSocket = async (method: string, path: string, body?: string): Promise<Reply> => {
+      const reply = await request(`http://readership${path}`, {
+        dispatcher: agent,
+        method,
+        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      })
+      return { status: reply.statusCode, body: reply.body }
+    }
+    return client(viaSocket, true, () => agent.destroy())
+  }
+  if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
+    throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
+  const instance = await openInstance(config, { log: createLog(terminal, 'silent') })
+  const direct = async (method: string, path: string, body?: string): Promise<Reply> => {
+    const reply = await instance.control(
+      new Request(`http://readership${path}`, { method, ...(body === undefined ? {} : { body }) }),
+    )
+    return { status: reply.status, body: reply.body ?? (async function* () {})() }
+  }
+  return client(direct, false, () => instance.close())
+}
+
+const ErrorBody = z.object({ error: z.object({ message: z.string(), field: z.string().optional() }) })
+
+function client(
+  ask: (method: string, path: string, body?: string) => Promise<Reply>,
+  running: boolean,
+  close: () => Promise<void>,
+): Client {
+  const checked = async (method: string, path: string, body?: unknown): Promise<Reply> => {
+    const reply = await ask(method, path, body === undefined ? undefined : JSON.stringify(body))
+    if (reply.status < 400) return reply
+    const said = ErrorBody.safeParse(JSON.parse(await textOf(reply)))
+    throw new Failure(said.success ? said.data.error.message : `The service answered ${reply.status}.`)
+  }
+  return {
+    running,
+    async call(method, path, body) {
+      const text = await textOf(await checked(method, path, body))
+      return text === '' ? undefined : JSON.parse(text)
+    },
+    async *lines(path) {
+      const { body } = await checked('GET', path)
+      const decoder = new TextDecoder()
+      let rest = ''
+      for await (const chunk of body) {
+        const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+        rest = parts.pop() ?? ''
+        for (const line of parts) if (line !== '') yield JSON.parse(line)
+      }
+    },
+    close,
+  }
+}
+
+async function textOf(reply: Reply): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of reply.body) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}

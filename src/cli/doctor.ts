@@ -1,0 +1,179 @@
+import { constants, existsSync } from 'node:fs'
+import { access, statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import type { Config } from '../config.js'
+import { openPlaces } from '../record/place/places.js'
+import { connect, isRunning } from './client.js'
+import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
+import { safeJson, visible } from './escape.js'
+import { bytes } from './table.js'
+import { Failure, style } from './terminal.js'
+
+interface Finding {
+  check: string
+  state: 'ok' | 'warn' | 'fail'
+  says: string
+  /** What to do about it. */
+  mend?: string
+}
+const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
+const warn = (check: string, says: string, mend: string): Finding => ({ check, state: 'warn', says, mend })
+const fail = (check: string, says: string, mend: string): Finding => ({ check, state: 'fail', says, mend })
+const why = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const code = z.object({ code: z.string() }).safeParse(cause)
+  return code.success ? code.data.code : cause instanceof Error ? cause.message : String(cause)
+}
+
+const Flags = z.object({ json: z.boolean().default(false) })
+/** An origin that takes longer is as good as down. */
+const PATIENCE = 5_000
+/** Seconds by which two clocks may differ without harm to sessions and signatures. */
+const SKEW = 5
+/** Networks move: a year and a month. */
+const STALE = 400 * 86_400_000
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'check settings, data, origin and clock, and say how to mend what is wrong',
+  arguments: [{ form: '[origin-url]', doc: 'the site (default: that of the settings)' }],
+  settings: ['origin', 'data', 'min_free_disk', 'geoip'],
+  flags: [JSON_FLAG],
+  async run(call) {
+    const { json } = flagsOf(call, Flags)
+    const { config, terminal } = call
+    const findings = [
+      ok('settings', 'known and valid'),
+      ...(await dataDirectory(config)),
+      await instance(call),
+      ...(await origin(config.origin)),
+      geoData(config.geoip),
+    ]
+    if (json) terminal.out(`${safeJson(findings, 2)}\n`)
+    else
+      for (const { check, state, says, mend } of findings) {
+        const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
+        const [colour, sign] = mark[state]
+        terminal.out(
+          `${style(terminal, colour, sign)} ${check}: ${visible(says)}\n${mend ? `    ${visible(mend)}\n` : ''}`,
+        )
+      }
+    const failed = findings.filter((finding) => finding.state === 'fail').length
+    if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed.`)
+  },
+}
+
+async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
+  // What is not there yet is made by the first start, in the nearest directory that is.
+  let place = resolve(data)
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place)
+  try {
+    await access(place, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    return [
+      fail(
+        'data directory',
+        `${data} cannot be written (${why(error)})`,
+        `Give this user ${place}, or choose another with --data.`,
+      ),
+    ]
+  }
+  const { bavail, bsize } = await statfs(place)
+  const free = bavail * bsize
+  return [
+    ok(
+      'data directory',
+      place === resolve(data) ? `${data} can be written` : `${data} will be made by the first start`,
+    ),
+    free < min_free_disk
+      ? fail(
+          'disk',
+          `${bytes(free)} free: rows are not stored below ${bytes(min_free_disk)}`,
+          `Make room on the disk of ${place}, or lower --min-free-disk.`,
+        )
+      : free < 2 * min_free_disk
+        ? warn('disk', `${bytes(free)} free`, 'Make room soon.')
+        : ok('disk', `${bytes(free)} free`),
+  ]
+}
+
+const Status = z.object({ data: z.object({ store: z.object({ state: z.string(), reason: z.string().optional() }) }) })
+
+async function instance({ config, terminal }: CommandCall): Promise<Finding> {
+  if (!(await isRunning(config.data))) return ok('instance', `none runs on ${config.data}`)
+  const client = await connect(config, terminal)
+  try {
+    const { store } = Status.parse(await client.call('GET', '/control/status')).data
+    if (store.state === 'ready') return ok('instance', 'runs, and stores what it sees')
+    return fail(
+      'instance',
+      `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,
+      'The site goes on; what is said here has to be mended for rows to be stored.',
+    )
+  } catch (error) {
+    return fail('instance', `does not answer (${why(error)})`, 'Look at its log; start it again if it hangs.')
+  } finally {
+    await client.close()
+  }
+}
+
+async function origin(url: string | undefined): Promise<Finding[]> {
+  if (url === undefined) return [warn('origin', 'none is set', 'Name it: readership doctor http://localhost:3000')]
+  const ask = (path: string) => fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) })
+  try {
+    const before = Date.now()
+    const page = await ask('/')
+    const took = Date.now() - before
+    await page.body?.cancel()
+    return [
+      page.status >= 500
+        ? fail('origin', `${url} answers ${page.status}`, 'The site itself is in trouble: look at its log.')
+        : ok('origin', `${url} answers ${page.status} in ${took} ms`),
+      clock(page.headers.get('date'), before),
+      await robots(ask),
+    ]
+  } catch (error) {
+    return [fail('origin', `${url} does not answer (${why(error)})`, 'Start the site, or correct the URL.')]
+  }
+}
+
+function clock(date: string | null, now: number): Finding {
+  const skew = date === null ? Number.NaN : Math.round(Math.abs(Date.parse(date) - now) / 1000)
+  if (Number.isNaN(skew)) return ok('clock', `${new Date(now).toISOString()}; the origin sends no Date to compare with`)
+  if (skew <= SKEW) return ok('clock', "agrees with the origin's")
+  return warn(
+    'clock',
+    `${skew} s apart from the origin's`,
+    'Set both by NTP (timedatectl set-ntp true): rows carry this clock.',
+  )
+}
+
+async function robots(ask: (path: string) => Promise<Response>): Promise<Finding> {
+  const answer = await ask('/robots.txt')
+  await answer.body?.cancel()
+  const type = answer.headers.get('content-type') ?? 'no content type'
+  if (answer.status === 200 && /^text\/plain/i.test(type)) return ok('robots.txt', 'is served')
+  if (answer.status === 200)
+    return warn('robots.txt', `is served as ${type}`, 'Serve it as text/plain, or agents may not read it.')
+  return warn(
+    'robots.txt',
+    `answers ${answer.status}`,
+    'Without one every agent may fetch everything (RFC 9309 2.3.1.3).',
+  )
+}
+
+function geoData(geoip: string | undefined): Finding {
+  try {
+    const { sources } = openPlaces(geoip === undefined ? {} : { geoip })
+    if (sources.length === 0)
+      return fail('geo data', 'is not there', 'Build it: npm run build; or reinstall the package.')
+    const said = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')
+    const oldest = Math.min(...sources.map(({ date }) => Date.parse(date)))
+    return Date.now() - oldest > STALE
+      ? warn('geo data', said, 'Update the package, or give a newer file with --geoip.')
+      : ok('geo data', said)
+  } catch (error) {
+    return fail('geo data', error instanceof Error ? error.message : String(error), 'Correct --geoip, or leave it out.')
+  }
+}

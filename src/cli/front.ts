@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import type { Config } from '../config.js'
+import type { ProxyCounts } from '../http/metrics.js'
+import { publicPart } from '../http/public.js'
+import { nodeHandler } from '../http/server.js'
+import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
+import { type Pair, readPair } from '../proxy/certificate.js'
+import { requestHead } from '../proxy/headers.js'
+import { plainAddress } from '../proxy/hop.js'
+import { createProxy, type ProxyOptions } from '../proxy/listener.js'
+import { createTlsListener } from '../proxy/tls.js'
+import { createUpgrader } from '../proxy/upgrade.js'
+import type { Instance, Log } from '../readership.js'
+import { Failure } from './terminal.js'
+
+type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
+
+/** The public listener: the site, and under the base path what of readership is exposed. */
+export interface Front {
+  listen(host: string, port: number): Promise<number>
+  stats(): ProxyCounts
+  /** Reads the certificate again; one that is no good leaves the old one in use. */
+  reload(): Promise<void>
+  close(grace: number): Promise<void>
+}
+
+/** `--trust-proxy`; throws `Failure` (usage) naming the value that is none. */
+export function trustOf(config: Config): Trust {
+  try {
+    return parseTrust(config.trust_proxy)
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : String(error), 2)
+  }
+}
+
+/** The certificate of `--tls-cert` and `--tls-key`, where they are given; throws `Failure` naming what is wrong. */
+export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | undefined> {
+  if (tls_cert === undefined || tls_key === undefined) return undefined
+  try {
+    return await readPair(tls_cert, tls_key)
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
+export function createFront(
+  config: Config,
+  deps: { origin: URL; trust: Trust; pair: Pair | undefined; instance: Instance; log: Log },
+): Front {
+  const { origin, trust, pair, instance, log } = deps
+  const address = (req: Incoming) =>
+    clientAddress(req.socket.remoteAddress, listed(req.headers['x-forwarded-for']), trust)
+  const trusts = (peer: string) => isTrusted(peer, trust)
+  const record: Instance['record'] = (observation) => instance.record(observation)
+  const headersTimeout = config.origin_headers_timeout * 1000
+  const idleTimeout = config.origin_idle_timeout * 1000
+
+  const upgrader = createUpgrader({
+    origin,
+    requestHeaders(req: IncomingMessage) {
+      const peer = plainAddress(req.socket.remoteAddress ?? '')
+      const proto = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
+      const { fields, hosts } = requestHead(req.rawHeaders, { peer, trusted: trusts(peer), proto, crumbs: false })
+      return [...hosts.flatMap((host) => ['Host', host]), ...fields]
+    },
+    clientAddress: address,
+    headersTimeout,
+    idleTimeout,
+    record,
+    ordinary: (socket) => proxy.server.emit('connection', socket),
+    onError: (kind, error) => {
+      if (kind === 'fault') log.error({ err: error }, 'an upgrade failed by our fault')
+    },
+  })
+  const ours = publicPart((request, peer) => instance.fetch(request, peer), config.base_path, config.expose)
+  const proxy = createProxy({
+    origin,
+    record,
+    clientAddress: address,
+    trusts,
+    own: (path) => path.startsWith(`${config.base_path}/`) || path === config.base_path,
+    handle: nodeHandler((request, incoming) => ours(request, { ip: address(incoming), operator: false })),
+    upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
+    headersTimeout,
+    bodyIdleTimeout: idleTimeout,
+  })
+
+  const tls = pair && createTlsListener({ pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
+  const server = tls?.server ?? proxy.server
+
+  return {
+    stats: () => proxy.stats(),
+    async listen(host, port) {
+      server.listen({ host, port })
+      await once(server, 'listening')
+      const bound = server.address()
+      return typeof bound === 'object' && bound ? bound.port : port
+    },
+    async reload() {
+      if (!tls) return
+      const said = await tls.reload(async () => (await pairOf(config)) ?? pair)
+      if (said.ok) log.info({}, `the certificate was read again; it is good until ${said.pair.expires.toISOString()}`)
+      else log.error({}, `the certificate was not read again: ${said.reason}`)
+    },
+    async close(grace) {
+      await Promise.all([tls?.close(grace), proxy.close(grace), upgrader.close()])
+    },
+  }
+}
+
+const listed = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value.join(',') : value

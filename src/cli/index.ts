@@ -1,0 +1,2 @@
+export { runProgram } from './program.js'
+export type { Terminal } from './terminal.js'

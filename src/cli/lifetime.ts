@@ -1,0 +1,75 @@
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { Log } from '../readership.js'
+import { Failure, type Terminal } from './terminal.js'
+
+const Fault = z.object({ code: z.string() })
+const codeOf = (error: unknown): string => Fault.safeParse(error).data?.code ?? ''
+
+/** Makes the data directory, for this user alone. Throws `Failure` naming it where it cannot be written. */
+export function makeDataDirectory(data: string): void {
+  try {
+    mkdirSync(resolve(data), { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new Failure(`The data directory ${data} cannot be made (${codeOf(error)}); choose another with --data.`)
+  }
+}
+
+/** What a listener's failure to start means, in one line that names the address. */
+export function listenFailure(error: unknown, host: string, port: number, flag: string): Failure {
+  const code = codeOf(error)
+  if (code === 'EADDRINUSE') return new Failure(`Port ${port} on ${host} is in use; choose another with ${flag}.`)
+  if (code === 'EACCES') return new Failure(`Port ${port} on ${host} needs more rights than this user has.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Failure(`${host} is no address of this machine.`)
+  return new Failure(`Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`)
+}
+
+/** More uncaught errors than this in a minute, and the process is not one to keep. */
+const FAULTS_A_MINUTE = 20
+
+/**
+ * Errors that nobody caught are logged, and the process goes on: the website comes first, and what is broken is more
+ * likely to be ours than its. A storm of them ends it, so that a supervisor starts a fresh one.
+ */
+export function surviveFaults(terminal: Terminal, log: Log): void {
+  let recent: number[] = []
+  terminal.onFault((error) => {
+    const now = Date.now()
+    recent = [...recent.filter((at) => now - at < 60_000), now]
+    log.error({ err: error }, 'an error that nobody caught')
+    if (recent.length <= FAULTS_A_MINUTE) return
+    log.error({}, `more than ${FAULTS_A_MINUTE} such errors within a minute; giving up`)
+    terminal.exit(1)
+  })
+}
+
+const NUMBERS = { SIGINT: 2, SIGTERM: 15 }
+
+/** Resolves at the first SIGTERM or SIGINT; the second ends the process at once. */
+export function stopped(terminal: Terminal, log: Log): Promise<void> {
+  return new Promise((resolve) => {
+    let first = true
+    for (const name of ['SIGTERM', 'SIGINT'] as const)
+      terminal.onSignal(name, () => {
+        if (!first) terminal.exit(128 + NUMBERS[name])
+        first = false
+        log.info({ signal: name }, 'stopping; a second signal stops at once')
+        resolve()
+      })
+  })
+}
+
+/** What has been opened, closed in the reverse order, each even when another fails. */
+export function closing(log: Log) {
+  const opened: { name: string; close: () => Promise<void> }[] = []
+  return {
+    add(name: string, close: () => Promise<void>) {
+      opened.unshift({ name, close })
+    },
+    async close() {
+      for (const { name, close } of opened.splice(0))
+        await close().catch((error) => log.error({ err: error }, `${name} did not close`))
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { visible } from './escape.js'
+import { bytes } from './table.js'
+import { style, type Terminal } from './terminal.js'
+import { fit } from './width.js'
+
+const Common = { timestamp: z.string(), hostname: z.string(), pathname: z.string() }
+/** Of a committed row, what its line shows. */
+export const Row = z.discriminatedUnion('audience', [
+  z.object({
+    audience: z.literal('human'),
+    ...Common,
+    browser: z.string().nullish(),
+    os: z.string().nullish(),
+    status: z.number().nullish(),
+    duration_ms: z.number().nullish(),
+  }),
+  z.object({
+    audience: z.literal('agent'),
+    ...Common,
+    agent_id: z.string(),
+    user_agent: z.string(),
+    verified: z.boolean().nullish(),
+    status: z.number(),
+    bytes: z.number(),
+    duration_ms: z.number(),
+  }),
+])
+export type Row = z.infer<typeof Row>
+/** One row in one line: time, audience, who, verified mark, status, bytes, ms, path (contract 2). */
+export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
+  const agent = row.audience === 'agent' ? row : undefined
+  // What is in no catalog is told by its own words.
+  const who =
+    row.audience === 'human'
+      ? [row.browser ?? 'browser', row.os].filter(Boolean).join(' ')
+      : row.agent_id === 'other'
+        ? row.user_agent || 'no user agent'
+        : row.agent_id
+  const mark =
+    agent?.verified === true
+      ? style(terminal, 'green', '✓')
+      : agent?.verified === false
+        ? style(terminal, 'red', '✗')
+        : ' '
+  const status = fit(String(row.status ?? ''), 3)
+  const time = new Date(row.timestamp)
+  return [
+    style(terminal, 'dim', `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`),
+    row.audience === 'human' ? 'human' : style(terminal, 'cyan', 'agent'),
+    fit(visible(who), 24),
+    mark,
+    (row.status ?? 200) >= 400 ? style(terminal, 'red', status) : status,
+    fit(agent ? bytes(agent.bytes) : '', 8, true),
+    fit(row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`, 8, true),
+    visible(row.pathname),
+  ].join(' ')
+}
+const two = (n: number) => String(n).padStart(2, '0')

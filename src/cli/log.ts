@@ -1,0 +1,40 @@
+import { type DestinationStream, pino } from 'pino'
+import type { Config } from '../config.js'
+import { visible } from './escape.js'
+import { style, type Terminal } from './terminal.js'
+
+/** Where the parts of an instance say what happened; `details` stay apart from the words. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+const NAMES: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+/** One JSON object a line for machines; for a person at a terminal, time, level and words. */
+export function createLog(terminal: Terminal, level: Config['log_level']): Log {
+  const lines: DestinationStream = {
+    write: (line) => terminal.out(terminal.columns === undefined ? line : forPeople(terminal, line)),
+  }
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines)
+}
+
+function forPeople(terminal: Terminal, line: string): string {
+  const { level, time, msg, err, ...details }: Record<string, unknown> = JSON.parse(line)
+  const name = NAMES[Number(level)] ?? ''
+  const cause = err && typeof err === 'object' && 'message' in err ? [String(err.message)] : []
+  const rest = Object.entries(details).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const words = visible([String(msg ?? ''), ...cause, ...rest].join('  '))
+  const colour = Number(level) >= 50 ? 'red' : Number(level) >= 40 ? 'yellow' : 'dim'
+  return `${style(terminal, 'dim', String(time).slice(11, 19))} ${style(terminal, colour, name.padEnd(5))} ${words}\n`
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { type Client, connect } from './client.js'
+import { type Command, flagsOf, JSON_FLAG } from './command.js'
+import { safeJson, visible } from './escape.js'
+import { bytes, duration, number, percent, sparkline, table } from './table.js'
+import { Failure, style, type Terminal } from './terminal.js'
+
+const Flags = z.object({
+  range: z.string().default('30d'),
+  site: z.string().regex(/^\d+$/, 'must be the id of a site').transform(Number).optional(),
+  json: z.boolean().default(false),
+})
+
+const count = z.number()
+const maybe = z.number().optional()
+const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
+const People = z.object({
+  visitors: count,
+  sessions: count,
+  pageviews: count,
+  bounce: maybe,
+  duration: maybe,
+  views_per_session: maybe,
+})
+const Agents = z.object({ fetches: count, agents: count, verified: maybe, bytes: count })
+const Series = z.object({ granularity: z.string(), buckets: z.array(z.object({ t: z.string(), value: maybe })) })
+const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
+type Ranked = z.infer<typeof Ranked>
+
+const Answer = z.object({ data: z.unknown() })
+
+/** What the summary is made of: the API's own answers, by the name they are printed under. */
+async function summary(client: Client, site: number, range: string) {
+  const ask = async (path: string, query: Record<string, string> = {}): Promise<unknown> => {
+    const words = new URLSearchParams({ site: String(site), range, ...query })
+    return Answer.parse(await client.call('GET', `/api/${path}?${words}`)).data
+  }
+  const top = async (read: string, dimension: string) => Ranked.parse(await ask(read, { dimension, limit: '8' }))
+  return {
+    people: People.parse(await ask('stats/overview')),
+    people_series: Series.parse(await ask('stats/timeseries')),
+    pages: await top('stats/breakdown', 'pathname'),
+    channels: await top('stats/breakdown', 'channel'),
+    agents: Agents.parse(await ask('agents/overview')),
+    agents_series: Series.parse(await ask('stats/timeseries', { audience: 'agent' })),
+    top_agents: await top('agents/breakdown', 'agent_id'),
+    fetched: await top('agents/breakdown', 'pathname'),
+  }
+}
+type Summary = Awaited<ReturnType<typeof summary>>
+
+export const stats: Command = {
+  name: 'stats',
+  summary: 'a summary of a window for both readerships',
+  settings: ['data'],
+  flags: [
+    { form: '--range <window>', doc: 'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd, all' },
+    { form: '--site <id>', doc: 'the site (default: the only one)' },
+    JSON_FLAG,
+  ],
+  async run(call) {
+    const { range, site, json } = flagsOf(call, Flags)
+    const client = await connect(call.config, call.terminal)
+    try {
+      const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
+      const [first, ...others] = sites
+      if (site === undefined && others.length > 0)
+        throw new Failure(
+          `There are ${sites.length} sites: choose one with --site (${sites.map((one) => one.id).join(', ')}).`,
+          2,
+        )
+      const id = site ?? first?.id ?? 1
+      const found = await summary(client, id, range)
+      if (json) call.terminal.out(`${safeJson({ site: id, range, ...found }, 2)}\n`)
+      else call.terminal.out(shown(call.terminal, sites.find((one) => one.id === id)?.name ?? String(id), range, found))
+    } finally {
+      await client.close()
+    }
+  },
+}
+
+const shown = (terminal: Terminal, name: string, range: string, found: Summary): string => {
+  const { people, agents } = found
+  const line = (facts: readonly (readonly [string, string | undefined])[]) =>
+    facts
+      .flatMap(([label, value]) => (value === undefined ? [] : [`${style(terminal, 'bold', value)} ${label}`]))
+      .join('   ')
+  const graph = (series: z.infer<typeof Series>) =>
+    `${sparkline(series.buckets.map((bucket) => bucket.value ?? 0))} ${style(terminal, 'dim', `per ${series.granularity}`)}`
+  const ranked = (title: string, rows: Ranked, metric: string) =>
+    rows.length === 0
+      ? ''
+      : table(
+          terminal,
+          [{ title: metric.toUpperCase(), right: true }, { title }],
+          rows.map((row) => [number(Number(row[metric] ?? 0)), row.value ?? '(none)']),
+        )
+  return `${[
+    `${style(terminal, 'bold', visible(name))}, ${range}`,
+    '',
+    `${style(terminal, 'cyan', 'People')}   ${graph(found.people_series)}`,
+    line([
+      ['visitors', number(people.visitors)],
+      ['sessions', number(people.sessions)],
+      ['pageviews', number(people.pageviews)],
+      ['bounce', people.bounce === undefined ? undefined : percent(people.bounce)],
+      ['a session', people.duration === undefined ? undefined : duration(people.duration)],
+    ]),
+    '',
+    ranked('PAGE', found.pages, 'pageviews'),
+    ranked('CHANNEL', found.channels, 'visitors'),
+    `${style(terminal, 'cyan', 'Agents')}   ${graph(found.agents_series)}`,
+    line([
+      ['fetches', number(agents.fetches)],
+      ['agents', number(agents.agents)],
+      ['verified', agents.verified === undefined ? undefined : percent(agents.verified)],
+      ['sent', bytes(agents.bytes)],
+    ]),
+    '',
+    ranked('AGENT', found.top_agents, 'fetches'),
+    ranked('PAGE', found.fetched, 'fetches'),
+  ].join('\n')}\n`
+}

@@ -1,0 +1,72 @@
+import { visible } from './escape.js'
+import { style, type Terminal } from './terminal.js'
+import { cut, fit, widthOf } from './width.js'
+
+export interface Column {
+  title: string
+  /** Numbers stand to the right. */
+  right?: true
+}
+
+/** The rows under their titles, each cell escaped, no line wider than the terminal: the last column gives way. */
+export function table(
+  terminal: Pick<Terminal, 'colour' | 'columns'>,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+) {
+  const cells = rows.map((row) => row.map(visible))
+  const widths = columns.map((column, i) =>
+    Math.max(widthOf(column.title), ...cells.map((row) => widthOf(row[i] ?? ''))),
+  )
+  const last = columns.length - 1
+  const line = (row: readonly string[]) => {
+    const text = columns
+      .map((column, i) =>
+        i === last && !column.right ? (row[i] ?? '') : fit(row[i] ?? '', widths[i] ?? 0, column.right),
+      )
+      .join('  ')
+      .trimEnd()
+    return terminal.columns === undefined ? text : cut(text, terminal.columns)
+  }
+  const head = style(terminal, 'dim', line(columns.map((column) => column.title)))
+  return `${[head, ...cells.map(line)].join('\n')}\n`
+}
+
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+
+/** One character a value, its height the share of the largest; at most `columns`, neighbours added up to fit. */
+export function sparkline(values: readonly number[], columns = 60): string {
+  const size = Math.max(1, Math.ceil(values.length / columns))
+  const sums = Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size).reduce((sum, value) => sum + value, 0),
+  )
+  const most = Math.max(...sums, 0)
+  return sums
+    .map(
+      (value) => BARS[most === 0 ? 0 : Math.min(BARS.length - 1, Math.floor((value / most) * (BARS.length - 1) + 0.5))],
+    )
+    .join('')
+}
+
+/** `1234567` as `1,234,567`; `n` decimals where there are any. */
+export const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 })
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+/** Bytes as people read them, in powers of 1000. */
+export function bytes(value: number): string {
+  let unit = 0
+  let amount = value
+  while (amount >= 999.95 && unit < UNITS.length - 1) {
+    amount /= 1000
+    unit++
+  }
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`
+}
+
+export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+/** Seconds as `1m 05s`. */
+export const duration = (seconds: number): string => {
+  const whole = Math.round(seconds)
+  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, '0')}s`
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { connect } from './client.js'
+import { type Command, flagsOf } from './command.js'
+import { safeJson } from './escape.js'
+import { lineOf, Row } from './line.js'
+
+const Flags = z.object({
+  n: z.string().regex(/^\d+$/, 'must be a number of rows').default('50'),
+  audience: z.enum(['human', 'agent', 'all'], { error: 'must be human, agent or all' }).default('all'),
+  agent: z.string().optional(),
+  path: z.string().optional(),
+  json: z.boolean().default(false),
+})
+
+const Missed = z.object({ missed: z.number() })
+
+export const tail: Command = {
+  name: 'tail',
+  summary: 'follow what is recorded, live, one line a row',
+  settings: ['data'],
+  flags: [
+    { form: '-n <rows>', doc: 'recent rows first (default 50)' },
+    { form: '--audience <who>', doc: 'human, agent or all (default)' },
+    { form: '--agent <name>', doc: 'one agent, by id or operator' },
+    { form: '--path <start>', doc: 'paths that start so' },
+    { form: '--json', doc: 'print newline-delimited JSON' },
+  ],
+  async run(call) {
+    const { n, audience, agent, path, json } = flagsOf(call, Flags)
+    const { terminal } = call
+    const client = await connect(call.config, terminal)
+    try {
+      const query = new URLSearchParams({ n, audience, follow: client.running ? '1' : '0' })
+      if (agent !== undefined) query.set('agent', agent)
+      if (path !== undefined) query.set('path', path)
+      for await (const value of client.lines(`/control/tail?${query}`)) {
+        const missed = Missed.safeParse(value)
+        if (json) terminal.out(`${safeJson(value)}\n`)
+        else if (missed.success)
+          terminal.err(`${missed.data.missed} rows left out: they came faster than they were read.\n`)
+        else terminal.out(`${lineOf(terminal, Row.parse(value))}\n`)
+      }
+      terminal.err(
+        client.running
+          ? 'The instance has stopped.\n'
+          : `No instance runs on ${call.config.data}: these were the last rows.\n`,
+      )
+    } finally {
+      await client.close()
+    }
+  },
+}

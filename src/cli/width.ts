@@ -1,0 +1,57 @@
+/** Columns of a terminal that a text takes: 2 for wide East Asian characters and emoji, 0 for combining marks. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const character of text) width += widthOfOne(character)
+  return width
+}
+
+const ZERO = /^[\p{Mn}\p{Me}]$/u
+const EMOJI = /^\p{Emoji_Presentation}$/u
+/** East Asian Width W and F (UAX 11), as ranges of code points. */
+const WIDE: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0x33ff],
+  [0x3400, 0x4dbf],
+  [0x4e00, 0x9fff],
+  [0xa000, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe10, 0xfe19],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x17000, 0x18d8f],
+  [0x1b000, 0x1b2ff],
+  [0x20000, 0x3fffd],
+]
+
+function widthOfOne(character: string): 0 | 1 | 2 {
+  const code = character.codePointAt(0) ?? 0
+  if (code < 0x300) return 1
+  if (ZERO.test(character)) return 0
+  return EMOJI.test(character) || WIDE.some(([from, to]) => code >= from && code <= to) ? 2 : 1
+}
+
+/** `text` in exactly `columns`: cut with an ellipsis, or filled with spaces on the `left` or right. */
+export function fit(text: string, columns: number, left = false): string {
+  const width = widthOf(text)
+  if (width > columns) return cut(text, columns)
+  const space = ' '.repeat(columns - width)
+  return left ? space + text : text + space
+}
+
+/** `text` in at most `columns`. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const character of text) {
+    const next = width + widthOfOne(character)
+    if (next > columns - 1) break
+    kept += character
+    width = next
+  }
+  return columns < 1 ? '' : `${kept}…${' '.repeat(columns - 1 - width)}`
+}

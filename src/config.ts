@@ -1,0 +1,244 @@
+import { domainToASCII } from 'node:url'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+
+/** A setting that is missing, unknown or wrong: one line that names it, for the person at the terminal. */
+export class ConfigError extends Error {
+  constructor(
+    message: string,
+    readonly setting: string,
+  ) {
+    super(message)
+    this.name = 'ConfigError'
+  }
+}
+
+const whole = (min: number, max: number) =>
+  z
+    .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: 'must be a whole number' })
+    .pipe(z.int().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+const text = z.string('must be text').min(1, 'must not be empty')
+/** A YAML list, one flag repeated, or one variable with commas. */
+const list = <T extends z.ZodType>(item: T) =>
+  z.preprocess(
+    (value) =>
+      (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [value])
+        .map((one) => (typeof one === 'string' ? one.trim() : one))
+        .filter((one) => one !== ''),
+    z.array(item),
+  )
+const originUrl = text.refine((value) => {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
+  const url = new URL(value)
+  return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
+}, 'must be an http or https URL of a host alone, as in http://localhost:3000')
+const hostname = text.transform((value, context) => {
+  const ascii = domainToASCII(value)
+  if (!ascii || /[^a-z0-9._-]/.test(ascii)) context.addIssue('must be a hostname, without scheme, port or path')
+  return ascii
+})
+const seconds = whole(1, 86_400)
+const SIZE = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
+/** Bytes of `512MB`, `1.5GiB` or a plain number. */
+const bytes = z
+  .union([z.int().min(0), text.regex(/^\d+$/), text.regex(SIZE)], { error: 'must be a size such as 512MB' })
+  .transform((value) => {
+    const [, number, unit, binary] = /^([\d.]+)\s?([KMGT]?)(i?)B?$/i.exec(String(value)) ?? []
+    const power = unit ? 'KMGT'.indexOf(unit.toUpperCase()) + 1 : 0
+    return Math.floor(Number(number) * (binary ? 1024 : 1000) ** power)
+  })
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+interface About {
+  /** One line for `--help` and the README. */
+  doc: string
+  /** What the flag's value is called in `--help`; absent: the setting is an argument, not a flag. */
+  value?: string
+  list?: true
+}
+const about = z.registry<About>()
+
+/** Every setting once: its form, its default and its meaning. Flag and variable are its name (`flagOf`, `envOf`). */
+const Settings = z.strictObject({
+  origin: originUrl.optional().register(about, { doc: 'the site to stand in front of' }),
+  host: text.default('0.0.0.0').register(about, { value: 'address', doc: 'address the site is served on' }),
+  port: whole(0, 65_535).default(8080).register(about, { value: 'port', doc: 'port the site is served on' }),
+  admin_host: text.default('127.0.0.1').register(about, { value: 'address', doc: 'address of the service' }),
+  admin_port: whole(0, 65_535).default(8081).register(about, { value: 'port', doc: 'port of the service' }),
+  data: text.default('./readership-data').register(about, { value: 'dir', doc: 'directory of what is stored' }),
+  domain: list(hostname).default([]).register(about, {
+    value: 'host',
+    list: true,
+    doc: "the site's hostname; with none, every hostname served is the site's",
+  }),
+  base_path: text
+    .regex(/^\/[\w~.-]+(\/[\w~.-]+)*$/, 'must be a path such as /_readership')
+    .default('/_readership')
+    .register(about, { value: 'path', doc: 'where the public listener serves readership itself' }),
+  trust_proxy: list(text).default(['loopback']).register(about, {
+    value: 'cidr|loopback|private',
+    list: true,
+    doc: 'peers whose X-Forwarded-For is believed',
+  }),
+  tls_cert: text
+    .optional()
+    .register(about, { value: 'file', doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2' }),
+  tls_key: text.optional().register(about, { value: 'file', doc: 'private key (PEM) of the certificate' }),
+  expose: list(z.enum(['api'], { error: 'must be api' }))
+    .default([])
+    .register(about, { value: 'part', list: true, doc: 'parts of the service (api) also served under the base path' }),
+  memory_limit: text
+    .regex(SIZE, 'must be a size such as 512MB')
+    .default('512MB')
+    .register(about, { value: 'size', doc: 'memory the store may use' }),
+  min_free_disk: bytes
+    .default(512_000_000)
+    .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
+  geoip: text.optional().register(about, { value: 'file', doc: 'MMDB file that adds region and city' }),
+  origin_headers_timeout: seconds
+    .default(60)
+    .register(about, { value: 'seconds', doc: 'an origin silent for longer is answered 504' }),
+  origin_idle_timeout: seconds
+    .default(300)
+    .register(about, { value: 'seconds', doc: 'an origin whose body pauses for longer is cut' }),
+  log_level: z
+    .enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
+    .default('info')
+    .register(about, { value: 'level', doc: 'least level that is logged' }),
+})
+
+export type Config = z.output<typeof Settings>
+export type SettingName = keyof Config
+
+const isSetting = (name: string): name is SettingName => Object.hasOwn(Settings.shape, name)
+const names: readonly SettingName[] = Object.keys(Settings.shape).filter(isSetting)
+const envOf = (name: SettingName): string => `READERSHIP_${name.toUpperCase()}`
+const flagOf = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
+
+/** The settings as `--help` and the README's table show them, in order. */
+export const SETTINGS = names.map((name) => {
+  const { doc, value, list } = about.get(Settings.shape[name]) ?? { doc: '' }
+  const fallback = Settings.shape[name].safeParse(undefined)
+  return {
+    name,
+    doc,
+    env: envOf(name),
+    /** As commander writes it; absent for the origin, which is an argument. */
+    ...(value ? { flag: `${flagOf(name)} <${value}>` } : {}),
+    list: list === true,
+    default: fallback.success ? fallback.data : undefined,
+  }
+})
+
+const ENV_PREFIX = 'READERSHIP_'
+/** Where the file is: the one variable that is not a setting. */
+export const ENV_CONFIG = 'READERSHIP_CONFIG'
+export const DEFAULT_FILE = 'readership.yaml'
+
+/** Edit distance, for "did you mean": the nearest known name, when it is near at all. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const distance = (a: string, b: string): number => {
+    let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i]
+      for (let j = 1; j <= b.length; j++)
+        next[j] = Math.min(
+          (row[j] ?? 0) + 1,
+          (next[j - 1] ?? 0) + 1,
+          (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        )
+      row = next
+    }
+    return row[b.length] ?? 0
+  }
+  const [best] = known.map((one) => ({ one, far: distance(name, one) })).sort((a, b) => a.far - b.far)
+  return best && best.far <= Math.max(2, Math.floor(name.length / 3)) ? best.one : undefined
+}
+
+const unknown = (what: string, name: string, known: readonly string[]) => {
+  const near = nearest(name, known)
+  return new ConfigError(`${what} is not a setting${near ? `; did you mean ${near}?` : '.'}`, name)
+}
+
+interface Said {
+  value: unknown
+  /** How the person wrote it, for messages. */
+  where: string
+}
+
+function fromFile(path: string, source: string): Map<SettingName, Said> {
+  const lines = new LineCounter()
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
+  const at = (offset: number) => `${path}:${lines.linePos(offset).line}`
+  const [broken] = document.errors
+  if (broken) throw new ConfigError(`${at(broken.pos[0])}: ${broken.message.split('\n')[0]}`, path)
+  const said = new Map<SettingName, Said>()
+  const value: unknown = document.toJS()
+  if (value === null || value === undefined) return said
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new ConfigError(`${path}: must be a map of settings, as in "port: 8080".`, path)
+  for (const [name, one] of Object.entries(value)) {
+    const node: unknown = document.get(name, true)
+    const range = z.object({ range: z.tuple([z.number()], z.number()) }).safeParse(node)
+    const where = range.success ? at(range.data.range[0]) : path
+    if (!isSetting(name)) throw unknown(`${where}: ${name}`, name, names)
+    if (one !== null) said.set(name, { value: one, where: `${where}: ${name}` })
+  }
+  return said
+}
+
+function fromEnv(env: Readonly<Record<string, string | undefined>>): Map<SettingName, Said> {
+  const said = new Map<SettingName, Said>()
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG) continue
+    const name = names.find((one) => envOf(one) === variable)
+    if (!name) throw unknown(variable, variable, names.map(envOf))
+    // A variable set to nothing is how deployment tools write "not set".
+    if (value) said.set(name, { value, where: variable })
+  }
+  return said
+}
+
+/** What the settings are read from; disk and environment come in as arguments. */
+export interface Sources {
+  /** By setting name, as text; what the person did not give is undefined. */
+  flags: Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>
+  env: Readonly<Record<string, string | undefined>>
+  /** `--config`, or `READERSHIP_CONFIG`; absent: `readership.yaml` where there is one. */
+  file?: string | undefined
+  /** The file's text; undefined where there is no such file. */
+  read(path: string): string | undefined
+}
+
+/**
+ * Every setting, by rising precedence: defaults, file, environment, flags (contract 2). Throws `ConfigError` whose
+ * message is one line that names the setting, and the file's line where it came from one.
+ */
+export function loadConfig(sources: Sources): Config {
+  const asked = sources.file ?? (sources.env[ENV_CONFIG] || undefined)
+  const source = sources.read(asked ?? DEFAULT_FILE)
+  if (asked && source === undefined) throw new ConfigError(`${asked}: no such configuration file.`, 'config')
+  const said = new Map<SettingName, Said>([
+    ...(source === undefined ? [] : fromFile(asked ?? DEFAULT_FILE, source)),
+    ...fromEnv(sources.env),
+    ...names.flatMap((name): [SettingName, Said][] => {
+      const value = sources.flags[name]
+      return value === undefined ? [] : [[name, { value, where: name === 'origin' ? 'origin' : flagOf(name) }]]
+    }),
+  ])
+  const parsed = Settings.safeParse(Object.fromEntries([...said].map(([name, one]) => [name, one.value])))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const name = String(issue?.path[0] ?? '')
+    const one = isSetting(name) ? said.get(name) : undefined
+    const value = [one?.value].flat()[Number(issue?.path[1] ?? 0)]
+    throw new ConfigError(
+      `${one?.where ?? name} ${issue?.message ?? 'is invalid'}, not ${JSON.stringify(value)}.`,
+      name,
+    )
+  }
+  const { tls_cert, tls_key } = parsed.data
+  if ((tls_cert === undefined) !== (tls_key === undefined))
+    throw new ConfigError('--tls-cert and --tls-key go together.', tls_cert ? 'tls_key' : 'tls_cert')
+  return parsed.data
+}

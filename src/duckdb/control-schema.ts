@@ -1,0 +1,15 @@
+import type { Migration } from './migrate.js'
+
+/** Records: small, updated in place, no references between tables (even renaming a parent row fails under one). */
+export const CONTROL_SCHEMA: readonly Migration[] = [
+  [
+    'create table organisations (id integer, name varchar, created_at timestamp)',
+    `create table sites (
+      id integer, org integer, name varchar, domains varchar, timezone varchar, currency varchar,
+      excluded_paths varchar, respect_gpc boolean, visitor_salt varchar, retention_days integer,
+      citation_threshold double, created_at timestamp)`,
+    `create table keys (
+      id integer, org integer, site integer, name varchar, prefix varchar, digest varchar, scopes varchar,
+      created_at timestamp, expires_at timestamp, revoked_at timestamp, last_used_at timestamp, requests bigint)`,
+  ],
+]

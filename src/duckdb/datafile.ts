@@ -1,0 +1,68 @@
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Database, keepOpen } from './database.js'
+import { type Migration, migrate } from './migrate.js'
+import { type Connections, openFile, type Settings } from './open.js'
+import { openMended, type Repair } from './repair.js'
+import type { WalReport } from './wal.js'
+
+export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
+
+export interface DataFileOptions {
+  file: string
+  migrations: readonly Migration[]
+  settings: Settings
+  /** Wall clock, for names of files that are set aside. */
+  now: () => Date
+  /** Milliseconds of a clock that never jumps. */
+  clock: () => number
+  log: Log
+}
+
+export interface DataFile extends Database {
+  /** What opening had to give up; each is in the log already. */
+  repairs: readonly Repair[]
+  /** The write-ahead log as opening found it. */
+  wal: WalReport | undefined
+  /** Size of the write-ahead log now. */
+  walBytes(): number
+}
+
+/** Opens a file, mended and at the last version of its schema. Throws `StoreFault` with one line for the operator. */
+export async function openDataFile(options: DataFileOptions): Promise<DataFile> {
+  const { file, migrations, settings, log } = options
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const connect = async (): Promise<Connections> => {
+    const connections = await openFile(file, settings)
+    // What a killed process spilled; no other can be using it, for the lock is ours.
+    rmSync(`${file}.tmp`, { recursive: true, force: true })
+    return connections
+  }
+  const mended = async () => {
+    const opened = await openMended(file, connect, options.now)
+    for (const { what, kept, bytes, why } of opened.repairs) {
+      log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${kept} (${why})`)
+    }
+    return opened
+  }
+  const { connections, repairs, wal } = await mended()
+  try {
+    await migrate(connections.writer, file, migrations)
+    if (repairs.length > 0) await connections.writer.run('checkpoint')
+  } catch (error) {
+    connections.close()
+    throw error
+  }
+  const database = keepOpen(connections, async () => (await mended()).connections, {
+    now: options.clock,
+    first: 250,
+    longest: 5_000,
+    onReopen: (cause) => log('warn', `${file} was closed and opened again after an error`, cause),
+  })
+  return {
+    ...database,
+    repairs,
+    wal,
+    walBytes: () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
+  }
+}

@@ -1,0 +1,32 @@
+import { type Dialect, raw, sql } from '../sql.js'
+
+/** DuckDB's words. Instants are TIMESTAMP columns in UTC, ids UBIGINT, properties JSON text. */
+export const duckdb: Dialect = {
+  placeholder: (position, value) => {
+    const type =
+      value instanceof Date
+        ? '::TIMESTAMP'
+        : typeof value === 'bigint'
+          ? '::UBIGINT'
+          : typeof value === 'number'
+            ? Number.isSafeInteger(value)
+              ? '::BIGINT'
+              : '::DOUBLE'
+            : ''
+    return `$${position}${type}`
+  },
+  contains: (column, part) => sql`contains(${column}, ${part})`,
+  startsWith: (column, prefix) => sql`starts_with(${column}, ${prefix})`,
+  endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
+  matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
+  number: (column) => sql`try_cast(${column} as double)`,
+  jsonText: (column, key) => sql`json_extract_string(${column}, ${pointer(key)})`,
+  first: (value, by) => sql`arg_min(${value}, ${by})`,
+  last: (value, by) => sql`arg_max(${value}, ${by})`,
+  epochMs: (column) => sql`epoch_ms(${column})`,
+  addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
+  quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
+}
+
+/** RFC 6901 3: any key is reachable by a pointer; DuckDB's own path syntax cannot escape a quote. */
+const pointer = (key: string): string => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

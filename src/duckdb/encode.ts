@@ -1,0 +1,144 @@
+import type { DuckDBAppender } from '@duckdb/node-api'
+import type { AgentEventRow, EventRow } from '../record/row.js'
+import { microseconds } from './query.js'
+
+/** A row that no store could take: our own fault, and not the batch's. */
+export class RowError extends Error {
+  override readonly name = 'RowError'
+  constructor(
+    readonly table: Table,
+    readonly index: number,
+    readonly column: string,
+    value: unknown,
+  ) {
+    super(`${table}.${column} cannot hold ${typeof value === 'bigint' ? value : JSON.stringify(value)}`)
+  }
+}
+
+export type Table = 'events' | 'agent_events'
+type Type = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
+type Columns<Row> = { readonly [Column in keyof Row]: Type }
+
+/** In the order of the tables: an appender knows columns by their place (test/duckdb/store.test.ts compares). */
+export const COLUMNS: { events: Columns<EventRow>; agent_events: Columns<AgentEventRow> } = {
+  events: {
+    site_id: 'integer',
+    timestamp: 'timestamp',
+    kind: 'varchar',
+    event_name: 'varchar',
+    visitor_id: 'ubigint',
+    session_id: 'ubigint',
+    session_start: 'timestamp',
+    hostname: 'varchar',
+    pathname: 'varchar',
+    status: 'integer',
+    duration_ms: 'integer',
+    entry_page: 'varchar',
+    referrer: 'varchar',
+    source: 'varchar',
+    channel: 'varchar',
+    utm_source: 'varchar',
+    utm_medium: 'varchar',
+    utm_campaign: 'varchar',
+    utm_content: 'varchar',
+    utm_term: 'varchar',
+    country: 'varchar',
+    region: 'varchar',
+    city: 'varchar',
+    asn: 'uinteger',
+    browser: 'varchar',
+    browser_version: 'varchar',
+    os: 'varchar',
+    os_version: 'varchar',
+    device_type: 'varchar',
+    screen_class: 'varchar',
+    language: 'varchar',
+    timezone: 'varchar',
+    engaged_ms: 'integer',
+    scroll: 'integer',
+    identified_id: 'varchar',
+    props: 'varchar',
+    recorded_by: 'varchar',
+  },
+  agent_events: {
+    site_id: 'integer',
+    timestamp: 'timestamp',
+    agent_id: 'varchar',
+    operator: 'varchar',
+    purpose: 'varchar',
+    catalog_version: 'varchar',
+    user_agent: 'varchar',
+    verified: 'boolean',
+    verification: 'varchar',
+    method: 'varchar',
+    hostname: 'varchar',
+    pathname: 'varchar',
+    status: 'integer',
+    bytes: 'bigint',
+    duration_ms: 'integer',
+    content_type: 'varchar',
+    conditional: 'integer',
+    is_pageview: 'boolean',
+    country: 'varchar',
+    asn: 'uinteger',
+    ip_hash: 'ubigint',
+    robots_allowed: 'boolean',
+    llms_listed: 'integer',
+  },
+}
+
+/** Appends `rows` to `table`; throws `RowError` at the first value that its column cannot hold. */
+export function appendRows<Row>(appender: DuckDBAppender, table: Table, columns: Columns<Row>, rows: readonly Row[]) {
+  rows.forEach((row, index) => {
+    for (const column in columns) {
+      const value = row[column]
+      if (value === null || value === undefined) appender.appendNull()
+      else if (!APPEND[columns[column]](appender, value)) throw new RowError(table, index, column, value)
+    }
+    appender.endRow()
+  })
+}
+
+/** Each answers whether the value was of its kind. Numbers are rounded, and held to the ends of the column's range. */
+const APPEND: { readonly [T in Type]: (appender: DuckDBAppender, value: unknown) => boolean } = {
+  integer: (appender, value) => {
+    const whole = wholeOf(value, -(2 ** 31), 2 ** 31 - 1)
+    if (whole !== undefined) appender.appendInteger(whole)
+    return whole !== undefined
+  },
+  uinteger: (appender, value) => {
+    const whole = wholeOf(value, 0, 2 ** 32 - 1)
+    if (whole !== undefined) appender.appendUInteger(whole)
+    return whole !== undefined
+  },
+  bigint: (appender, value) => {
+    const whole = wholeOf(value, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+    if (whole !== undefined) appender.appendBigInt(BigInt(whole))
+    return whole !== undefined
+  },
+  ubigint: (appender, value) => {
+    const fits = typeof value === 'bigint' && value >= 0n && value < 1n << 64n
+    if (fits) appender.appendUBigInt(value)
+    return fits
+  },
+  varchar: (appender, value) => {
+    const fits = typeof value === 'string'
+    if (fits) appender.appendVarchar(value)
+    return fits
+  },
+  boolean: (appender, value) => {
+    const fits = typeof value === 'boolean'
+    if (fits) appender.appendBoolean(value)
+    return fits
+  },
+  timestamp: (appender, value) => {
+    const fits = value instanceof Date && !Number.isNaN(value.getTime())
+    if (fits) appender.appendTimestamp(microseconds(value))
+    return fits
+  },
+}
+
+function wholeOf(value: unknown, least: number, most: number): number | undefined {
+  if (typeof value !== 'number' || Number.isNaN(value)) return undefined
+  return Math.min(most, Math.max(least, Math.round(value)))
+}

@@ -1,0 +1,27 @@
+import type { Migration } from './migrate.js'
+
+/**
+ * Plain columns and nothing else: no key, index or reference, whose replay from the log is where the known faults lie
+ * (reference/performance.md 4). A migration never changes once released; later ones add to it. The order of the columns
+ * is the order of `encode.ts`.
+ */
+export const EVENTS_SCHEMA: readonly Migration[] = [
+  [
+    `create table events (
+      site_id integer, timestamp timestamp, kind varchar, event_name varchar, visitor_id ubigint, session_id ubigint,
+      session_start timestamp, hostname varchar, pathname varchar, status integer, duration_ms integer,
+      entry_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar, utm_medium varchar,
+      utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar, city varchar,
+      asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar, device_type varchar,
+      screen_class varchar, language varchar, timezone varchar, engaged_ms integer, scroll integer,
+      identified_id varchar, props varchar, recorded_by varchar)`,
+    `create table agent_events (
+      site_id integer, timestamp timestamp, agent_id varchar, operator varchar, purpose varchar,
+      catalog_version varchar, user_agent varchar, verified boolean, verification varchar, method varchar,
+      hostname varchar, pathname varchar, status integer, bytes bigint, duration_ms integer, content_type varchar,
+      conditional integer, is_pageview boolean, country varchar, asn uinteger, ip_hash ubigint,
+      robots_allowed boolean, llms_listed integer)`,
+    // One row a commit, with what it brought the run's totals to: how a batch is known to be stored already.
+    'create table commits (run varchar, sequence bigint, mark varchar)',
+  ],
+]

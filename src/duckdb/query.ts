@@ -1,0 +1,44 @@
+import {
+  arrayFromListValue,
+  type DuckDBConnection,
+  DuckDBTimestampValue,
+  DuckDBTypeId,
+  type DuckDBValue,
+  type DuckDBValueConverter,
+  JSDuckDBValueConverter,
+  objectFromStructValue,
+} from '@duckdb/node-api'
+import { compile, type Param, type Sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import { duckdb } from './dialect.js'
+
+/** Runs one statement (a second one behind a semicolon is refused) and converts its rows as `ResultRow` says. */
+export async function runQuery(connection: DuckDBConnection, query: Sql): Promise<ResultRow[]> {
+  const { text, values } = compile(query, duckdb.placeholder)
+  const statement = await connection.prepare(text)
+  try {
+    if (values.length > 0) statement.bind(values.map(toDuckDB))
+    const reader = await statement.runAndReadAll()
+    return reader.convertRowObjects(toResult)
+  } finally {
+    statement.destroySync()
+  }
+}
+
+export const microseconds = (date: Date): DuckDBTimestampValue =>
+  new DuckDBTimestampValue(BigInt(date.getTime()) * 1000n)
+
+const toDuckDB = (value: Param): DuckDBValue => (value instanceof Date ? microseconds(value) : value)
+
+const toResult: DuckDBValueConverter<unknown> = (value, type, converter) => {
+  if (value === null) return null
+  if (typeof value === 'bigint') {
+    return type.typeId === DuckDBTypeId.UBIGINT ? hexOf(value) : Number(value)
+  }
+  if (type.typeId === DuckDBTypeId.LIST) return arrayFromListValue(value, type, converter)
+  if (type.typeId === DuckDBTypeId.STRUCT) return objectFromStructValue(value, type, converter)
+  return JSDuckDBValueConverter(value, type, JSDuckDBValueConverter)
+}
+
+/** A 64-bit id as it goes to a client: 16 hex digits. */
+export const hexOf = (id: bigint): string => id.toString(16).padStart(16, '0')

@@ -1,0 +1,106 @@
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type Connections, StoreFault } from './open.js'
+import { inspectWal, type WalReport } from './wal.js'
+
+/** What had to be given up so that a file opens. Nothing is deleted: `kept` is where it lies. */
+export interface Repair {
+  /** Cut off behind the damage, the whole log left out, or the file itself replaced by an empty one. */
+  what: 'wal_cut' | 'wal_set_aside' | 'file_set_aside'
+  kept: string
+  /** Bytes that were not read. */
+  bytes: number
+  why: string
+}
+
+export interface Opened {
+  connections: Connections
+  repairs: Repair[]
+  /** Of the log as it was found; undefined where there was none. */
+  wal: WalReport | undefined
+}
+
+/**
+ * Opens a store file, mending what can be mended (issue 2, `Bad input and faults`):
+ * - a log that cannot be replayed is cut where the error says, and only if that fails set aside;
+ * - a file that is no database is set aside for an empty one;
+ * - anything else, a lock or a permission, is the operator's: `StoreFault`.
+ * The file itself is only touched while the database is closed: an open and close of it here would drop its lock.
+ */
+export async function openMended(file: string, connect: () => Promise<Connections>, now: () => Date): Promise<Opened> {
+  const stamp = now().toISOString().replaceAll(/[:.]/g, '-')
+  const logFile = `${file}.wal`
+  const log = existsSync(logFile) ? readFileSync(logFile) : undefined
+  const wal = log && inspectWal(log)
+  const tried = await attempt(connect)
+  if ('connections' in tried) {
+    if (!log || !wal?.damaged) return { ...tried, repairs: [], wal }
+    // DuckDB opened without a word and without what lies behind the damage, and would write on behind it.
+    const kept = keep(logFile, stamp, log)
+    await tried.connections.writer.run('checkpoint')
+    tried.connections.close()
+    rmSync(logFile, { force: true })
+    const what = wal.end === 0 ? 'wal_set_aside' : 'wal_cut'
+    const why = `the log cannot be read from byte ${wal.end} on`
+    return { connections: await connect(), repairs: [{ what, kept, bytes: wal.bytes - wal.end, why }], wal }
+  }
+  if (!log || !REPLAY.test(tried.why)) return { ...(await withoutFile(file, connect, stamp, tried)), wal }
+
+  const kept = keep(logFile, stamp, log)
+  const position = Number(/byte position (\d+)/.exec(tried.why)?.[1] ?? Number.NaN)
+  // The position is behind the entry's length and checksum; where both are zeros only the cut before them helps.
+  for (const at of [position - 16, position]) {
+    if (!(at > 0 && at < log.length)) continue
+    writeFileSync(logFile, log.subarray(0, at))
+    const cut = await attempt(connect)
+    const repair: Repair = { what: 'wal_cut', kept, bytes: log.length - at, why: tried.why }
+    if ('connections' in cut) return { ...cut, repairs: [repair], wal }
+  }
+  rmSync(logFile)
+  const without = await attempt(connect)
+  if (!('connections' in without)) return { ...(await withoutFile(file, connect, stamp, without)), wal }
+  const repair: Repair = { what: 'wal_set_aside', kept, bytes: log.length, why: tried.why }
+  return { ...without, repairs: [repair], wal }
+}
+
+const REPLAY = /while replaying WAL|Corrupt WAL/i
+const NOT_A_DATABASE =
+  /not a valid DuckDB database|Corrupt database file|Could not read enough bytes|Serialization Error/i
+
+type Attempt = { connections: Connections } | { error: unknown; why: string }
+
+async function attempt(connect: () => Promise<Connections>): Promise<Attempt> {
+  try {
+    return { connections: await connect() }
+  } catch (error) {
+    return { error, why: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function keep(logFile: string, stamp: string, log: Buffer): string {
+  const kept = `${logFile}.${stamp}`
+  writeFileSync(kept, log, { flag: 'wx' })
+  return kept
+}
+
+async function withoutFile(
+  file: string,
+  connect: () => Promise<Connections>,
+  stamp: string,
+  failed: { error: unknown; why: string },
+): Promise<Omit<Opened, 'wal'>> {
+  if (!NOT_A_DATABASE.test(failed.why)) throw faultOf(file, failed)
+  const kept = `${file}.${stamp}`
+  renameSync(file, kept)
+  if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${kept}.wal`)
+  const repair: Repair = { what: 'file_set_aside', kept, bytes: statSync(kept).size, why: failed.why }
+  return { connections: await connect(), repairs: [repair] }
+}
+
+function faultOf(file: string, { error, why }: { error: unknown; why: string }): StoreFault {
+  if (error instanceof StoreFault) return error
+  const holder = /held in (.+?) \(PID (\d+)/.exec(why)
+  const message = holder
+    ? `${file} is in use by another process (PID ${holder[2]}, ${holder[1]})`
+    : `${file} cannot be opened: ${why.split('\n', 1)[0]}`
+  return new StoreFault(message, { cause: error })
+}

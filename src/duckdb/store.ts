@@ -1,0 +1,171 @@
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { ApiError } from '../errors.js'
+import type { Rows } from '../record/row.js'
+import { sql } from '../sql.js'
+import type { Store } from '../store.js'
+import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
+import { duckdb } from './dialect.js'
+import { appendRows, COLUMNS, RowError } from './encode.js'
+import { EVENTS_SCHEMA } from './events-schema.js'
+import { type Mark, markText, parseMark } from './mark.js'
+import { runQuery } from './query.js'
+import type { Repair } from './repair.js'
+
+export interface EventStore extends Store {
+  /**
+   * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
+   * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
+   */
+  append(rows: Rows, mark?: Mark): Promise<void>
+  /** The last mark of a run; undefined before its first commit. */
+  last(run: string): Promise<Mark | undefined>
+  /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
+  tidy(): Promise<void>
+  /** What opening had to give up, with the rows of it where the log still says. */
+  readonly losses: readonly Loss[]
+}
+
+export interface Loss extends Repair {
+  rows: number | undefined
+}
+
+export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
+  /** A checkpoint runs when the log is this long: it bounds the replay of the next start (64 MB is about a second). */
+  wal_bytes?: number
+  /** And one when nothing was appended for `idle_ms` and the log is at least `idle_bytes` long. */
+  idle_bytes?: number
+  idle_ms?: number
+}
+
+/** Marks of past commits are cleared in a checkpoint once there are this many. */
+const MARKS = 100_000
+
+/** Opens `events.duckdb`, the store of both readerships' rows. Throws `StoreFault`. */
+export async function openEvents(options: EventStoreOptions): Promise<EventStore> {
+  const { clock, log, wal_bytes = 64 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
+  const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
+  const losses = await lossesOf(file)
+  for (const { rows, kept } of losses) {
+    log('error', `${options.file}: ${rows ?? 'an unknown number of'} committed rows were lost; see ${kept}`)
+  }
+  let lastAppend = clock()
+  /** An append failed after its commit began: whether it is stored must be asked. */
+  let uncertain = false
+  let marks = 0
+
+  const last = async (run: string): Promise<Mark | undefined> => {
+    const found = await file.write((writer) =>
+      runQuery(writer, sql`select mark from commits where run = ${run} order by sequence desc limit 1`),
+    )
+    return found[0] && parseMark(String(found[0].mark))
+  }
+
+  const checkpoint = async (): Promise<void> => {
+    try {
+      await file.write(async (writer) => {
+        if (marks > MARKS) {
+          await writer.run('delete from commits where sequence < (select max(sequence) from commits)')
+          marks = 0
+        }
+        await writer.run('checkpoint')
+      })
+    } catch (error) {
+      log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
+    }
+  }
+
+  return {
+    dialect: duckdb,
+    losses,
+    last,
+    async query(query) {
+      try {
+        return await file.read((reader) => runQuery(reader, query))
+      } catch (cause) {
+        throw databaseError('The query failed.', cause)
+      }
+    },
+    async append(rows, mark) {
+      try {
+        if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
+        uncertain = true
+        await file.write((writer) => appendAll(writer, rows, mark))
+        uncertain = false
+      } catch (cause) {
+        if (cause instanceof RowError) throw cause
+        throw databaseError('The rows could not be stored.', cause)
+      }
+      marks += 1
+      lastAppend = clock()
+      if (file.walBytes() >= wal_bytes) await checkpoint()
+    },
+    async tidy() {
+      if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
+    },
+    close: () => file.close(),
+  }
+}
+
+const databaseError = (message: string, cause: unknown): ApiError =>
+  cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
+
+/** Both tables and the mark in one transaction. */
+async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | undefined): Promise<void> {
+  const appenders: DuckDBAppender[] = []
+  const appender = async (table: string) => {
+    const made = await writer.createAppender(table)
+    appenders.push(made)
+    return made
+  }
+  await writer.run('begin transaction')
+  try {
+    if (rows.events.length > 0) {
+      appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
+    }
+    if (rows.agent_events.length > 0) {
+      appendRows(await appender('agent_events'), 'agent_events', COLUMNS.agent_events, rows.agent_events)
+    }
+    if (mark) {
+      const marks = await appender('commits')
+      marks.appendVarchar(mark.run)
+      marks.appendBigInt(BigInt(mark.sequence))
+      marks.appendVarchar(markText(mark))
+      marks.endRow()
+    }
+    for (const made of appenders) made.closeSync()
+    await writer.run('commit')
+  } catch (error) {
+    for (const made of appenders) discard(made)
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** An appender keeps the rows that failed and would write them when it is collected: a second time. */
+function discard(appender: DuckDBAppender): void {
+  try {
+    appender.clear()
+    appender.closeSync()
+  } catch {
+    // It was closed, or its connection is gone, and its rows with it.
+  }
+}
+
+/** Rows lost by what opening left out: per run, the last mark that the log had less the last that is stored. */
+async function lossesOf(file: DataFile): Promise<Loss[]> {
+  if (file.repairs.length === 0) return []
+  const stored = await file.read((reader) =>
+    runQuery(reader, sql`select run, arg_max(mark, sequence) as mark from commits group by run`),
+  )
+  const kept = new Map(stored.map((row) => [String(row.run), parseMark(String(row.mark))]))
+  let rows = 0
+  for (const [run, inLog] of file.wal?.marks ?? []) {
+    const mark = kept.get(run)
+    rows += Math.max(0, inLog - (mark ? mark.human + mark.agent : 0))
+  }
+  const known = file.wal !== undefined && file.wal.marks.size > 0
+  return file.repairs.map((repair) => ({
+    ...repair,
+    rows: known && repair.what !== 'file_set_aside' ? rows : undefined,
+  }))
+}

@@ -1,0 +1,70 @@
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { bodyLimit } from 'hono/body-limit'
+import { secureHeaders } from 'hono/secure-headers'
+import { ApiError } from '../errors.js'
+import type { Keys } from '../manage/keys.js'
+import { authorize } from './auth.js'
+import { docsPage } from './docs.js'
+import { failure, renderError } from './error.js'
+import { openApi } from './openapi.js'
+import type { Route } from './route.js'
+
+/** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
+export interface Peer {
+  ip: string
+  operator: boolean
+}
+
+/** Larger than any body that a route of the service takes. */
+const MAX_BODY = 64 * 1024
+
+/** The service as one web-standard function over its route table. */
+export function createApp(deps: {
+  routes: readonly Route[]
+  keys: Pick<Keys, 'authenticate'>
+  version: string
+  log(error: unknown): void
+}): (request: Request, peer: Peer) => Promise<Response> {
+  const app = new OpenAPIHono<{ Bindings: Peer }>()
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
+      xFrameOptions: 'DENY',
+      referrerPolicy: 'no-referrer',
+      // The listener speaks plain HTTP; who puts TLS before it decides on this.
+      strictTransportSecurity: false,
+      xXssProtection: false,
+    }),
+  )
+  app.use(async (c, next) => {
+    await next()
+    // Numbers of a site are its owner's: no cache on the way keeps them.
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
+  })
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY,
+      onError: () => failure('bad_request', 'The body is larger than 64 KB.', undefined, 413),
+    }),
+  )
+  for (const route of deps.routes) {
+    app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+      try {
+        const authorization = c.req.header('authorization') ?? null
+        const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
+        const query = new URL(c.req.url).searchParams
+        return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
+      } catch (error) {
+        // Here rather than in `onError`, which never sees what is thrown and is not an Error.
+        return renderError(error, deps.log)
+      }
+    })
+  }
+  const document = openApi(app, deps.routes, deps.version)
+  app.get('/api/openapi.json', (c) => c.json(document))
+  app.get('/api/docs', (c) => c.html(docsPage(deps.routes)))
+  app.get('/', (c) => c.redirect('/api/docs'))
+  app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
+  app.onError((error) => renderError(error, deps.log))
+  return async (request, peer) => app.fetch(request, peer)
+}

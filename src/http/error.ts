@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { ApiError, type Code, STATUS } from '../errors.js'
+
+/** The body of every failure (spec 7). */
+export const ErrorBody = z.object({
+  error: z.object({ code: z.enum(Object.keys(STATUS)), message: z.string(), field: z.string().optional() }),
+})
+
+/** Seconds after which a client may try again, where the answer can change by itself (contract 6). */
+const RETRY_AFTER: Partial<Record<Code, string>> = { database_error: '5', rate_limited: '60' }
+
+/**
+ * The one place where an error becomes a response. What is not an `ApiError` is handed to `log` whole and shown bare.
+ */
+export function renderError(error: unknown, log: (error: unknown) => void): Response {
+  if (!(error instanceof ApiError)) {
+    log(error)
+    return failure('internal_error', 'Something went wrong on our side; it has been logged.')
+  }
+  if (error.code === 'database_error' || error.code === 'internal_error') log(error)
+  return failure(error.code, error.message, error.field)
+}
+
+/** `status` differs from the code's own only for a body over its limit (contract 6: `bad_request`, 413). */
+export function failure(code: Code, message: string, field?: string, status: number = STATUS[code]): Response {
+  const retry = RETRY_AFTER[code]
+  return Response.json(
+    { error: { code, message, ...(field === undefined ? {} : { field }) } },
+    {
+      status,
+      headers: {
+        ...(code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {}),
+        ...(retry === undefined ? {} : { 'retry-after': retry }),
+      },
+    },
+  )
+}
+
+/** `value` as `schema` sees it; throws `validation_error` with the first field that is wrong. */
+export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.map(String).join('.')
+  throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
+}

@@ -1,0 +1,100 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Drops } from '../record/drop.js'
+import type { EngineStatus } from '../worker/engine.js'
+
+/** What the proxy counts, since its start. */
+export interface ProxyCounts {
+  /** By class of the recorded status: `2xx`, `3xx` ... */
+  statuses: Readonly<Record<string, number>>
+  /** By kind: `refused`, `timeout` ... */
+  failures: Readonly<Partial<Record<string, number>>>
+  /** Exchanges under way. */
+  active: number
+}
+
+/** Plain counters, asked for when somebody scrapes: no hot path knows this file. */
+export interface Sources {
+  engine(): EngineStatus
+  recorder(): { waiting: number; drops: Drops }
+  /** Nothing where there is no proxy. */
+  proxy(): ProxyCounts | undefined
+}
+
+export interface Metrics {
+  /** The Prometheus text format, and its content type. */
+  render(): Promise<{ text: string; type: string }>
+}
+
+/** The metrics of one instance (issue 2, Terminal). */
+export function createMetrics(sources: Sources): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names.
+  collectDefaultMetrics({ register: registry })
+
+  const counter = (
+    name: string,
+    help: string,
+    label: string,
+    values: () => Readonly<Partial<Record<string, number>>>,
+  ) =>
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset()
+        for (const [key, value] of Object.entries(values())) this.inc({ [label]: key }, value)
+      },
+    })
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value())
+      },
+    })
+
+  const { engine, recorder, proxy } = sources
+  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => engine().rows)
+  counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
+    const drops: Record<string, number> = { ...engine().drops }
+    for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
+    return drops
+  })
+  gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
+  gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
+    engine().state === 'ready' ? 1 : 0,
+  )
+  gauge('readership_worker_restarts', 'Times the worker thread was started again.', () => engine().restarts)
+  new Gauge({
+    name: 'readership_flush_seconds',
+    help: 'Duration of the last 100 commits.',
+    labelNames: ['quantile'],
+    registers,
+    collect() {
+      this.reset()
+      const times = engine().flush_ms.toSorted((a, b) => a - b)
+      for (const q of [0.5, 0.9, 0.99, 1]) {
+        const at = times[Math.max(0, Math.ceil(q * times.length) - 1)]
+        if (at !== undefined) this.set({ quantile: String(q) }, at / 1000)
+      }
+    },
+  })
+  counter(
+    'readership_requests_total',
+    'Responses of the proxy, by class of status.',
+    'status',
+    () => proxy()?.statuses ?? {},
+  )
+  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
+  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
+  return {
+    async render() {
+      return { text: await registry.metrics(), type: registry.contentType }
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import type { Sites } from '../manage/sites.js'
+import { type Deps, runRead } from '../query/read.js'
+import { reads } from '../reads/index.js'
+import { reaches } from './auth.js'
+import { answer, type Route } from './route.js'
+
+const Meta = z.looseObject({
+  query: z.record(z.string(), z.unknown()),
+  rows: z.int(),
+  sampled: z.boolean(),
+  took_ms: z.int(),
+  total: z.int().optional(),
+})
+
+/** The routes of the reads, one for each, from what they say of themselves. */
+export const readRoutes = (deps: Pick<Deps, 'store' | 'now' | 'catalog'> & { sites: Pick<Sites, 'get'> }): Route[] =>
+  reads.map((read) => ({
+    method: 'get',
+    path: read.path,
+    access: 'stats:read',
+    tag: read.path.split('/')[2] ?? 'stats',
+    summary: read.summary,
+    query: z.object(read.query),
+    data: read.data,
+    meta: Meta,
+    run: async (call) => {
+      const { data, meta } = await runRead(read, call.query, {
+        store: deps.store,
+        now: deps.now,
+        catalog: deps.catalog,
+        site: async (id) => {
+          const site = await deps.sites.get(id)
+          return site && reaches(call.principal, site) ? site : undefined
+        },
+        // Saved segments come with the dashboard: until then every id is unknown.
+        segment: async () => undefined,
+      })
+      return answer(data, meta)
+    },
+  }))

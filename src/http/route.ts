@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import type { Access, Principal } from './auth.js'
+import { check } from './error.js'
+
+/** One call of a route, after authorisation. */
+export interface Call {
+  request: Request
+  principal: Principal
+  query: URLSearchParams
+  /** Words of the path, by name. */
+  params: Readonly<Record<string, string>>
+}
+
+/** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
+export interface Route {
+  method: 'get' | 'post' | 'delete'
+  /** OpenAPI's form: `/api/keys/{id}`. */
+  path: string
+  access: Access
+  tag: string
+  summary: string
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** What `data` is on success, and what `meta` is where there is any; absent for an answer that is not the envelope. */
+  data?: z.ZodType
+  meta?: z.ZodType
+  /** Of the success; 200 when absent. */
+  status?: 200 | 201 | 204
+  /** Of the success, where it is not JSON. */
+  type?: string
+  run(call: Call): Promise<Response>
+}
+
+export const Id = z.coerce.number().int().positive()
+
+/** The `id` of the path. One that cannot be an id names nothing that is there. */
+export function idOf(call: Call): number {
+  const id = Id.safeParse(call.params.id)
+  if (!id.success) throw new ApiError('not_found', 'There is nothing here.')
+  return id.data
+}
+
+/** The query string as `schema` has it; an unknown parameter is ignored (contract 4). */
+export const queryOf = <T extends z.ZodObject>(call: Call, schema: T): z.output<T> =>
+  check(schema, Object.fromEntries(call.query))
+
+/** The JSON body as `schema` has it; throws `bad_request` for what is not JSON, `validation_error` for what is wrong. */
+export async function bodyOf<T extends z.ZodType>(call: Call, schema: T): Promise<z.output<T>> {
+  const text = await call.request.text()
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new ApiError('bad_request', 'The body is not JSON.', undefined, { cause })
+  }
+  return check(schema, value)
+}
+
+/** An answer in the envelope (spec 2.3). */
+export const answer = (data: unknown, meta?: unknown, status: 200 | 201 = 200): Response =>
+  Response.json(meta === undefined ? { data } : { data, meta }, { status })

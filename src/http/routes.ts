@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
+import { Site, type Sites } from '../manage/sites.js'
+import type { Engine } from '../worker/engine.js'
+import { reaches } from './auth.js'
+import type { Metrics } from './metrics.js'
+import { answer, bodyOf, Id, idOf, queryOf, type Route } from './route.js'
+import { TailQuery, tail } from './tail.js'
+
+/** What the routes answer from. */
+export interface Service {
+  engine: Engine
+  keys: Keys
+  sites: Sites
+  metrics: Metrics
+  /** What the operator may know of the running instance: listeners, version, counters. */
+  status(): Record<string, unknown>
+}
+
+const OfOrg = z.object({ org: Id.optional() })
+const text = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
+
+/** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
+export const routes = ({ engine, keys, sites, metrics, status }: Service): Route[] => [
+  {
+    method: 'get',
+    path: '/api/sites',
+    access: 'manage:read',
+    tag: 'sites',
+    summary: 'The sites that the caller can reach',
+    query: OfOrg,
+    data: z.array(Site),
+    run: async (call) => {
+      const { org } = queryOf(call, OfOrg)
+      const all = (await sites.list()).filter(
+        (site) => reaches(call.principal, site) && (org === undefined || site.org === org),
+      )
+      return answer(all, { total: all.length })
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/keys',
+    access: 'admin',
+    tag: 'keys',
+    summary: 'API keys by prefix and name',
+    query: OfOrg,
+    data: z.array(Key),
+    run: async (call) => {
+      const all = await keys.list(queryOf(call, OfOrg).org)
+      return answer(all, { total: all.length })
+    },
+  },
+  {
+    method: 'post',
+    path: '/api/keys',
+    access: 'admin',
+    tag: 'keys',
+    summary: 'Make a key; the only answer that carries its secret',
+    body: NewKey,
+    data: Key.extend({ secret: z.string() }),
+    status: 201,
+    run: async (call) => answer(await keys.create(await bodyOf(call, NewKey)), undefined, 201),
+  },
+  {
+    method: 'delete',
+    path: '/api/keys/{id}',
+    access: 'admin',
+    tag: 'keys',
+    summary: 'Revoke a key, effective immediately',
+    status: 204,
+    run: async (call) => {
+      await keys.revoke(idOf(call))
+      return new Response(null, { status: 204 })
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/keys/{id}/usage',
+    access: 'admin',
+    tag: 'keys',
+    summary: 'When a key was last used, and how much',
+    data: KeyUsage,
+    run: async (call) => answer(await keys.usage(idOf(call))),
+  },
+  {
+    method: 'get',
+    path: '/healthz',
+    access: 'public',
+    tag: 'service',
+    summary: 'The process serves',
+    type: 'text/plain',
+    run: async () => text('ok\n', 'text/plain'),
+  },
+  {
+    method: 'get',
+    path: '/readyz',
+    access: 'public',
+    tag: 'service',
+    summary: 'Rows are being stored; 503 with the reason while they are not',
+    data: z.object({ state: z.string(), reason: z.string().optional() }),
+    run: async () => {
+      const { state, reason } = engine.status()
+      return Response.json(
+        { data: { state, ...(reason === undefined ? {} : { reason }) } },
+        { status: state === 'ready' ? 200 : 503 },
+      )
+    },
+  },
+  {
+    method: 'get',
+    path: '/metrics',
+    access: 'public',
+    tag: 'service',
+    summary: 'Counters and gauges for Prometheus',
+    type: 'text/plain',
+    run: async () => {
+      const { text: body, type } = await metrics.render()
+      return text(body, type)
+    },
+  },
+  {
+    method: 'get',
+    path: '/control/status',
+    access: 'operator',
+    tag: 'control',
+    summary: 'State of the running instance',
+    run: async () => answer({ ...status(), store: engine.status() }),
+  },
+  {
+    method: 'get',
+    path: '/control/tail',
+    access: 'operator',
+    tag: 'control',
+    summary: 'Rows as they are committed, as NDJSON',
+    query: TailQuery,
+    type: 'application/x-ndjson',
+    run: async (call) =>
+      new Response(tail(engine, queryOf(call, TailQuery)), { headers: { 'content-type': 'application/x-ndjson' } }),
+  },
+]

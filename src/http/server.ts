@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { existsSync, unlinkSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
+import { connect } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Peer } from './app.js'
+
+type App = (request: Request, peer: Peer) => Promise<Response>
+
+/** A listener of the service. */
+export interface Listener {
+  /** Where it listens: a URL, or the socket's path. */
+  readonly at: string
+  /** No new connection; idle ones go at once, the rest when answered or after `grace` milliseconds. */
+  close(grace?: number): Promise<void>
+}
+
+/** `fetch` for a Node server, of whichever protocol. */
+export const nodeHandler = (
+  fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
+) =>
+  getRequestListener((request, { incoming }) => fetch(request, incoming), {
+    // The process may be somebody else's application: its globals are not ours to replace.
+    overrideGlobalObjects: false,
+  })
+
+const serverOf = (app: App, operator: boolean): Server => {
+  const server = createServer(
+    nodeHandler((request, incoming) => app(request, { ip: incoming.socket.remoteAddress ?? '', operator })),
+  )
+  // A slow sender holds a socket, not a place: a whole request within half a minute.
+  server.headersTimeout = 15_000
+  server.requestTimeout = 30_000
+  server.maxConnections = 1_000
+  return server
+}
+
+const closer = (server: Server) => async (grace: number) => {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cut = setTimeout(() => server.closeAllConnections(), grace)
+  await closed
+  clearTimeout(cut)
+}
+
+/** The admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it cannot listen. */
+export async function listenAdmin(app: App, host: string, port: number): Promise<Listener & { port: number }> {
+  const server = serverOf(app, false)
+  server.listen({ host, port })
+  await once(server, 'listening')
+  const address = server.address()
+  const bound = typeof address === 'object' && address ? address.port : port
+  const at = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+  return { at, port: bound, close: (grace = 0) => closer(server)(grace) }
+}
+
+/** Whether somebody answers at a socket. */
+const answers = async (path: string): Promise<boolean> => {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/**
+ * The control socket: who can open it is the operator (contract 2), so it is made with mode 0600. What a dead process
+ * left is removed, but only when nobody answers there.
+ */
+export async function listenControl(app: App, path: string): Promise<Listener> {
+  if (existsSync(path)) {
+    if (await answers(path)) throw new Error(`another readership answers at ${path}`)
+    unlinkSync(path)
+  }
+  const server = serverOf(app, true)
+  // Followers of `tail` stay for hours; a request is still whole within its time.
+  server.timeout = 0
+  const listening = once(server, 'listening')
+  // A pipe is bound within the call: nothing else is made under this mask.
+  const before = process.umask(0o177)
+  server.listen({ path })
+  process.umask(before)
+  await listening
+  return { at: path, close: (grace = 0) => closer(server)(grace) }
+}

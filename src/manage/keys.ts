@@ -1,0 +1,196 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { organisationIds } from './orgs.js'
+import { remember } from './remember.js'
+import type { Sites } from './sites.js'
+
+/** What a key may open (spec 5.2). */
+export const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** A key as the API shows it: never the secret, never its digest (spec 2.6). */
+export const Key = z.object({
+  id: z.int(),
+  org: z.int(),
+  /** The one site it reaches; absent: every site of its organisation. */
+  site: z.int().optional(),
+  name: z.string(),
+  /** The first characters of the secret: a label and a look-up, not a secret. */
+  prefix: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().optional(),
+  revoked_at: z.iso.datetime().optional(),
+})
+export type Key = z.infer<typeof Key>
+
+export const KeyUsage = z.object({ id: z.int(), requests: z.int(), last_used_at: z.iso.datetime().optional() })
+export type KeyUsage = z.infer<typeof KeyUsage>
+
+/** The body of `POST /api/keys` (contract 7). */
+export const NewKey = z.strictObject({
+  org: z.int().positive().default(1),
+  name: z.string().trim().min(1, 'A key needs a name.').max(100, 'A name has at most 100 characters.'),
+  scopes: z.array(z.enum(SCOPES)).default([]),
+  site: z.int().positive().optional(),
+  expires_at: z.iso.datetime({ offset: true, error: 'expires_at is an ISO-8601 instant.' }).optional(),
+})
+export type NewKey = z.infer<typeof NewKey>
+
+const Stored = z.object({
+  id: z.number(),
+  org: z.number(),
+  site: z.number().nullable(),
+  name: z.string(),
+  prefix: z.string(),
+  digest: z.string(),
+  scopes: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(z.enum(SCOPES))),
+  created_at: z.date(),
+  expires_at: z.date().nullable(),
+  revoked_at: z.date().nullable(),
+  last_used_at: z.date().nullable(),
+  requests: z.number(),
+})
+type Stored = z.infer<typeof Stored>
+
+const shown = (stored: Stored): Key => ({
+  id: stored.id,
+  org: stored.org,
+  ...(stored.site === null ? {} : { site: stored.site }),
+  name: stored.name,
+  prefix: stored.prefix,
+  scopes: stored.scopes,
+  created_at: stored.created_at.toISOString(),
+  ...(stored.expires_at ? { expires_at: stored.expires_at.toISOString() } : {}),
+  ...(stored.revoked_at ? { revoked_at: stored.revoked_at.toISOString() } : {}),
+})
+
+/** `svcg_` and 8 hex digits, then 32 random bytes: 256 bits that need no slow hash. */
+const SECRET = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
+const digestOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
+
+export interface Keys {
+  /** The only answer that carries the secret. Throws `not_found` for a site or organisation that is none. */
+  create(asked: NewKey): Promise<Key & { secret: string }>
+  list(org?: number): Promise<Key[]>
+  /** In force for every request that arrives after it resolves; a second time changes nothing. */
+  revoke(id: number): Promise<void>
+  usage(id: number): Promise<KeyUsage>
+  /** The key of a secret, counted as used; throws `unauthorized`. */
+  authenticate(secret: string): Promise<Key>
+  /** Writes the counts of use that are still in memory. */
+  flush(): Promise<void>
+}
+
+/** API keys over the records. `random(n)` gives n random bytes. */
+export function createKeys(deps: {
+  records: Records
+  sites: Pick<Sites, 'get'>
+  now(): Date
+  random(bytes: number): Buffer
+}): Keys {
+  const { records, now } = deps
+  const table = remember(async () => {
+    const rows = await records.query(sql`
+      select id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at, last_used_at, requests
+      from keys order by id`)
+    return new Map(rows.map((row) => Stored.parse(row)).map((key) => [key.prefix, key]))
+  })
+  const byId = async (id: number): Promise<Stored> => {
+    const found = [...(await table.get()).values()].find((key) => key.id === id)
+    if (!found) throw new ApiError('not_found', 'No such key.')
+    return found
+  }
+  // A write per request would cost more than the request: uses are counted here and written in batches.
+  let used = new Map<number, { requests: number; last: Date }>()
+
+  return {
+    async create(asked) {
+      const at = now()
+      if (!(await organisationIds(records)).includes(asked.org))
+        throw new ApiError('not_found', 'No such organisation.', 'org')
+      if (asked.site !== undefined && (await deps.sites.get(asked.site))?.org !== asked.org)
+        throw new ApiError('not_found', 'No such site in this organisation.', 'site')
+      const expires_at = asked.expires_at === undefined ? null : new Date(asked.expires_at)
+      if (expires_at && expires_at <= at)
+        throw new ApiError('validation_error', 'expires_at lies in the past.', 'expires_at')
+      const known = await table.get()
+      let prefix: string
+      do prefix = `svcg_${deps.random(4).toString('hex')}`
+      while (known.has(prefix))
+      const secret = `${prefix}_${deps.random(32).toString('base64url')}`
+      const scopes = asked.scopes.length > 0 ? [...new Set(asked.scopes)] : ['stats:read']
+      await records.write(sql`
+        insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
+          last_used_at, requests)
+        select coalesce(max(id), 0) + 1, ${asked.org}, ${asked.site ?? null}, ${asked.name}, ${prefix},
+          ${digestOf(secret)}, ${JSON.stringify(scopes)}, ${at}, ${expires_at}, null, null, 0
+        from keys`)
+      table.forget()
+      const made = (await table.get()).get(prefix)
+      if (!made) throw new Error(`key ${prefix} was written and is not there`)
+      return { ...shown(made), secret }
+    },
+
+    async list(org) {
+      return [...(await table.get()).values()].filter((key) => org === undefined || key.org === org).map(shown)
+    },
+
+    async revoke(id) {
+      if ((await byId(id)).revoked_at) return
+      await records.write(sql`update keys set revoked_at = ${now()} where id = ${id}`)
+      table.forget()
+    },
+
+    async usage(id) {
+      const key = await byId(id)
+      const pending = used.get(id)
+      const last = pending?.last ?? key.last_used_at
+      return {
+        id,
+        requests: key.requests + (pending?.requests ?? 0),
+        ...(last ? { last_used_at: last.toISOString() } : {}),
+      }
+    },
+
+    async authenticate(secret) {
+      const prefix = SECRET.exec(secret)?.[1]
+      const key = prefix === undefined ? undefined : (await table.get()).get(prefix)
+      if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(digestOf(secret), 'hex')))
+        throw new ApiError('unauthorized', 'The API key is unknown.')
+      const at = now()
+      if (key.revoked_at) throw new ApiError('unauthorized', 'The API key is revoked.')
+      if (key.expires_at && key.expires_at <= at) throw new ApiError('unauthorized', 'The API key has expired.')
+      const before = used.get(key.id)
+      used.set(key.id, { requests: (before?.requests ?? 0) + 1, last: at })
+      return shown(key)
+    },
+
+    async flush() {
+      if (used.size === 0) return
+      const writing = used
+      used = new Map()
+      try {
+        await records.write(
+          ...[...writing].map(
+            ([id, { requests, last }]) =>
+              sql`update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}`,
+          ),
+        )
+        table.forget()
+      } catch (error) {
+        for (const [id, { requests, last }] of writing) {
+          const since = used.get(id)
+          used.set(id, { requests: requests + (since?.requests ?? 0), last: since?.last ?? last })
+        }
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * A small table kept in memory: this process is the only writer of the file, so what it has read stays true until it
+ * writes. `forget` is called after the write is durable; a load that was under way then is nobody's answer any more.
+ */
+export function remember<T>(load: () => Promise<T>): { get(): Promise<T>; forget(): void } {
+  let loaded: Promise<T> | undefined
+  return {
+    get() {
+      if (!loaded) {
+        const mine = load()
+        loaded = mine
+        // A fault is not an answer worth keeping.
+        mine.catch(() => {
+          if (loaded === mine) loaded = undefined
+        })
+      }
+      return loaded
+    },
+    forget() {
+      loaded = undefined
+    },
+  }
+}

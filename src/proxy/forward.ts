@@ -1,0 +1,239 @@
+import type { Readable } from 'node:stream'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { errorPage } from './error-page.js'
+import { responseHead, trailerFields } from './headers.js'
+import { failureOf, type OriginFailure } from './origin-failure.js'
+import { stopWaiting, waitForClient } from './patience.js'
+import {
+  cut,
+  type Incoming,
+  type Outgoing,
+  sendBody,
+  sendEnd,
+  sendHead,
+  sendInformation,
+  speaksModern,
+} from './respond.js'
+
+export interface OriginOptions {
+  /** Scheme, host and port; a path is not part of it. */
+  origin: URL
+  /** For an https origin whose certificate the system does not know. */
+  originTls?: { ca?: string; rejectUnauthorized?: boolean }
+  /** Until a connection stands, ms. */
+  connectTimeout: number
+  /** From the whole request to the response's head, ms. */
+  headersTimeout: number
+  /** Between two parts of a response's body, ms. */
+  bodyIdleTimeout: number
+  /** Without progress at the client, ms. */
+  clientTimeout: number
+  /** Largest head of a response, bytes. */
+  maxHeaderSize: number
+}
+
+/** One request on its way. */
+export interface Forwarding {
+  readonly req: Incoming
+  readonly res: Outgoing
+  readonly path: string
+  /** Name, value, name, value; a body has its `Content-Length` here, or is sent chunked. */
+  readonly fields: string[]
+  readonly body: Readable | null
+  /** What was answered; written as it happens. */
+  readonly seen: Seen
+}
+export interface Seen {
+  /** 0 until there is one. */
+  status: number
+  /** Of the body, to the client. */
+  bytes: number
+  content_type: string
+  /** Nothing more will be written. */
+  ended: boolean
+}
+
+export interface OriginCounters {
+  retries: number
+  failures: Partial<Record<OriginFailure, number>>
+}
+
+export interface Origin {
+  /** Ask the origin and answer the client. The function returned gives the request up: the client has left. */
+  forward(forwarding: Forwarding): () => void
+  counters(): OriginCounters
+  /** Close the connections, also those in use. */
+  destroy(): Promise<void>
+}
+
+/** RFC 9110 9.2.2, of the methods that a request without a body has. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** An origin that sends more 1xx responses than this before a final one is not going to send one. */
+const INFORMATION = 100
+
+export function createOrigin(options: OriginOptions): Origin {
+  const { origin } = options
+  const counters: OriginCounters = { retries: 0, failures: {} }
+  const pool = new Pool(origin.origin, {
+    connect: connector(options),
+    headersTimeout: options.headersTimeout,
+    bodyTimeout: options.bodyIdleTimeout,
+    maxHeaderSize: options.maxHeaderSize,
+  })
+  return {
+    forward(forwarding) {
+      const relay = new Relay(forwarding, pool, options, counters)
+      relay.dispatch()
+      return () => relay.leave()
+    },
+    counters: () => counters,
+    destroy: () => pool.destroy(),
+  }
+}
+
+/** undici's connector, with one name for the origin and with resets as failures. */
+function connector(options: OriginOptions): buildConnector.connector {
+  const connect = buildConnector({ timeout: options.connectTimeout, ...options.originTls })
+  return (request, callback) => {
+    // The name in the certificate is the configured origin's, not what a client wrote in `Host`.
+    connect({ ...request, servername: options.origin.hostname }, (...args) => {
+      const [error, socket] = args
+      if (error !== null) return callback(error, null)
+      // Before undici's listener: it takes a reset for the end of a body that only the close would end (a truncated
+      // success), and its assertion throws where the parser is paused. As a socket error it does neither, and what
+      // was not yet written to a stale connection goes to a new one.
+      socket.on('error', (reset: NodeJS.ErrnoException) => {
+        if (reset.code !== 'ECONNRESET' && reset.code !== 'EPIPE') return
+        Object.assign(reset, { code: 'UND_ERR_SOCKET', socket: { bytesRead: socket.bytesRead } })
+      })
+      callback(null, socket)
+    })
+  }
+}
+
+/** undici's handler of one exchange: the origin's answer to the client, part by part. */
+class Relay implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | undefined
+  #begun = false
+  #sized = false
+  #left = false
+  #retried = false
+  #information = 0
+  readonly #resume = () => {
+    stopWaiting(this.forwarding.res)
+    this.#controller?.resume()
+  }
+
+  constructor(
+    readonly forwarding: Forwarding,
+    readonly pool: Pool,
+    readonly options: OriginOptions,
+    readonly counters: OriginCounters,
+  ) {}
+
+  dispatch(): void {
+    const { req, path, fields, body } = this.forwarding
+    const request = {
+      path,
+      method: req.method ?? 'GET',
+      headers: fields,
+      body,
+      idempotent: false,
+      servername: this.options.origin.hostname,
+    }
+    this.pool.dispatch(request, this)
+  }
+
+  /** The client has left. */
+  leave(): void {
+    this.#left = true
+    this.forwarding.body?.destroy()
+    if (!this.forwarding.seen.ended) this.#controller?.abort(new Error('the client left'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#left) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStarted(): void {
+    this.#begun = true
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, message = ''): void {
+    const { req, res, seen } = this.forwarding
+    const raw = Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []
+    const modern = speaksModern(req)
+    const trailers = modern && req.method !== 'HEAD' && status !== 304 && status !== 204
+    const head = responseHead(raw, status, trailers)
+    if (status < 200) {
+      this.#information += 1
+      // Nobody asked for 101, whose sender no longer speaks HTTP; and 0 to 99 are no statuses.
+      if (status <= 101 || this.#information > INFORMATION) throw new Error(`the origin sent ${status}`)
+      if (modern) sendInformation(res, status, message, head.fields)
+      return
+    }
+    sendHead(res, status, message, head.fields)
+    this.#sized = head.sized
+    seen.status = status
+    seen.content_type = head.content_type
+    // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
+    if (head.sized && (status === 304 || status === 204)) this.#end([])
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { res, seen } = this.forwarding
+    seen.bytes += chunk.length
+    if (sendBody(res, chunk)) return
+    controller.pause()
+    waitForClient(res, this.options.clientTimeout)
+    res.once('drain', this.#resume)
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (this.forwarding.seen.ended) return
+    const raw = Array.isArray(controller.rawTrailers) ? controller.rawTrailers : []
+    this.#end(raw.length > 0 && speaksModern(this.forwarding.req) ? trailerFields(raw) : [])
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    const { req, res, seen } = this.forwarding
+    if (this.#left || seen.ended) return
+    if (this.#mayRetry(error)) {
+      this.#retried = true
+      this.counters.retries += 1
+      setImmediate(() => (this.#left ? undefined : this.dispatch()))
+      return
+    }
+    const failure = failureOf(error)
+    this.counters.failures[failure] = (this.counters.failures[failure] ?? 0) + 1
+    seen.ended = true
+    if (res.headersSent) {
+      cut(res, this.#sized)
+      return
+    }
+    const slow = failure === 'headers_timeout' || failure === 'connect_timeout'
+    seen.status = slow ? 504 : 502
+    seen.content_type = 'text/plain; charset=utf-8'
+    // A client still sending would have to be read to the end for its next request to be found.
+    seen.bytes += errorPage(res, seen.status, req.method ?? 'GET', !req.complete)
+  }
+
+  /** Only what the origin cannot have begun to answer, on a connection that had answered before: a stale one. */
+  #mayRetry(error: Error): boolean {
+    const { req, body } = this.forwarding
+    if (this.#retried || this.#begun || body !== null || !IDEMPOTENT.has(req.method ?? '')) return false
+    return 'code' in error && error.code === 'UND_ERR_SOCKET' && servedBefore(error)
+  }
+
+  #end(trailers: [string, string][]): void {
+    this.forwarding.seen.ended = true
+    sendEnd(this.forwarding.res, trailers)
+  }
+}
+
+function servedBefore(error: Error): boolean {
+  if (!('socket' in error) || typeof error.socket !== 'object' || error.socket === null) return false
+  return 'bytesRead' in error.socket && typeof error.socket.bytesRead === 'number' && error.socket.bytesRead > 0
+}

@@ -1,0 +1,261 @@
+import { type Hop, hopFields } from './hop.js'
+
+/** What a request header is to the wire; `end` (to end) travels untouched. */
+type RequestKind =
+  | 'cookie'
+  | 'connection'
+  | 'drop'
+  | 'end'
+  | 'forwarded'
+  | 'forwarded_for'
+  | 'forwarded_host'
+  | 'forwarded_proto'
+  | 'host'
+  | 'authority'
+  | 'length'
+  | 'transfer'
+
+const REQUEST_KINDS: ReadonlyMap<string, RequestKind> = new Map([
+  ['connection', 'connection'],
+  ['content-length', 'length'],
+  ['cookie', 'cookie'],
+  ['expect', 'drop'],
+  ['forwarded', 'forwarded'],
+  ['host', 'host'],
+  [':authority', 'authority'],
+  ['http2-settings', 'drop'],
+  ['keep-alive', 'drop'],
+  ['proxy-authorization', 'drop'],
+  ['proxy-connection', 'drop'],
+  ['te', 'drop'],
+  ['trailer', 'drop'],
+  ['transfer-encoding', 'transfer'],
+  ['upgrade', 'drop'],
+  ['x-forwarded-for', 'forwarded_for'],
+  ['x-forwarded-host', 'forwarded_host'],
+  ['x-forwarded-proto', 'forwarded_proto'],
+])
+
+/** What a response header is to the wire. */
+type ResponseKind = 'connection' | 'drop' | 'end' | 'length' | 'trailer' | 'transfer' | 'type' | 'upgrade'
+
+const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
+  ['connection', 'connection'],
+  ['content-length', 'length'],
+  ['content-type', 'type'],
+  ['keep-alive', 'drop'],
+  ['proxy-authenticate', 'drop'],
+  ['proxy-authentication-info', 'drop'],
+  ['proxy-connection', 'drop'],
+  ['te', 'drop'],
+  ['trailer', 'trailer'],
+  ['transfer-encoding', 'transfer'],
+  ['upgrade', 'upgrade'],
+])
+
+/** Spellings remembered: a site meets few, and a stranger who sends many must not grow the table. */
+const SPELLINGS = 1_024
+
+const requestKind = remember<RequestKind>((lower) => {
+  if (lower.startsWith(':')) return REQUEST_KINDS.get(lower) ?? 'drop'
+  // A server that maps `-` and `_` to one name (CGI, WSGI) would read a look-alike as the real field.
+  if (lower.includes('_') && REQUEST_KINDS.has(lower.replaceAll('_', '-'))) return 'drop'
+  return REQUEST_KINDS.get(lower) ?? 'end'
+})
+const responseKind = remember<ResponseKind>((lower) => RESPONSE_KINDS.get(lower) ?? 'end')
+
+/** What a request's head says about its framing and its target, and the fields that travel on. */
+export interface RequestHead {
+  /** Name, value, name, value: in the order and the case in which they came. */
+  fields: string[]
+  /** The `Host` values, in HTTP/2 also `:authority`. */
+  hosts: string[]
+  lengths: string[]
+  transfers: string[]
+}
+
+/**
+ * The head for the next hop: fields of this connection only, and those that `Connection` names, are taken out
+ * (RFC 9110 7.6.1); what is known of this hop is appended to `X-Forwarded-*` and `Forwarded`.
+ * `raw` is Node's `rawHeaders`. `Host`, `Content-Length` and `Transfer-Encoding` are not in `fields`.
+ */
+export function requestHead(raw: readonly string[], hop: Hop): RequestHead {
+  const fields: string[] = []
+  const hosts: string[] = []
+  const lengths: string[] = []
+  const transfers: string[] = []
+  let named: Set<string> | undefined
+  let cookieAt = -1
+  let authority = false
+  const claims = { for: '', host: '', proto: '', forwarded: '' }
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] ?? ''
+    const value = raw[i + 1] ?? ''
+    switch (requestKind(name)) {
+      case 'end':
+        fields.push(name, value)
+        break
+      case 'host':
+        // HTTP/2 may carry both; they say the same (RFC 9113 8.3.1), and where they do not the guard sees two.
+        if (!authority || value !== hosts[0]) hosts.push(value)
+        break
+      case 'authority':
+        authority = true
+        hosts.push(value)
+        break
+      case 'cookie':
+        // HTTP/2 splits cookies into crumbs; before HTTP/1.1 they are one field again (RFC 9113 8.2.3).
+        if (hop.crumbs && cookieAt >= 0) fields[cookieAt] += `; ${value}`
+        else cookieAt = fields.push(name, value) - 1
+        break
+      case 'length':
+        lengths.push(value)
+        break
+      case 'transfer':
+        transfers.push(value)
+        break
+      case 'connection':
+        named = nominated(value, named)
+        break
+      case 'forwarded_for':
+        claims.for = joined(claims.for, value)
+        break
+      case 'forwarded_host':
+        claims.host = joined(claims.host, value)
+        break
+      case 'forwarded_proto':
+        claims.proto = joined(claims.proto, value)
+        break
+      case 'forwarded':
+        claims.forwarded = joined(claims.forwarded, value)
+        break
+      case 'drop':
+    }
+  }
+  const kept = named === undefined ? fields : without(fields, named)
+  hopFields(kept, claims, hop, hosts[0] ?? '')
+  return { fields: kept, hosts, lengths, transfers }
+}
+
+/** A response's head for the client, and what the wire must know of it. */
+export interface ResponseHead {
+  fields: string[]
+  content_type: string
+  /** It says how long its body is. */
+  sized: boolean
+}
+
+/**
+ * The origin's head for the client: without the fields of the origin's connection.
+ * `raw` is undici's: name, value, name, value as bytes. `trailers` tells whether the client can be sent trailers.
+ * Throws when the body has a transfer coding that this hop would have had to decode.
+ */
+export function responseHead(raw: readonly (Buffer | string)[], status: number, trailers: boolean): ResponseHead {
+  const fields: string[] = []
+  let named: Set<string> | undefined
+  let content_type = ''
+  let sized = false
+  let announced: string | undefined
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = text(raw[i])
+    const value = text(raw[i + 1])
+    switch (responseKind(name)) {
+      case 'end':
+        fields.push(name, value)
+        break
+      case 'type':
+        content_type ||= value
+        fields.push(name, value)
+        break
+      case 'length':
+        sized = true
+        fields.push(name, value)
+        break
+      case 'connection':
+        named = nominated(value, named)
+        break
+      case 'transfer':
+        if (!/^(chunked|identity)$/i.test(value.trim())) throw new Error(`the origin's transfer coding is ${value}`)
+        break
+      case 'trailer':
+        announced = joined(announced ?? '', value)
+        break
+      case 'upgrade':
+        // The one status that must say what to upgrade to (RFC 9110 15.5.22).
+        if (status === 426) fields.push(name, value)
+        break
+      case 'drop':
+    }
+  }
+  if (announced !== undefined && trailers && !sized) fields.push('Trailer', announced)
+  if (named !== undefined && status === 426) named.delete('upgrade')
+  return { fields: named === undefined ? fields : without(fields, named), content_type, sized }
+}
+
+/** Trailer fields that may travel: not those that frame, route or authenticate a message (RFC 9110 6.5.1). */
+export function trailerFields(raw: readonly (Buffer | string)[]): [string, string][] {
+  const fields: [string, string][] = []
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = text(raw[i])
+    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) fields.push([name, text(raw[i + 1])])
+  }
+  return fields
+}
+
+const NOT_IN_TRAILERS = new Set([
+  ...RESPONSE_KINDS.keys(),
+  'authorization',
+  'cache-control',
+  'content-encoding',
+  'content-range',
+  'host',
+  'location',
+  'set-cookie',
+])
+
+/** Fields that `Connection` may not take out: they frame the message or name its target, which is our word to give. */
+const NOT_NOMINATED = new Set([
+  '',
+  'close',
+  'keep-alive',
+  'content-length',
+  'content-type',
+  'host',
+  'transfer-encoding',
+])
+
+function nominated(value: string, before: Set<string> | undefined): Set<string> | undefined {
+  if (value === 'keep-alive' || value === 'close') return before
+  let names = before
+  for (const part of value.split(',')) {
+    const name = part.trim().toLowerCase()
+    if (NOT_NOMINATED.has(name)) continue
+    names ??= new Set()
+    names.add(name)
+  }
+  return names
+}
+
+function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] ?? ''
+    if (!names.has(name.toLowerCase())) kept.push(name, fields[i + 1] ?? '')
+  }
+  return kept
+}
+
+const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`)
+const text = (bytes: Buffer | string | undefined): string =>
+  typeof bytes === 'string' ? bytes : (bytes?.toString('latin1') ?? '')
+
+function remember<K>(classify: (lower: string) => K): (name: string) => K {
+  const seen = new Map<string, K>()
+  return (name) => {
+    const known = seen.get(name)
+    if (known !== undefined) return known
+    const kind = classify(name.toLowerCase())
+    if (seen.size < SPELLINGS) seen.set(name, kind)
+    return kind
+  }
+}

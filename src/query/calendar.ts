@@ -1,0 +1,59 @@
+import { Temporal } from 'temporal-polyfill'
+
+/** An instant span: `end` is exclusive (contract 4). */
+export interface Window {
+  readonly start: Date
+  readonly end: Date
+}
+export type CalendarUnit = 'day' | 'week' | 'month' | 'year'
+
+const zoned = (at: Date, tz: string) => Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(tz)
+const instant = (at: Temporal.ZonedDateTime) => new Date(at.epochMilliseconds)
+
+/** An IANA zone in its usual spelling; undefined for a word that is none. An offset such as `+01:00` is none. */
+export function zoneName(word: string): string | undefined {
+  if (!/^[A-Za-z]/.test(word)) return undefined
+  try {
+    return zoned(new Date(0), word).timeZoneId
+  } catch {
+    return undefined
+  }
+}
+
+/** The first instant of the day, week (Monday), month or year of `at` in the zone; a day may begin at 01:00. */
+export function startOf(unit: CalendarUnit, at: Date, tz: string): Date {
+  const local = zoned(at, tz)
+  const date = local.toPlainDate()
+  const first = {
+    day: date,
+    week: date.subtract({ days: date.dayOfWeek - 1 }),
+    month: date.with({ day: 1 }),
+    year: date.with({ month: 1, day: 1 }),
+  }[unit]
+  return instant(first.toZonedDateTime(tz))
+}
+
+/** The same local time so many days, months or years later (or earlier); 29 February becomes the 28th. */
+export const shift = (at: Date, by: { days?: number; months?: number; years?: number }, tz: string): Date =>
+  instant(zoned(at, tz).add(by))
+
+/** A span with one UTC offset, in milliseconds. */
+export interface OffsetSpan {
+  readonly start: number
+  readonly end: number
+  readonly offset: number
+}
+
+/** The window cut where the zone's clocks change: few spans, in order, without a gap. */
+export function offsetSpans({ start, end }: Window, tz: string): OffsetSpan[] {
+  const spans: OffsetSpan[] = []
+  let at = zoned(start, tz)
+  while (at.epochMilliseconds < end.getTime()) {
+    const next = at.getTimeZoneTransition('next')
+    const until = Math.min(next?.epochMilliseconds ?? Infinity, end.getTime())
+    spans.push({ start: at.epochMilliseconds, end: until, offset: at.offsetNanoseconds / 1e6 })
+    if (!next) break
+    at = next
+  }
+  return spans
+}

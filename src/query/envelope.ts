@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { GRANULARITIES } from '../sql.js'
+import { zoneName } from './calendar.js'
+import { AUDIENCES, quoted } from './dimensions.js'
+import { type Filter, parseFilters } from './filters.js'
+
+/** The query envelope of every analytics read (spec 2.1, contract 4): syntax only, no clock, no store. */
+export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
+export type Range = (typeof RANGES)[number]
+
+const EARLIEST = Date.UTC(1970, 0, 2)
+const LATEST = Date.UTC(2200, 0, 1)
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+
+/** A plus sign that was not escaped in the URL arrives as a space. */
+const instant = z.string().transform((text, context) => {
+  const iso = text.replace(/ (\d{2}:?\d{2})$/, '+$1')
+  const at = ISO.test(iso) ? Date.parse(iso) : Number.NaN
+  if (at >= EARLIEST && at < LATEST) return new Date(at)
+  context.addIssue('no ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
+  return z.NEVER
+})
+
+const whole = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, 'no whole number')
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= most, `not from 1 to ${most}`)
+    // In the OpenAPI document it is the number it becomes.
+    .meta({ type: 'integer', minimum: 1, maximum: most })
+
+export const ENVELOPE = {
+  site: whole(2_147_483_647).describe('The site.'),
+  start: instant.optional().describe('First instant of the window, ISO-8601. Wins over `range`.'),
+  end: instant.optional().describe('The instant the window ends before, ISO-8601. Wins over `range`.'),
+  range: z.enum(RANGES).default('30d').describe('The window, in `tz`.'),
+  compare: z.enum(['none', 'previous', 'year']).default('none').describe('The window to compare with.'),
+  tz: z
+    .string()
+    .transform((word, context) => {
+      const name = zoneName(word)
+      if (name !== undefined) return name
+      context.addIssue(`there is no time zone ${quoted(word)}`)
+      return z.NEVER
+    })
+    .optional()
+    .describe("IANA time zone; default the site's."),
+  granularity: z
+    .enum(GRANULARITIES)
+    .optional()
+    .describe('Size of the buckets; default the finest that gives at most 200.'),
+  filters: z
+    .string()
+    .transform((json, context): Filter[] => {
+      try {
+        return parseFilters(json)
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        context.addIssue(error.message)
+        return z.NEVER
+      }
+    })
+    .optional()
+    .describe('JSON array of filters (all have to hold), or one group. See GET /api/stats/dimensions.'),
+  segment: z.string().min(1).max(100).optional().describe('A saved segment, whose filters have to hold too.'),
+  audience: z.enum(AUDIENCES).optional().describe('Whose readership: `human` (default), `agent` or `all`.'),
+} as const
+
+/** The two more that lists take. */
+export const PAGING = {
+  limit: whole(1000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
+  page: whole(1_000_000).default(1).describe('Page, from 1 (default).'),
+} as const
+
+const Envelope = z.object(ENVELOPE)
+export type Envelope = z.infer<typeof Envelope>
+
+/**
+ * The parameters of `shape` in a query string. An unknown parameter is ignored; a known one that does not parse or
+ * stands there twice is `validation_error` with its name as field.
+ */
+export function parseQuery<S extends z.ZodRawShape>(shape: S, query: URLSearchParams): z.output<z.ZodObject<S>> {
+  const given: Record<string, string> = {}
+  for (const name of Object.keys(shape)) {
+    const [value, ...more] = query.getAll(name)
+    if (more.length > 0) throw new ApiError('validation_error', `${name} is there twice.`, name)
+    if (value !== undefined) given[name] = value
+  }
+  const result = z.object(shape).safeParse(given)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  const name = String(issue?.path[0] ?? 'query')
+  throw new ApiError('validation_error', message(name, given[name], issue?.message), name)
+}
+
+const message = (name: string, value: string | undefined, why = 'not valid'): string => {
+  if (value === undefined) return `${name} is missing.`
+  return name === 'filters' ? why : `${name} ${quoted(value)}: ${why}.`
+}

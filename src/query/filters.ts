@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { type Dimension, findDimension, quoted } from './dimensions.js'
+import { findOperator, isComparison, type Operator, type OperatorName, takes } from './operators.js'
+
+export type Value = string | number | boolean
+
+/** One condition, in canonical names; `value` is typed as its dimension is. */
+export interface Condition {
+  dimension: string
+  op: OperatorName
+  /** None for is_set and is_not_set; a list is any of (under a negative none of); two bounds for between. */
+  value?: Value | readonly Value[]
+  /** Only ever false: absent is case-sensitive. */
+  case_sensitive?: false
+}
+/** A tree of conditions (contract 4). */
+export type Filter =
+  | Condition
+  | { and: readonly Filter[] }
+  | { or: readonly Filter[] }
+  | { not: Filter }
+  | { has_done: Filter }
+  | { has_not_done: Filter }
+
+const MAX_DEPTH = 5
+const MAX_FILTERS = 50
+const MAX_PATTERN = 500
+const MAX_VALUES = 1000
+
+const refuse = (message: string): ApiError => new ApiError('validation_error', message, 'filters')
+
+const Condition = z.strictObject({
+  dimension: z.string(),
+  op: z.string(),
+  value: z.unknown().optional(),
+  case_sensitive: z.boolean().optional(),
+})
+
+/**
+ * The `filters` parameter (spec 2.2, contract 4): a JSON array is AND; a lone group or filter is a list of one. Other
+ * tools' names are taken and ours returned. Throws `validation_error` with field `filters`.
+ */
+export function parseFilters(json: string): Filter[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(json)
+  } catch {
+    throw refuse('filters is no JSON.')
+  }
+  return readFilters(parsed)
+}
+
+/** The same from JSON that is parsed already: a saved segment's filters. */
+export function readFilters(parsed: unknown): Filter[] {
+  let conditions = 0
+  const read = (node: unknown, where: string, depth: number): Filter => {
+    if (typeof node !== 'object' || node === null || Array.isArray(node)) throw refuse(`${where} is no filter object.`)
+    const [word, ...others] = Object.keys(node)
+    const [body] = Object.values(node)
+    if (word === 'and' || word === 'or' || word === 'not' || word === 'has_done' || word === 'has_not_done') {
+      if (others.length > 0) throw refuse(`${where} has ${quoted(others[0] ?? '')} beside ${word}.`)
+      if (depth === MAX_DEPTH) throw refuse(`${where} is nested more than ${MAX_DEPTH} deep.`)
+      if (word === 'not') return { not: read(body, `${where}.not`, depth + 1) }
+      if (word === 'has_done') return { has_done: read(body, `${where}.has_done`, depth + 1) }
+      if (word === 'has_not_done') return { has_not_done: read(body, `${where}.has_not_done`, depth + 1) }
+      if (!Array.isArray(body) || body.length === 0) throw refuse(`${where}.${word} is no list of filters.`)
+      const parts = body.map((part, i) => read(part, `${where}.${word}[${i}]`, depth + 1))
+      return word === 'and' ? { and: parts } : { or: parts }
+    }
+    conditions += 1
+    if (conditions > MAX_FILTERS) throw refuse(`There are more than ${MAX_FILTERS} filters.`)
+    return readCondition(node, where)
+  }
+  return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
+}
+
+function readCondition(node: object, where: string): Condition {
+  const shape = Condition.safeParse(node)
+  if (!shape.success) {
+    const issue = shape.error.issues[0]
+    throw refuse(`${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`)
+  }
+  const dimension = findDimension(shape.data.dimension, 'filters')
+  const operator = findOperator(shape.data.op)
+  if (!operator) throw refuse(`${where}.op: there is no operator ${quoted(shape.data.op)}.`)
+  const value = readValue(shape.data.value, dimension, operator, where)
+  return {
+    dimension: dimension.name,
+    op: operator.name,
+    ...(value === undefined ? {} : { value }),
+    ...(shape.data.case_sensitive === false ? { case_sensitive: false } : {}),
+  }
+}
+
+function readValue(value: unknown, d: Dimension, o: Operator, where: string): Condition['value'] {
+  const { base, name } = o
+  const at = `${where}.value`
+  if (base === 'is_set') return undefined
+  if (!takes(o, d)) throw refuse(`${where}.op: ${name} cannot be asked of ${d.name}, a ${d.type}.`)
+  const numeric = isComparison(o)
+  const type = numeric ? 'number' : base === 'is' ? d.type : 'text'
+  const typed = (one: unknown): Value => {
+    const result = typedValue(one, type)
+    if (result === undefined) throw refuse(`${at}: ${d.name} ${name} takes ${WANTED[type]}.`)
+    if ((base === 'matches' || base === 'matches_wildcard') && String(result).length > MAX_PATTERN) {
+      throw refuse(`${at}: a pattern has at most ${MAX_PATTERN} characters.`)
+    }
+    return result
+  }
+  if (base === 'between') {
+    if (!Array.isArray(value) || value.length !== 2) throw refuse(`${at}: between takes two numbers.`)
+    return value.map(typed)
+  }
+  if (!Array.isArray(value)) return typed(value)
+  if (numeric) throw refuse(`${at}: ${name} takes one number.`)
+  if (value.length === 0 || value.length > MAX_VALUES) throw refuse(`${at}: a list has 1 to ${MAX_VALUES} values.`)
+  return value.map(typed)
+}
+
+const WANTED = {
+  text: 'a string, or a list of them',
+  number: 'a number',
+  boolean: 'true or false',
+  flag: '0 or 1',
+} as const
+
+function typedValue(value: unknown, type: Dimension['type']): Value | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
+  if (type === 'text') return String(value)
+  const truth = { true: true, '1': true, false: false, '0': false }[String(value)]
+  if (type === 'boolean') return truth
+  if (type === 'flag') return truth === undefined ? undefined : Number(truth)
+  if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return undefined
+  return Number.isFinite(Number(value)) ? Number(value) : undefined
+}
+
+/** Every condition of a list of trees, behavioural groups included. */
+export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
+  filters.flatMap((f) => {
+    if ('and' in f) return conditionsOf(f.and)
+    if ('or' in f) return conditionsOf(f.or)
+    if ('not' in f) return conditionsOf([f.not])
+    if ('has_done' in f) return conditionsOf([f.has_done])
+    if ('has_not_done' in f) return conditionsOf([f.has_not_done])
+    return [f]
+  })
+
+/** Whether a tree asks what else a visitor did: agents are no visitors. */
+export const isBehavioural = (f: Filter): boolean => {
+  if ('has_done' in f || 'has_not_done' in f) return true
+  if ('and' in f) return f.and.some(isBehavioural)
+  if ('or' in f) return f.or.some(isBehavioural)
+  return 'not' in f && isBehavioural(f.not)
+}

@@ -1,0 +1,139 @@
+import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import type { Audience, Dimension } from './dimensions.js'
+import type { Filter } from './filters.js'
+import type { Plan } from './plan.js'
+import { column, exitPage, filtered, rows, startedInWindow, where } from './where.js'
+
+/** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
+export const METRICS = {
+  human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
+  agent: ['fetches', 'pageviews', 'agents', 'verified', 'bytes'],
+  all: ['pageviews'],
+} as const satisfies Record<Audience, readonly string[]>
+export type Metric = (typeof METRICS)[Audience][number]
+
+/** What each metric is, for whoever reads the answer. */
+export const MEANING: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'mean' | 'bytes'; meaning: string }> = {
+  visitors: { type: 'count', meaning: 'Distinct people with a hit in the window.' },
+  sessions: { type: 'count', meaning: 'Sessions that started in the window and have a hit that passes the filters.' },
+  pageviews: { type: 'count', meaning: 'Pages viewed by people; of agents, fetches that read a page.' },
+  bounce: {
+    type: 'share',
+    meaning:
+      'Share of sessions with one pageview, no interactive event and less than 10 s engaged; with a pathname filter, of those that entered there.',
+  },
+  duration: { type: 'seconds', meaning: "Mean time from a session's first to its last evidence, engagement included." },
+  views_per_session: { type: 'mean', meaning: 'Mean pageviews of a session, over the whole session.' },
+  events: { type: 'count', meaning: 'Custom events, outbound links, downloads and forms.' },
+  fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
+  agents: { type: 'count', meaning: 'Distinct agents.' },
+  verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent when there are neither.' },
+  bytes: { type: 'bytes', meaning: 'Body bytes sent to agents.' },
+}
+
+/** A count of nothing is 0; any other metric of nothing is absent (spec 2.1 rule 2). */
+const COUNTS: ReadonlySet<string> = new Set([
+  ...Object.entries(MEANING).flatMap(([name, { type }]) => (type === 'count' || type === 'bytes' ? [name] : [])),
+  'entries',
+  'exits',
+  'people',
+])
+export const isCount = (metric: string): boolean => COUNTS.has(metric)
+
+/** What makes a session no bounce, and what `events` counts. */
+const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
+const BOUNCE_MS = raw('10000')
+
+/** Where a row falls: its key in the answer, made of a column of its own time or of a dimension. */
+export interface By {
+  /** `moment` is the column that holds when it counts: `timestamp`, or `session_start` for sessions. */
+  value(moment: Sql): Sql
+  dimension?: Dimension
+}
+/** All in one. */
+export const TOTAL: By = { value: () => raw('0') }
+export const byDimension = (dimension: Dimension, dialect: Dialect): By => ({
+  value: () => column(dimension, dialect),
+  dimension,
+})
+
+/** What people did in the window: `value, visitors, pageviews, events`. */
+export const hits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
+  select ${by.value(raw('timestamp'))} as value, count(distinct visitor_id) as visitors,
+    count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
+  from ${rows('events', plan, dialect, plan.filters, by.dimension)} as e
+  where ${where(plan, dialect)} group by value`
+
+/**
+ * The sessions that started in the window, each over its whole length, whatever the window and the filters cut
+ * (contract 4): `session_id, session_start, views, ms, bounced, exit_page`.
+ */
+export const sessions = (plan: Plan, dialect: Dialect, exit = false): Sql => sql`
+  select session_id, count(*) filter (where kind = 'pageview') as views,
+    ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${INTERACTIVE}) = 0
+      and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced
+    ${exit ? sql`, ${exitPage(dialect)} as exit_page` : raw('')}
+  from events where ${startedInWindow(plan)} group by session_id`
+
+/** Which of those sessions have a row that passes the filters, under which value: `session_id, value, entered`. */
+export const matched = (plan: Plan, dialect: Dialect, by: By, more: Sql = raw('')): Sql => sql`
+  select session_id, ${by.value(raw('session_start'))} as value, ${entered(plan, dialect, by)} as entered ${more}
+  from ${rows('events', plan, dialect, plan.filters, by.dimension)} as e
+  where ${startedInWindow(plan)} and ${filtered(plan, dialect)} group by session_id, value`
+
+/** People's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
+export const visits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
+  select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce,
+    avg(ms) / 1000 as duration, avg(views) as views_per_session
+  from (${matched(plan, dialect, by)}) m join (${sessions(plan, dialect)}) s on s.session_id = m.session_id
+  group by value`
+
+/** What agents fetched in the window: `value` and the metrics of agents. */
+export const fetches = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
+  select ${by.value(raw('timestamp'))} as value, count(*) as fetches, count(*) filter (where is_pageview) as pageviews,
+    count(distinct agent_id) as agents, avg(case when verified then 1.0 when not verified then 0.0 end) as verified,
+    sum(bytes) as bytes
+  from agent_events where ${where(plan, dialect)} group by value`
+
+/** Every metric of the audience by value: `value` and the audience's metrics, null where there is nothing to say. */
+export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
+  if (plan.audience === 'agent') return fetches(plan, dialect, by)
+  if (plan.audience === 'all') {
+    return sql`
+      select value, sum(pageviews) as pageviews
+      from (select value, pageviews from (${hits(plan, dialect, by)}) h
+        union all select value, pageviews from (${fetches(plan, dialect, by)}) f) b
+      group by value`
+  }
+  return sql`
+    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
+    from (${hits(plan, dialect, by)}) h full outer join (${visits(plan, dialect, by)}) v
+      on h.value is not distinct from v.value`
+}
+
+/** 1 for a session whose entry the filters' paths allow, and which entered at `value` where that is a path. */
+function entered(plan: Plan, dialect: Dialect, by: By): Sql {
+  const entries = plan.filters.flatMap((f) => entryPart(f) ?? [])
+  const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
+  return sql`max(case when ${there} and ${filtered(plan, dialect, entries)} then 1 else 0 end)`
+}
+
+/**
+ * What a filter says of a session's entry: its conditions on the path, asked of the entry page. What is no path is left
+ * out where that can only let more through, else (`true` to the asker) the whole is.
+ */
+export function entryPart(f: Filter, negated = false): Filter | undefined {
+  if ('not' in f) {
+    const part = entryPart(f.not, !negated)
+    return part && { not: part }
+  }
+  if ('and' in f || 'or' in f) {
+    const whole = 'and' in f ? f.and : f.or
+    const parts = whole.flatMap((part) => entryPart(part, negated) ?? [])
+    const droppable = 'and' in f !== negated
+    if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
+    return 'and' in f ? { and: parts } : { or: parts }
+  }
+  return 'dimension' in f && f.dimension === 'pathname' ? { ...f, dimension: 'entry_page' } : undefined
+}

@@ -1,0 +1,80 @@
+import type { Dimension } from './dimensions.js'
+
+/** What an operator asks of a value, before it is negated. */
+type Base =
+  | 'is'
+  | 'contains'
+  | 'starts_with'
+  | 'ends_with'
+  | 'matches'
+  | 'matches_wildcard'
+  | 'is_set'
+  | 'gt'
+  | 'gte'
+  | 'lt'
+  | 'lte'
+  | 'between'
+
+/** The operators of contract 4, each with the names that other tools use for it. */
+const TABLE = {
+  is: { base: 'is', negative: false, aliases: ['equals', 'eq', '=', '==', 'in'] },
+  is_not: { base: 'is', negative: true, aliases: ['not_equals', 'neq', 'ne', '!=', 'isNot', 'not_in'] },
+  contains: { base: 'contains', negative: false, aliases: ['c', '=@'] },
+  contains_not: {
+    base: 'contains',
+    negative: true,
+    aliases: ['not_contains', 'does_not_contain', 'doesNotContain', 'dnc', '!@'],
+  },
+  starts_with: { base: 'starts_with', negative: false, aliases: ['startsWith', '=^'] },
+  starts_with_not: {
+    base: 'starts_with',
+    negative: true,
+    aliases: ['not_starts_with', 'does_not_start_with', 'doesNotStartWith'],
+  },
+  ends_with: { base: 'ends_with', negative: false, aliases: ['endsWith', '=$'] },
+  ends_with_not: {
+    base: 'ends_with',
+    negative: true,
+    aliases: ['not_ends_with', 'does_not_end_with', 'doesNotEndWith'],
+  },
+  matches: { base: 'matches', negative: false, aliases: ['regex', 're'] },
+  matches_not: { base: 'matches', negative: true, aliases: ['not_regex', 'nre', 'not_matches', 'does_not_match'] },
+  matches_wildcard: { base: 'matches_wildcard', negative: false, aliases: ['wildcard'] },
+  matches_wildcard_not: { base: 'matches_wildcard', negative: true, aliases: ['not_wildcard'] },
+  is_set: { base: 'is_set', negative: false, aliases: ['is_not_null', 'isSet', 'set', 's'] },
+  is_not_set: { base: 'is_set', negative: true, aliases: ['is_null', 'isNotSet', 'not_set', 'ns'] },
+  gt: { base: 'gt', negative: false, aliases: ['greater_than', '>'] },
+  gte: { base: 'gte', negative: false, aliases: ['greater_than_or_equal', '>='] },
+  lt: { base: 'lt', negative: false, aliases: ['less_than', '<'] },
+  lte: { base: 'lte', negative: false, aliases: ['less_than_or_equal', '<='] },
+  between: { base: 'between', negative: false, aliases: [] },
+} as const satisfies Record<string, { base: Base; negative: boolean; aliases: readonly string[] }>
+
+export type OperatorName = keyof typeof TABLE
+export interface Operator {
+  readonly name: OperatorName
+  readonly base: Base
+  readonly negative: boolean
+  readonly aliases: readonly string[]
+}
+
+const isName = (word: string): word is OperatorName => Object.hasOwn(TABLE, word)
+export const OPERATORS: readonly Operator[] = Object.keys(TABLE)
+  .filter(isName)
+  .map((name) => ({ name, ...TABLE[name] }))
+
+const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word) => [word, o] as const)))
+
+/** The operator of a name or alias. */
+export const findOperator = (word: string): Operator | undefined => byName.get(word)
+/** The operator of a canonical name. */
+export const operator = (name: OperatorName): Operator => ({ name, ...TABLE[name] })
+
+const COMPARISONS: readonly Base[] = ['gt', 'gte', 'lt', 'lte', 'between']
+export const isComparison = ({ base }: Operator): boolean => COMPARISONS.includes(base)
+
+/** Whether an operator can be asked of a dimension: numbers are compared, properties may hold some, flags are or are not. */
+export function takes(o: Operator, d: Dimension): boolean {
+  if (isComparison(o)) return d.type === 'number' || d.name.startsWith('prop:')
+  return d.type === 'text' || d.type === 'number' || o.base === 'is' || o.base === 'is_set'
+}

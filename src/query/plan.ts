@@ -1,0 +1,105 @@
+import { ApiError } from '../errors.js'
+import type { Granularity } from '../sql.js'
+import { granularityOf } from './buckets.js'
+import { shift, startOf, type Window } from './calendar.js'
+import { type Audience, findDimension, requireDimension } from './dimensions.js'
+import type { Envelope, Range } from './envelope.js'
+import { conditionsOf, type Filter, isBehavioural } from './filters.js'
+
+/** A query with everything resolved: what SQL is made from. */
+export interface Plan {
+  readonly site: number
+  readonly audience: Audience
+  readonly window: Window
+  readonly tz: string
+  readonly granularity: Granularity
+  /** All have to hold; the segment's are among them. */
+  readonly filters: readonly Filter[]
+  /** Absent: `compare=none`. */
+  readonly comparison?: Window
+}
+
+export interface Resolved {
+  readonly site: { readonly id: number; readonly timezone: string }
+  readonly audience: Audience
+  readonly segment: readonly Filter[]
+  readonly now: Date
+  /** The site's first row, for `range=all`; undefined where there is none. */
+  readonly first?: Date | undefined
+}
+
+/** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
+export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: Resolved): Plan {
+  const tz = envelope.tz ?? resolved.site.timezone
+  const window = windowOf(envelope, tz, resolved.now, resolved.first)
+  check(envelope.filters ?? [], resolved.audience, 'filters')
+  check(resolved.segment, resolved.audience, 'segment')
+  const comparison = comparisonOf(window, envelope.compare, tz)
+  return {
+    site: resolved.site.id,
+    audience: resolved.audience,
+    window,
+    tz,
+    granularity: granularityOf(window, tz, envelope.granularity),
+    filters: [...(envelope.filters ?? []), ...resolved.segment],
+    ...(comparison ? { comparison } : {}),
+  }
+}
+
+/** The window of a query. With `end` alone, `range` is measured back from there; with `start` alone, it ends now. */
+export function windowOf(
+  { start, end, range }: Pick<Envelope, 'start' | 'end' | 'range'>,
+  tz: string,
+  now: Date,
+  first: Date | undefined,
+): Window {
+  if (!start) return rangeOf(range, tz, end ?? now, first)
+  const window = { start, end: end ?? now }
+  if (window.start <= window.end) return window
+  throw new ApiError('validation_error', `start is after ${end ? 'end' : 'now'}.`, 'start')
+}
+
+/** `7d`, `30d`, `90d`: whole days, today the last of them; `12mo`: whole months, this one the last; `24h` rolls. */
+function rangeOf(range: Range, tz: string, now: Date, first: Date | undefined): Window {
+  const today = startOf('day', now, tz)
+  const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end: now })
+  switch (range) {
+    case 'today':
+      return { start: today, end: now }
+    case 'yesterday':
+      return { start: days(2).start, end: today }
+    case '24h':
+      return { start: new Date(now.getTime() - 86_400_000), end: now }
+    case '7d':
+      return days(7)
+    case '30d':
+      return days(30)
+    case '90d':
+      return days(90)
+    case '12mo':
+      return { start: startOf('month', shift(startOf('month', now, tz), { months: -11 }, tz), tz), end: now }
+    case 'mtd':
+      return { start: startOf('month', now, tz), end: now }
+    case 'ytd':
+      return { start: startOf('year', now, tz), end: now }
+    case 'all':
+      return { start: first && first < now ? first : today, end: now }
+  }
+}
+
+/** `previous`: as long, and right before; `year`: the same local times a year earlier. */
+function comparisonOf({ start, end }: Window, compare: Envelope['compare'], tz: string): Window | undefined {
+  if (compare === 'none') return undefined
+  if (compare === 'previous') return { start: new Date(2 * start.getTime() - end.getTime()), end: start }
+  return { start: shift(start, { years: -1 }, tz), end: shift(end, { years: -1 }, tz) }
+}
+
+/** The same plan over the window it is compared with: nothing else changes (spec 2.1, compare). */
+export const before = (plan: Plan, comparison: Window): Plan => ({ ...plan, window: comparison })
+
+function check(filters: readonly Filter[], audience: Audience, field: string): void {
+  for (const { dimension } of conditionsOf(filters)) requireDimension(findDimension(dimension, field), audience, field)
+  if (audience !== 'human' && filters.some(isBehavioural)) {
+    throw new ApiError('validation_error', `has_done and has_not_done are for audience human, not ${audience}.`, field)
+  }
+}

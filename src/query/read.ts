@@ -1,0 +1,159 @@
+import type { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { join, raw, sql } from '../sql.js'
+import type { Store } from '../store.js'
+import { type Ask, ask, type CatalogAgent, type Site, type Warning } from './ask.js'
+import type { Window } from './calendar.js'
+import type { Audience } from './dimensions.js'
+import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
+import type { Filter } from './filters.js'
+import { planOf } from './plan.js'
+import { patternsOf } from './where.js'
+
+/** What an answer is made of: `data`, and how many rows are in it. */
+export interface Answer {
+  readonly data: unknown
+  readonly rows: number
+}
+
+/** One read endpoint as a value: all that the runner, the routes, the documents and the tests know of it. */
+export interface Read {
+  /** The URL's path; the file's is the same. */
+  readonly path: string
+  readonly summary: string
+  /** Every parameter it takes: the envelope's, paging on lists, its own. */
+  readonly query: z.ZodRawShape
+  /** The shape of `data`. */
+  readonly data: z.ZodType
+  readonly list: boolean
+  /** The audience it is about whatever is asked, or the one it is about when nothing is. */
+  readonly audience: { readonly only: Audience } | { readonly unless_asked: Audience }
+  /** A window that is its own, whatever window is asked for. */
+  window?(now: Date): Window
+  /** An answer that no site and no window changes. */
+  readonly fixed?: Answer
+  /** Its own parameters, parsed, and the answer they lead to. */
+  prepare(query: URLSearchParams): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
+}
+
+interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window'> {
+  params: P
+  list?: boolean
+  audience?: Read['audience']
+  answer(ask: Ask, params: z.output<z.ZodObject<P>>): Promise<Answer>
+}
+
+export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read => ({
+  path: read.path,
+  summary: read.summary,
+  data: read.data,
+  list: read.list ?? false,
+  audience: read.audience ?? { unless_asked: 'human' },
+  query: { ...ENVELOPE, ...(read.list ? PAGING : {}), ...read.params },
+  prepare(query) {
+    const params = parseQuery(read.params, query)
+    return { params, answer: (ask) => read.answer(ask, params) }
+  },
+  ...(read.window ? { window: read.window } : {}),
+})
+
+/** A read whose answer is known: it takes no parameters. */
+export const defineFixed = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed: Answer): Read => ({
+  ...read,
+  fixed,
+  list: false,
+  audience: { unless_asked: 'human' },
+  query: {},
+  prepare: () => ({ params: {}, answer: async () => fixed }),
+})
+
+export interface Deps {
+  readonly store: Pick<Store, 'query' | 'dialect'>
+  now(): Date
+  site(id: number): Promise<Site | undefined>
+  /** A saved segment's filters, of that site only. */
+  segment(id: string, site: number): Promise<readonly Filter[] | undefined>
+  readonly catalog: readonly CatalogAgent[]
+}
+
+/** The `meta` of an answer (spec 2.3, contract 4). */
+export interface Meta {
+  query: Record<string, unknown>
+  rows: number
+  sampled: false
+  took_ms: number
+  total?: number
+  page?: number
+  limit?: number
+  comparison?: { start: string; end: string }
+  warnings?: readonly Warning[]
+}
+
+/** Query string to envelope, plan, SQL, rows and `{ data, meta }`. Throws `ApiError` and nothing else that is expected. */
+export async function runRead(read: Read, query: URLSearchParams, deps: Deps): Promise<{ data: unknown; meta: Meta }> {
+  if (read.fixed)
+    return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
+  const now = deps.now()
+  const own = read.window?.(now)
+  const envelope = { ...parseQuery(ENVELOPE, query), ...(own && { ...own, compare: 'none' as const }) }
+  const paging = read.list ? parseQuery(PAGING, query) : undefined
+  const { params, answer } = read.prepare(query)
+  const site = await deps.site(envelope.site)
+  if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
+  const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
+  if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
+  const audience = 'only' in read.audience ? read.audience.only : (envelope.audience ?? read.audience.unless_asked)
+  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
+  const plan = planOf(envelope, { site, audience, segment, now, first })
+  await readable(patternsOf(plan.filters), deps.store)
+
+  const asked = ask({ plan, site, now, catalog: deps.catalog, store: deps.store, name: read.path, paging })
+  const { data, rows } = await answer(asked)
+  const { start, end } = plan.window
+  const ranged = !(envelope.start && envelope.end)
+  const meta: Meta = {
+    query: {
+      site: site.id,
+      ...(ranged ? { range: envelope.range } : {}),
+      start: start.toISOString(),
+      end: end.toISOString(),
+      compare: envelope.compare,
+      tz: plan.tz,
+      granularity: plan.granularity,
+      filters: envelope.filters ?? [],
+      ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
+      audience,
+      ...paging,
+      ...params,
+    },
+    rows,
+    sampled: false,
+    took_ms: Math.max(0, deps.now().getTime() - now.getTime()),
+    ...(paging && asked.total !== undefined ? { total: asked.total, ...paging } : {}),
+    ...(plan.comparison
+      ? { comparison: { start: plan.comparison.start.toISOString(), end: plan.comparison.end.toISOString() } }
+      : {}),
+    ...(asked.warnings.length > 0 ? { warnings: asked.warnings } : {}),
+  }
+  return { data, meta }
+}
+
+/** The site's first row, of either readership, so that both are asked about the same window. */
+async function firstRow(site: number, store: Deps['store']): Promise<Date | undefined> {
+  const [row] = await store.query(sql`
+    select min(first) as first from (select min(timestamp) as first from events where site_id = ${site}
+      union all select min(timestamp) as first from agent_events where site_id = ${site}) b`)
+  return row?.first instanceof Date ? row.first : undefined
+}
+
+/** Only the engine knows what it can read as RE2: asked before the rows are, so that its refusal is told from a fault. */
+async function readable(patterns: readonly string[], store: Deps['store']): Promise<void> {
+  if (patterns.length === 0) return
+  const tests = patterns.map((pattern) => store.dialect.matches(sql`${''}`, pattern))
+  try {
+    await store.query(sql`select ${join(tests, ', ')}`)
+  } catch (cause) {
+    await store.query(raw('select 1'))
+    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', 'filters', { cause })
+  }
+}

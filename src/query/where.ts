@@ -1,0 +1,124 @@
+import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dimension, findDimension, propKey, type Table } from './dimensions.js'
+import { type Condition, conditionsOf, type Filter, type Value } from './filters.js'
+import { operator } from './operators.js'
+import type { Plan } from './plan.js'
+
+/** A dimension's value in a row. The text is the dimension table's own, never the request's. */
+export const column = (d: Dimension, dialect: Dialect): Sql => {
+  const key = propKey(d)
+  return key === undefined ? raw(d.name) : dialect.jsonText(raw('props'), key)
+}
+
+/** A row of the site that happened in the window. */
+export const inWindow = ({ site, window }: Plan): Sql =>
+  sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${window.end}`
+
+/** A row, of any time, of a session that started in the window (contract 4). */
+export const startedInWindow = ({ site, window }: Plan): Sql =>
+  sql`site_id = ${site} and session_start >= ${window.start} and session_start < ${window.end}`
+
+/** The site's rows of the window that pass the filters: the clause that every read shares. */
+export const where = (plan: Plan, dialect: Dialect): Sql => sql`${inWindow(plan)} and ${filtered(plan, dialect)}`
+
+/** The filters alone: never null, so that `not` is its opposite. */
+export const filtered = (plan: Plan, dialect: Dialect, filters: readonly Filter[] = plan.filters): Sql => {
+  if (filters.length === 0) return raw('true')
+  return all(
+    filters.map((f) => test(f, plan, dialect)),
+    ' and ',
+  )
+}
+
+/** The rows to ask of: the table, or people's rows beside what is known of their sessions when something asks for it. */
+export function rows(table: Table, plan: Plan, dialect: Dialect, filters = plan.filters, also?: Dimension): Sql {
+  const asked = [...conditionsOf(filters).map((c) => c.dimension), ...(also ? [also.name] : [])]
+  if (table === 'agent_events' || !asked.includes('exit_page')) return raw(table)
+  return sql`(select e.*, x.exit_page from events e left join (${exits(plan, dialect)}) x on x.session_id = e.session_id)`
+}
+
+/** A session's last pageview, over the whole session, of every session that has a row in the window. */
+const exits = (plan: Plan, dialect: Dialect): Sql => {
+  const start = (pick: 'min' | 'max') => sql`(select ${raw(pick)}(session_start) from events where ${inWindow(plan)})`
+  return sql`
+    select session_id, ${exitPage(dialect)} as exit_page from events
+    where site_id = ${plan.site} and session_start between ${start('min')} and ${start('max')}
+    group by session_id`
+}
+
+/** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
+export const exitPage = (dialect: Dialect): Sql =>
+  sql`${dialect.last(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
+
+function test(f: Filter, plan: Plan, dialect: Dialect): Sql {
+  const inner = (part: Filter) => test(part, plan, dialect)
+  if ('and' in f) return all(f.and.map(inner), ' and ')
+  if ('or' in f) return all(f.or.map(inner), ' or ')
+  if ('not' in f) return sql`not ${inner(f.not)}`
+  if ('has_done' in f) return did(f.has_done, plan, dialect)
+  if ('has_not_done' in f) return sql`not ${did(f.has_not_done, plan, dialect)}`
+  const { base, negative } = operator(f.op)
+  const positive = condition(f, base, dialect)
+  return negative ? sql`not ${positive}` : positive
+}
+
+const all = (parts: readonly Sql[], separator: ' and ' | ' or '): Sql => sql`(${join(parts, separator)})`
+
+/** The visitor did it in the window. */
+const did = (f: Filter, plan: Plan, dialect: Dialect): Sql =>
+  sql`(visitor_id in (select visitor_id from ${rows('events', plan, dialect, [f])} as done where ${inWindow(plan)} and ${filtered(plan, dialect, [f])}))`
+
+function condition(c: Condition, base: ReturnType<typeof operator>['base'], dialect: Dialect): Sql {
+  const d = findDimension(c.dimension, 'filters')
+  const own = column(d, dialect)
+  if (base === 'is_set')
+    return d.type === 'text' ? sql`(${own} is not null and ${own} <> '')` : sql`(${own} is not null)`
+  const values: readonly Value[] = c.value === undefined ? [] : typeof c.value === 'object' ? c.value : [c.value]
+  const insensitive = c.case_sensitive === false
+  const typed = base === 'is' || d.type === 'text' ? own : sql`cast(${own} as varchar)`
+  const subject = insensitive && d.type === 'text' ? sql`lower(${typed})` : typed
+  const param = (v: Value) => (insensitive && typeof v === 'string' ? sql`lower(${v})` : sql`${v}`)
+  const anyOf = (one: (v: Value) => Sql) => sql`(${own} is not null and ${all(values.map(one), ' or ')})`
+  const flags = insensitive ? '(?i)' : ''
+  const [low = 0, high = 0] = values
+  const number = d.type === 'number' ? own : dialect.number(own)
+  const compared = (test: Sql) => sql`coalesce(${number} ${test}, false)`
+  switch (base) {
+    case 'is':
+      return sql`(${own} is not null and ${subject} in (${join(values.map(param), ', ')}))`
+    case 'contains':
+      return anyOf((v) => dialect.contains(subject, param(v)))
+    case 'starts_with':
+      return anyOf((v) => dialect.startsWith(subject, param(v)))
+    case 'ends_with':
+      return anyOf((v) => dialect.endsWith(subject, param(v)))
+    case 'matches':
+      return anyOf((v) => dialect.matches(typed, `${flags}${v}`))
+    case 'matches_wildcard':
+      return anyOf((v) => dialect.matches(typed, `${flags}${wildcard(String(v))}`))
+    case 'gt':
+      return compared(sql`> ${low}`)
+    case 'gte':
+      return compared(sql`>= ${low}`)
+    case 'lt':
+      return compared(sql`< ${low}`)
+    case 'lte':
+      return compared(sql`<= ${low}`)
+    case 'between':
+      return compared(sql`between ${low} and ${high}`)
+  }
+}
+
+/** `*` stays within a path's segment, `**` crosses; the whole value has to match (contract 4). */
+export const wildcard = (pattern: string): string =>
+  `(?s)^${pattern
+    .split(/(\*+)/)
+    .map((part) => (part === '*' ? '[^/]*' : part.startsWith('*') ? '.*' : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&')))
+    .join('')}$`
+
+/** The regular expressions that filters hold, as the engine will see them: it alone can say whether it reads them. */
+export const patternsOf = (filters: readonly Filter[]): string[] =>
+  conditionsOf(filters)
+    .filter((c) => operator(c.op).base === 'matches')
+    .flatMap((c) => (typeof c.value === 'object' ? c.value : [c.value ?? '']))
+    .map(String)

@@ -1,0 +1,14 @@
+import { breakdown } from '../../query/breakdown.js'
+import { defineRead } from '../../query/read.js'
+import { DimensionName, metricsRows } from '../shapes.js'
+
+/** GET /api/agents/breakdown (spec 4.5): ranked rows for one dimension of what agents fetched. */
+export default defineRead({
+  path: '/api/agents/breakdown',
+  summary: 'Agents, operators, paths or statuses, ranked',
+  params: { dimension: DimensionName },
+  list: true,
+  audience: { only: 'agent' },
+  data: metricsRows,
+  answer: (ask, { dimension }) => breakdown(ask, dimension),
+})

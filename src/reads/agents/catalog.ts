@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { defineRead } from '../../query/read.js'
+import { where } from '../../query/where.js'
+import { sql } from '../../sql.js'
+import { Count, Instant } from '../shapes.js'
+
+/** GET /api/agents/catalog (spec 4.5): every known agent, and whether the site saw it in the window. */
+export default defineRead({
+  path: '/api/agents/catalog',
+  summary: 'Known agents, each with its operator and its documentation',
+  params: {},
+  list: true,
+  audience: { only: 'agent' },
+  data: z.array(
+    z.object({
+      agent_id: z.string(),
+      name: z.string(),
+      operator: z.string(),
+      purpose: z.string(),
+      docs_url: z.string().optional(),
+      robots_token: z.string().optional().describe('The name that robots.txt addresses it by.'),
+      verification: z.array(z.enum(['ranges', 'rdns', 'web_bot_auth'])).describe('Ways its operator publishes.'),
+      ranges: z.object({ count: Count, refreshed_at: Instant, source: z.string() }).optional(),
+      seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),
+    }),
+  ),
+  answer: async (ask) => {
+    const found = await ask.rows(sql`
+      select agent_id, count(*) as fetches, max(timestamp) as last_seen
+      from agent_events where ${where(ask.plan, ask.dialect)} group by agent_id`)
+    const seen = new Map(
+      found.map(({ agent_id, fetches, last_seen }) => [
+        agent_id,
+        { fetches, last_seen: last_seen instanceof Date ? last_seen.toISOString() : undefined },
+      ]),
+    )
+    const data = ask.page(ask.catalog).map((agent) => {
+      const row = seen.get(agent.agent_id)
+      return row ? { ...agent, seen: row } : agent
+    })
+    return { data, rows: data.length }
+  },
+})

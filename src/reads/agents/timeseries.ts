@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { bucketKey, buckets } from '../../query/buckets.js'
+import { PAGING } from '../../query/envelope.js'
+import { defineRead } from '../../query/read.js'
+import { where } from '../../query/where.js'
+import { GRANULARITIES, join, raw, sql } from '../../sql.js'
+import { Instant, metricShapes, row } from '../shapes.js'
+
+/** Agents that no catalog knows have this id (contract 3); so has the series of all that are not shown, theirs included. */
+const OTHER = 'other'
+
+/** GET /api/agents/timeseries (spec 4.5): fetches over time of the top `limit` agents, then of the others together. */
+export default defineRead({
+  path: '/api/agents/timeseries',
+  summary: 'Crawl volume over time, per agent',
+  params: { limit: PAGING.limit },
+  audience: { only: 'agent' },
+  data: z.object({
+    granularity: z.enum(GRANULARITIES),
+    series: z.array(
+      row({
+        agent_id: z.string(),
+        name: z.string(),
+        operator: z.string().optional().describe('Absent for the others together.'),
+        ...metricShapes(['fetches']),
+        buckets: z.array(z.object({ t: Instant, value: z.int() })),
+      }),
+    ),
+  }),
+  answer: async (ask, { limit }) => {
+    const { plan, dialect } = ask
+    const { window, tz, granularity } = plan
+    const top = await ask.list(
+      { key: 'agent_id', order: ['fetches desc'], metrics: ['fetches'], top: limit },
+      (p) => sql`
+        select agent_id, max(operator) as operator, count(*) as fetches
+        from agent_events where ${where(p, dialect)} and agent_id <> ${OTHER} group by agent_id`,
+    )
+    const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
+    const isShown = shown.length > 0 ? sql`agent_id in (${join(shown, ', ')})` : raw('false')
+    const rest = await ask.one(
+      ['fetches'],
+      (p) => sql`select count(*) as fetches from agent_events where ${where(p, dialect)} and not (${isShown})`,
+    )
+    const found = await ask.rows(sql`
+      select case when ${isShown} then agent_id else ${OTHER} end as series,
+        ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as value
+      from agent_events where ${where(plan, dialect)} group by series, bucket`)
+    const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
+    const times = buckets(window, tz, granularity)
+    const names = new Map(ask.catalog.map((agent) => [agent.agent_id, agent.name]))
+    const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER, ...rest }])].map((agent) => ({
+      ...agent,
+      name: agent.agent_id === OTHER ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),
+      buckets: times.map(({ t, key }) => ({ t: t.toISOString(), value: values.get(`${key} ${agent.agent_id}`) ?? 0 })),
+    }))
+    return { data: { granularity, series }, rows: series.length }
+  },
+})

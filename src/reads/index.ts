@@ -1,0 +1,25 @@
+import type { Read } from '../query/read.js'
+import agentsBreakdown from './agents/breakdown.js'
+import agentsCatalog from './agents/catalog.js'
+import agentsOverview from './agents/overview.js'
+import agentsTimeseries from './agents/timeseries.js'
+import breakdown from './stats/breakdown.js'
+import dimensions from './stats/dimensions.js'
+import overview from './stats/overview.js'
+import pages from './stats/pages.js'
+import realtime from './stats/realtime.js'
+import timeseries from './stats/timeseries.js'
+
+/** Every analytics read, in the order of spec 4. */
+export const reads: readonly Read[] = [
+  overview,
+  timeseries,
+  realtime,
+  pages,
+  breakdown,
+  agentsOverview,
+  agentsBreakdown,
+  agentsTimeseries,
+  agentsCatalog,
+  dimensions,
+]

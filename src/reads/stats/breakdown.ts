@@ -1,0 +1,13 @@
+import { breakdown } from '../../query/breakdown.js'
+import { defineRead } from '../../query/read.js'
+import { DimensionName, metricsRows } from '../shapes.js'
+
+/** GET /api/stats/breakdown (spec 4.2): ranked rows for one dimension. */
+export default defineRead({
+  path: '/api/stats/breakdown',
+  summary: 'Ranked values of one dimension',
+  params: { dimension: DimensionName },
+  list: true,
+  data: metricsRows,
+  answer: (ask, { dimension }) => breakdown(ask, dimension),
+})

@@ -1,0 +1,17 @@
+import { METRICS, metricsBy, TOTAL } from '../../query/metrics.js'
+import { defineRead } from '../../query/read.js'
+import { metricsRow } from '../shapes.js'
+
+/** GET /api/stats/overview (spec 4.1): the metrics of the audience over the whole window. */
+export default defineRead({
+  path: '/api/stats/overview',
+  summary: 'Totals of a window',
+  params: {},
+  data: metricsRow({}),
+  answer: async (ask) => {
+    const { value: _, ...data } = await ask.one(METRICS[ask.plan.audience], (plan) =>
+      metricsBy(plan, ask.dialect, TOTAL),
+    )
+    return { data, rows: 1 }
+  },
+})

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { findDimension } from '../../query/dimensions.js'
+import { byDimension, hits, METRICS, matched, metricsBy, sessions } from '../../query/metrics.js'
+import type { Plan } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { Count, metricsRow, Share } from '../shapes.js'
+
+const PEOPLE = [
+  ...['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate'],
+  ...['bounce', 'time_on_page', 'scroll_depth'],
+]
+
+/** GET /api/stats/pages (spec 4.2, definitions contract 4): every path that was seen, with where sessions began and ended. */
+export default defineRead({
+  path: '/api/stats/pages',
+  summary: 'Pages: entries, exits, scroll depth, time on page',
+  params: {},
+  list: true,
+  data: z.array(
+    metricsRow({
+      pathname: z.string(),
+      entries: Count.optional().describe('Sessions that began here.'),
+      exits: Count.optional().describe('Sessions whose last pageview was here.'),
+      exit_rate: Share.optional().describe('Exits over pageviews.'),
+      time_on_page: z.number().nonnegative().optional().describe('Mean engaged seconds of a session on the page.'),
+      scroll_depth: z.number().min(0).max(100).optional().describe("Mean of each session's deepest scroll, 0 to 100."),
+    }),
+  ),
+  answer: async (ask) => {
+    const { dialect, plan } = ask
+    const human = plan.audience === 'human'
+    const data = await ask.list(
+      {
+        key: 'pathname',
+        order: human ? ['visitors desc', 'pageviews desc', 'sessions desc'] : ['pageviews desc'],
+        metrics: human ? PEOPLE : METRICS[plan.audience],
+      },
+      (p) => (human ? people(p, dialect) : others(p, dialect)),
+    )
+    for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
+      if (data.some((row) => metric in row)) continue
+      ask.warn({ metric, code: 'no_engagement_data', message: `No browser reported what ${metric} is made from.` })
+    }
+    return { data, rows: data.length }
+  },
+})
+
+const pathname = findDimension('pathname', 'dimension')
+
+const others = (plan: Plan, dialect: Dialect): Sql => {
+  const metrics = metricsBy(plan, dialect, byDimension(pathname, dialect))
+  return sql`select value as pathname, ${raw(METRICS[plan.audience].join(', '))} from (${metrics}) v`
+}
+
+/** Sessions at a page: those with a hit there that passes the filters; what they measured there is theirs whole. */
+const people = (plan: Plan, dialect: Dialect): Sql => {
+  const by = byDimension(pathname, dialect)
+  const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
+  return sql`
+    select coalesce(h.value, v.value) as pathname, visitors, sessions, pageviews, entries, exits,
+      case when pageviews > 0 then least(1.0, coalesce(exits, 0) * 1.0 / pageviews) end as exit_rate,
+      bounce, time_on_page, scroll_depth
+    from (${hits(plan, dialect, by)}) h full outer join (
+      select value, count(*) as sessions, sum(entered) as entries, count(*) filter (where exit_page = value) as exits,
+        avg(case when entered = 1 then bounced end) as bounce, avg(engaged_ms) / 1000 as time_on_page,
+        avg(scroll) as scroll_depth
+      from (${matched(plan, dialect, by, measured)}) m join (${sessions(plan, dialect, true)}) s
+        on s.session_id = m.session_id
+      group by value) v on h.value = v.value`
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { ApiError } from '../../errors.js'
+import { bucketKey, buckets } from '../../query/buckets.js'
+import { type Audience, quoted } from '../../query/dimensions.js'
+import { type By, fetches, hits, isCount, METRICS, type Metric, metricsBy, visits } from '../../query/metrics.js'
+import type { Plan } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
+import { Series } from '../shapes.js'
+
+const DEFAULT = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
+const OF_SESSIONS = ['sessions', 'bounce', 'duration', 'views_per_session']
+
+/** GET /api/stats/timeseries (spec 4.1): one metric in every bucket of the window; sessions count where they started. */
+export default defineRead({
+  path: '/api/stats/timeseries',
+  summary: 'One metric over time',
+  params: { metric: z.string().optional().describe('Default `visitors`, for agents `fetches`, for all `pageviews`.') },
+  data: z.object({
+    metric: z.string(),
+    granularity: z.enum(GRANULARITIES),
+    buckets: Series,
+    comparison: Series.optional(),
+  }),
+  answer: async (ask, params) => {
+    const { plan, dialect } = ask
+    const { audience, tz, granularity } = plan
+    const metric = metricOf(audience, params.metric)
+    const source = (p: Plan): Sql => {
+      const by: By = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect) }
+      if (audience === 'all') return metricsBy(p, dialect, by)
+      if (audience === 'agent') return fetches(p, dialect, by)
+      return OF_SESSIONS.includes(metric) ? visits(p, dialect, by) : hits(p, dialect, by)
+    }
+    const timesOf = ({ window }: Plan) => buckets(window, tz, granularity)
+    const series = async (p: Plan) => {
+      const found = await ask.rows(sql`select value as bucket, ${raw(metric)} as value from (${source(p)}) b`)
+      const values = new Map(found.map((row) => [row.bucket, row.value]))
+      const nothing = isCount(metric) ? { value: 0 } : {}
+      return timesOf(p).map(({ t, key }) => {
+        const value = values.get(key)
+        return { t: t.toISOString(), ...(value === undefined ? nothing : { value }) }
+      })
+    }
+    if (metric === 'visitors') {
+      const starts = timesOf(plan).map(({ t }) => t)
+      ask.warnOfSalt(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
+    }
+    const own = await series(plan)
+    const comparison = plan.comparison && (await series({ ...plan, window: plan.comparison }))
+    return { data: { metric, granularity, buckets: own, ...(comparison ? { comparison } : {}) }, rows: own.length }
+  },
+})
+
+/** The metric that is asked for, as one of the audience's own words. */
+function metricOf(audience: Audience, asked: string = DEFAULT[audience]): Metric {
+  const metric = METRICS[audience].find((name) => name === asked)
+  if (metric) return metric
+  throw new ApiError('validation_error', `Audience ${audience} has no metric ${quoted(asked)}.`, 'metric')
+}

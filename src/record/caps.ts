@@ -1,0 +1,21 @@
+import { USER_AGENT_LENGTH } from '../agents/identify.js'
+
+/** The most characters a row holds of a text that a stranger wrote. */
+export const CAPS = {
+  user_agent: USER_AGENT_LENGTH,
+  pathname: 2000,
+  referrer: 2000,
+  hostname: 255,
+  method: 32,
+  content_type: 127,
+  /** Everything else. */
+  text: 500,
+} as const
+
+/**
+ * At most `limit` characters of `text`. What is cut is copied: a slice would keep the whole original in memory for as
+ * long as a cache or queue holds it. Half a character pair at the cut becomes U+FFFD.
+ */
+export function cap(text: string, limit: number): string {
+  return text.length <= limit ? text : Buffer.from(text.slice(0, limit)).toString()
+}

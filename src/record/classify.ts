@@ -1,0 +1,94 @@
+import type { Catalog } from '../agents/catalog.js'
+import { createIdentify } from '../agents/identify.js'
+import { agentRow } from './agent.js'
+import { CAPS, cap } from './caps.js'
+import type { Classifier } from './classifier.js'
+import { createDevices } from './device.js'
+import type { DropReason, Drops } from './drop.js'
+import { memo } from './memo.js'
+import type { Observation } from './observation.js'
+import { personRow, refusal } from './person.js'
+import type { Places } from './place/places.js'
+import type { Rows } from './row.js'
+import type { Salts } from './salt.js'
+import { see } from './seen.js'
+import type { Sessions } from './session.js'
+import type { SiteOf } from './site.js'
+
+export interface ClassifierDeps {
+  catalog: Catalog
+  places: Places
+  /** Asked for each observation, so that sites may change while it runs. */
+  siteOf: SiteOf
+  salts: Salts
+  sessions: Sessions
+  /** Monotonic milliseconds. Given, a flood of new user agents may leave devices unknown; an import gives none. */
+  clock?: () => number
+  /** Told of faults, at most once a batch and never with an address. */
+  log: (message: string, error: unknown) => void
+}
+
+/** As many user agents are remembered as `performance.md` 2 found worth it. */
+const REMEMBERED = 8192
+
+/**
+ * The write path: observation, site, agent or person, row. Rows come out in the order of their timestamps, since
+ * responses end in another order than requests begin, and the first hit of a session decides for all.
+ */
+export function createClassifier(deps: ClassifierDeps): Classifier {
+  const identify = createIdentify(deps.catalog)
+  const who = memo(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) }))
+  const agentDeps = { ...deps, catalog_version: deps.catalog.version }
+  const personDeps = { ...deps, device: createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) }) }
+
+  /** Adds the row of one observation, or says why there is none. */
+  const step = (observation: Observation, at: number, rows: Rows): DropReason | undefined => {
+    const site = deps.siteOf(observation.hostname.toLowerCase())
+    if (site === undefined) return 'unknown_host'
+    const { agent } = who(cap(observation.user_agent, CAPS.user_agent))
+    if (agent !== undefined) {
+      rows.agent_events.push(agentRow(see(observation, site, at), agent, agentDeps))
+      return undefined
+    }
+    // Most of what a browser asks for is no page: it is refused before anything is computed for it.
+    const reason = refusal(observation, site)
+    if (reason === undefined) rows.events.push(personRow(see(observation, site, at), personDeps))
+    return reason
+  }
+
+  return {
+    classify(batch) {
+      const rows: Rows = { events: [], agent_events: [] }
+      const drops: Drops = {}
+      let faults = 0
+      let fault: unknown
+      for (const { observation, at } of inOrder(batch)) {
+        let reason: DropReason | undefined
+        try {
+          reason = step(observation, at, rows)
+        } catch (error) {
+          reason = 'fault'
+          faults++
+          fault = error
+        }
+        if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
+      }
+      if (faults > 0) report(deps.log, faults, fault)
+      return { rows, drops }
+    },
+  }
+}
+
+function inOrder(batch: readonly Observation[]): { observation: Observation; at: number }[] {
+  const timed = batch.map((observation) => ({ observation, at: Date.parse(observation?.timestamp) }))
+  // A timestamp that is none sorts first and fails alone.
+  return timed.sort((a, b) => (a.at || 0) - (b.at || 0))
+}
+
+function report(log: ClassifierDeps['log'], faults: number, fault: unknown): void {
+  try {
+    log(`${faults} observations could not be classified; the last fault follows`, fault)
+  } catch {
+    // A log that fails must not cost the batch its rows.
+  }
+}

@@ -1,0 +1,103 @@
+import { campaign } from './campaign.js'
+import { channel } from './channel.js'
+import type { Device } from './device.js'
+import { asksForPrivacy, isNavigation, isPage, isPrefetch } from './document.js'
+import type { DropReason } from './drop.js'
+import { isExcluded } from './excluded.js'
+import { language } from './language.js'
+import type { Observation } from './observation.js'
+import type { Places } from './place/places.js'
+import { isOwn, parseReferrer } from './referrer.js'
+import type { EventRow } from './row.js'
+import type { Salts } from './salt.js'
+import type { Seen } from './seen.js'
+import type { Arrival, Sessions } from './session.js'
+import type { Site } from './site.js'
+import { sourceOf, sourceOfReferrer } from './source.js'
+import { visitorId } from './visitor.js'
+
+/** What a person's response must pass to become a row, in order; the first that refuses names the drop (contract 3). */
+const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
+  ['not_a_page', (observation) => isPage(observation) && isNavigation(observation)],
+  ['prefetch', (observation) => !isPrefetch(observation)],
+  ['excluded_path', (observation, site) => !isExcluded(site, observation.pathname)],
+  ['opted_out', (observation, site) => !(site.respect_gpc && asksForPrivacy(observation))],
+]
+
+/** Why a person's response makes no row; undefined when it does. */
+export const refusal = (observation: Observation, site: Site): DropReason | undefined =>
+  GATES.find(([, passes]) => !passes(observation, site))?.[0]
+
+/** The pageview of one page that a person got. */
+export function personRow(
+  seen: Seen,
+  deps: {
+    places: Places
+    salts: Salts
+    sessions: Sessions
+    device: (userAgent: string, headers: Observation['headers']) => Device
+  },
+): EventRow {
+  const { site, observation } = seen
+  const { secret, previous } = deps.salts.at(site.visitor_salt, seen.at)
+  const visitor_id = visitorId(secret, site.id, seen.address_key, seen.user_agent)
+  const before = previous ? visitorId(previous, site.id, seen.address_key, seen.user_agent) : undefined
+  const session = deps.sessions.join(visitor_id, before, seen.at, () => arrivalOf(seen))
+  const place = deps.places.locate(seen.address)
+  const device = deps.device(seen.user_agent, observation.headers)
+  return {
+    site_id: site.id,
+    timestamp: new Date(seen.at),
+    kind: 'pageview',
+    event_name: null,
+    visitor_id,
+    session_id: session.id,
+    session_start: session.start,
+    hostname: seen.hostname,
+    pathname: seen.pathname,
+    status: seen.status,
+    duration_ms: seen.duration_ms,
+    entry_page: session.arrival.entry_page,
+    referrer: session.arrival.referrer,
+    source: session.arrival.source,
+    channel: session.arrival.channel,
+    utm_source: session.arrival.utm_source,
+    utm_medium: session.arrival.utm_medium,
+    utm_campaign: session.arrival.utm_campaign,
+    utm_content: session.arrival.utm_content,
+    utm_term: session.arrival.utm_term,
+    country: place.country,
+    region: place.region,
+    city: place.city,
+    asn: place.asn,
+    browser: device.browser,
+    browser_version: device.browser_version,
+    os: device.os,
+    os_version: device.os_version,
+    device_type: device.device_type,
+    screen_class: null,
+    language: language(observation.headers?.['accept-language']),
+    timezone: null,
+    engaged_ms: null,
+    scroll: null,
+    identified_id: null,
+    props: null,
+    recorded_by: 'server',
+  }
+}
+
+/** How a visit began: its page, and who sent it. */
+function arrivalOf({ observation, hostname, pathname, site }: Seen): Arrival {
+  const { ref, click, ...utm } = campaign(observation.query)
+  const outside = parseReferrer(observation.referrer)
+  const foreign = outside && !isOwn(outside, hostname, site.domains) ? outside : undefined
+  const sender = foreign && sourceOfReferrer(foreign)
+  const source = sourceOf({ ref, click, ...utm }, sender)
+  return {
+    entry_page: pathname,
+    referrer: sender && foreign ? foreign.url : null,
+    source: source?.name ?? null,
+    channel: channel(source, { ref, click, ...utm }, sender),
+    ...utm,
+  }
+}

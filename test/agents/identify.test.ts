@@ -1,0 +1,166 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
+import { createExplain, createIdentify } from '../../src/agents/identify.js'
+import { BOTS, BROWSERS } from '../fixtures/user-agents.js'
+
+const catalog = loadCatalog()
+const identify = createIdentify(catalog)
+const id = (userAgent: string) => {
+  const found = identify(userAgent)
+  return found === undefined ? 'person' : (found.agent?.id ?? 'other')
+}
+
+t.test('the shipped catalog', async (t) => {
+  t.equal(catalog.version, '2026-11-21')
+  t.equal(catalog.agents.length, 371)
+  t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
+  const owners = new Map<string, string>()
+  for (const agent of catalog.agents)
+    for (const token of agent.ua_tokens) {
+      const lower = token.toLowerCase()
+      t.notOk(owners.has(lower), `${token} belongs to ${agent.id} alone`)
+      owners.set(lower, agent.id)
+      t.match(token, /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, `${token} is printable and trimmed`)
+      if (agent.ua_match === 'token') t.match(token, /^[a-z0-9]/i, `${token} begins where a boundary can be seen`)
+    }
+  const tokens = new Set(catalog.agents.flatMap((agent) => agent.robots_tokens ?? []))
+  for (const agent of catalog.agents) {
+    for (const token of agent.robots_fallback ?? []) t.ok(tokens.has(token), `${agent.id} falls back to a known token`)
+    t.equal(agent.ranges_url === undefined, agent.ranges_format === undefined, `${agent.id}: a list and its format`)
+    for (const word of agent.ua_exclude ?? [])
+      t.notOk(agent.ua_tokens.includes(word), `${agent.id} does not veto itself`)
+  }
+})
+
+t.test('every token, sent as bots send theirs, names its agent', async (t) => {
+  for (const agent of catalog.agents)
+    for (const token of agent.ua_tokens) {
+      const sent = agent.ua_match === 'exact-ua' ? token : `Mozilla/5.0 (X11; ${token}/1.0; +https://a.example/)`
+      t.equal(id(sent), agent.id, sent)
+    }
+})
+
+t.test('a catalog that is not well formed is refused', async (t) => {
+  const entry = {
+    id: 'a-bot',
+    name: 'A',
+    operator: 'A',
+    purpose: 'search',
+    ua_tokens: ['A-Bot'],
+    ua_match: 'token',
+    robots_only: false,
+    honors_wildcard_group: true,
+    respects_robots: 'yes',
+    client_side: false,
+    status: 'active',
+  }
+  const file = (...agents: object[]) => JSON.stringify({ meta: { generated: '2026-11-21' }, agents })
+  t.equal(parseCatalog(file(entry)).get('a-bot')?.name, 'A')
+  const rows: [object, string][] = [
+    [{ ...entry, purpose: 'mischief' }, 'an unknown purpose'],
+    [{ ...entry, id: 'A Bot' }, 'an id that is none'],
+    [{ ...entry, ua_tokens: [] }, 'no token, though tokens are how it is found'],
+    [{ ...entry, ua_tokens: [''] }, 'an empty token, which would match everybody'],
+    [{ ...entry, ua_match: 'never' }, 'a token nobody carries'],
+    [{ ...entry, docs_url: 'javascript:alert(1)' }, 'an address that is not of the web'],
+    [{ ...entry, rdns_suffixes: ['evilgooglebot.com'] }, 'a suffix without the dot that keeps others out'],
+    [{ ...entry, colour: 'red' }, 'a field that has no meaning'],
+  ]
+  for (const [agent, why] of rows) t.throws(() => parseCatalog(file(agent)), why)
+  t.throws(() => parseCatalog(file(entry, entry)), /twice/)
+})
+
+t.test('bots that say who they are', async (t) => {
+  for (const [userAgent, expected] of BOTS) t.equal(id(userAgent), expected, userAgent.slice(0, 80) || 'no user agent')
+})
+
+t.test('browsers are people', async (t) => {
+  for (const [userAgent] of BROWSERS) t.equal(id(userAgent), 'person', userAgent)
+})
+
+t.test('the rules of the catalog, one by one', async (t) => {
+  const rows: [string, string, string][] = [
+    ['gptbot/1.2', 'gptbot', 'case does not matter'],
+    ['  GPTBot  ', 'gptbot', 'nor does space around it'],
+    ['xGPTBot/1.2', 'other', 'a letter on the left is another word'],
+    ['9GPTBot/1.2', 'other', 'so is a digit'],
+    ['GPTBotanic/1.0', 'other', 'and a letter on the right'],
+    ['Mozilla/5.0 (compatible; GPTBot2)', 'gptbot', 'a digit on the right is a version'],
+    ['Mozilla/5.0 (compatible;_GPTBot)', 'gptbot', 'an underscore is neither letter nor digit'],
+    ['Googlebot-Image/1.0', 'googlebot-image', 'the longest token wins'],
+    ['AdsBot-Google-Mobile', 'adsbot-google-mobile', 'the longest token wins'],
+    ['SemrushBot-SWA/1.0', 'semrushbot-swa', 'a veto leaves it to the other entry'],
+    ['Claude-User (claude-code/2.1; +https://support.anthropic.com/)', 'claude-code', 'a veto again'],
+    ['Slackbot 1.0 (+https://api.slack.com/robots)', 'slackbot', 'where the veto does not apply'],
+    ['LinkedInBot/1.0 Apache-HttpClient', 'linkedinbot', 'a library only where nothing else matches'],
+    ['GPTBot/1.2 python-requests-long-name/2 HeadlessChrome/1', 'gptbot', 'however long the library is called'],
+    ['python-requests/2.32.3', 'python-requests', 'a library alone'],
+    ['compatible; acapbot/0.1; treat like Googlebot', 'other', 'likeness is not identity'],
+    ['SentiBot www.sentibot.eu (compatible with Googlebot)', 'other', 'likeness in other words'],
+    ['TelegramBot (like TwitterBot)', 'telegrambot', 'likeness beside identity'],
+    ['Mozilla/5.0 (like Gecko; compatible; Googlebot/2.1)', 'googlebot', 'likeness to something else'],
+    ['Unlike Googlebot, we are polite crawlers', 'googlebot', '"unlike" is not the word'],
+    ['Google-Extended', 'other', 'a robots.txt switch that nobody carries'],
+    ['Mozilla/5.0 (compatible; Applebot-Extended/1.0)', 'other', 'another'],
+    ['Google', 'google-gemini-undeclared', 'the whole user agent'],
+    ['Google Chrome', 'other', 'and no part of one'],
+    ['node', 'node-fetch-builtin', 'the whole user agent'],
+    ['Mozilla/5.0 (X11; Linux) node', 'other', 'and no part of one'],
+    ['xUptime/3', 'uptime-com', 'a substring needs no boundary'],
+    [
+      'facebookexternalhit/1.1 Facebot Twitterbot/1.0',
+      'imessage-preview',
+      'three names in this order are a message preview',
+    ],
+    ['Mozilla/5.0 (compatible; SomethingNew/1.0; +https://new.example/bot.html)', 'other', 'isbot is the net'],
+    ['-', 'other', 'what logs write for none'],
+    [' ', 'other', 'only space is no user agent'],
+    [`${BROWSERS[0]?.[0]}${' '.repeat(512)}GPTBot/1.2`, 'person', 'beyond 512 characters nothing is read'],
+  ]
+  for (const [userAgent, expected, why] of rows) t.equal(id(userAgent), expected, `${why}: ${userAgent.slice(0, 70)}`)
+})
+
+t.test('a hostile user agent costs no more than a long one', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
+      const found = identify(text)
+      if (found?.agent) return catalog.get(found.agent.id) === found.agent
+      return true
+    }),
+  )
+  const began = process.hrtime.bigint()
+  for (let i = 0; i < 200; i++) identify(` like ${i}`.repeat(4000))
+  const each = Number(process.hrtime.bigint() - began) / 200 / 1e6
+  t.ok(each < 5, `${each.toFixed(3)} ms for 30 KB of likeness`)
+})
+
+t.test('explain says which token decided and why others did not', async (t) => {
+  const explain = createExplain(catalog)
+  t.match(explain('Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'), {
+    audience: 'agent',
+    agent_id: 'gptbot',
+    operator: 'OpenAI',
+    purpose: 'training',
+    because: 'token',
+    token: 'GPTBot',
+    verification: ['ranges'],
+    others: [],
+  })
+  t.match(explain(''), { audience: 'agent', agent_id: 'other', operator: 'Unknown', because: 'no_user_agent' })
+  t.match(explain('kube-probe/1.30'), { agent_id: 'other', because: 'isbot', token: 'probe' })
+  t.match(explain('Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'), {
+    audience: 'human',
+    because: 'nothing',
+  })
+  const rows: [string, string, string][] = [
+    ['treat like Googlebot', 'googlebot', 'named as a likeness'],
+    ['xGPTBotanic', 'gptbot', 'inside another word'],
+    ['Google-Extended', 'google-extended', 'a robots.txt switch that no User-Agent carries'],
+    ['Googlebot-Image/1.0', 'googlebot', 'a longer or earlier token decided'],
+    ['GPTBot/1.2 curl/8', 'curl', 'a library counts only where nothing else matches'],
+    ['Claude-User (claude-code/2.1)', 'claude-user', 'vetoed by "claude-code"'],
+  ]
+  for (const [userAgent, agent_id, why] of rows)
+    t.equal(explain(userAgent).others.find((one) => one.agent_id === agent_id)?.why, why, userAgent)
+})

@@ -1,0 +1,95 @@
+import { Agent, createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import httpProxy from 'http-proxy'
+import { type Dispatcher, Pool } from 'undici'
+import { createProxy } from '../../src/proxy/listener.js'
+import type { Observation } from '../../src/record/observation.js'
+
+/** What a recorder under test exports: `BENCH_RECORDER` names its file. */
+interface Recording {
+  start(): Promise<{ record(observation: Observation): void }>
+}
+
+/** One server of the bench in a process of its own: it says where it listens, and its CPU time when asked. */
+const [kind = '', originPort = '0'] = process.argv.slice(2)
+const origin = new URL(`http://127.0.0.1:${originPort}`)
+
+const servers: Record<string, () => Server | Promise<Server>> = {
+  origin: () => {
+    const pages = new Map([1_024, 102_400].map((size) => [`/${size}`, Buffer.alloc(size, 'x')]))
+    return createServer((req, res) => {
+      const page = pages.get(req.url ?? '') ?? Buffer.alloc(0)
+      res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': page.length, ETag: '"x"' })
+      res.end(page)
+    })
+  },
+
+  async readership() {
+    const file = process.env.BENCH_RECORDER
+    let kept: Observation[] = []
+    let record = (observation: Observation) => {
+      if (kept.push(observation) >= 1_000) kept = []
+    }
+    if (file) {
+      const recording: Recording = await import(file)
+      ;({ record } = await recording.start())
+    }
+    const clientAddress = (req: { socket: { remoteAddress?: string | undefined } }) => req.socket.remoteAddress ?? ''
+    return createProxy({ origin, record, clientAddress, trusts: () => true }).server
+  },
+
+  'http-proxy': () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+    const proxy = httpProxy.createProxyServer({ target: origin.origin, agent, xfwd: true })
+    proxy.on('error', (_error, _req, res) => void res.destroy())
+    return createServer((req, res) => proxy.web(req, res))
+  },
+
+  /** The least that forwards: undici's older callbacks, raw fields, nothing checked, nothing stripped. */
+  undici: () => {
+    const pool = new Pool(origin.origin)
+    return createServer((req, res) => {
+      const fields: string[] = []
+      for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+        const name = req.rawHeaders[i] ?? ''
+        if (name.length !== 10 || name.toLowerCase() !== 'connection') fields.push(name, req.rawHeaders[i + 1] ?? '')
+      }
+      let resume = () => {}
+      const handler: Dispatcher.DispatchHandler = {
+        onConnect() {},
+        onHeaders(status, raw, again, message) {
+          resume = again
+          const out: string[] = []
+          for (let i = 0; i + 1 < raw.length; i += 2) {
+            const name = raw[i]?.toString('latin1') ?? ''
+            if (name.length !== 10 || name.toLowerCase() !== 'connection')
+              out.push(name, raw[i + 1]?.toString('latin1') ?? '')
+          }
+          res.writeHead(status, message, out)
+          return true
+        },
+        onData(chunk) {
+          const more = res.write(chunk)
+          if (!more) res.once('drain', resume)
+          return more
+        },
+        onComplete: () => void res.end(),
+        onError: () => void res.destroy(),
+      }
+      pool.dispatch({ path: req.url ?? '/', method: req.method ?? 'GET', headers: fields }, handler)
+    })
+  },
+}
+
+const make = servers[kind]
+if (make === undefined) throw new Error(`no server ${kind}`)
+const server = await make()
+server.listen(0, '127.0.0.1', () => {
+  const address: AddressInfo | string | null = server.address()
+  process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 })
+})
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.({ cpu: user + system, rss: process.memoryUsage().rss })
+})
+process.on('disconnect', () => process.exit(0))

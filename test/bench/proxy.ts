@@ -1,0 +1,165 @@
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { load } from './load.js'
+
+interface Contender {
+  name: string
+  port: number
+  /** CPU microseconds so far, and resident bytes. */
+  usage(): Promise<{ cpu: number; rss: number }>
+  stop(): void
+}
+interface Slice {
+  /** CPU microseconds of the proxy for one request. */
+  cpu: number
+  p99: number
+  rate: number
+}
+
+const SIZES = [1_024, 102_400]
+const CONNECTIONS = 32
+
+/**
+ * CPU per request and p99 of our proxy beside bare http-proxy, bare undici and nginx, in slices that take turns, so
+ * that what else the machine does falls on all alike. Each runs in its own process. `rounds` and `ms` of a slice are
+ * arguments; `BENCH_RECORDER` names a module that makes the recorder (else observations are made and thrown away).
+ */
+export async function run(args: string[] = []): Promise<void> {
+  const rounds = Number(args[0] ?? 8)
+  const ms = Number(args[1] ?? 1_000)
+  const origin = await child('origin', 0)
+  const contenders = [await child('readership', origin.port), await child('http-proxy', origin.port)]
+  contenders.push(await child('undici', origin.port))
+  const nginx = await nginxBefore(origin.port)
+  if (nginx) contenders.push(nginx)
+  try {
+    for (const size of SIZES) {
+      for (const { port } of contenders) await load(port, size, CONNECTIONS, ms)
+      const slices = new Map<string, Slice[]>(contenders.map(({ name }) => [name, []]))
+      for (let round = 0; round < rounds; round++) {
+        // The order changes, or one would always follow the same neighbour.
+        const order = round % 2 === 0 ? contenders : contenders.toReversed()
+        for (const one of order) slices.get(one.name)?.push(await slice(one, size, ms))
+      }
+      await report(size, contenders, slices)
+    }
+  } finally {
+    for (const one of [...contenders, origin]) one.stop()
+  }
+}
+
+async function slice(one: Contender, size: number, ms: number): Promise<Slice> {
+  const before = await one.usage()
+  const { requests, seconds, latencies } = await load(one.port, size, CONNECTIONS, ms)
+  const after = await one.usage()
+  const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN
+  return { cpu: (after.cpu - before.cpu) / requests, p99, rate: requests / seconds }
+}
+
+async function report(size: number, contenders: Contender[], slices: Map<string, Slice[]>): Promise<void> {
+  console.log(
+    `\n${size / 1_024} KB, ${CONNECTIONS} connections: median (least) over ${slices.values().next().value?.length} slices`,
+  )
+  console.log('proxy         CPU us/request     p99 ms   req/s   RSS MB   readership is, paired')
+  const ours = slices.get('readership') ?? []
+  for (const { name, usage } of contenders) {
+    const mine = slices.get(name) ?? []
+    const cpu = mine.map((one) => one.cpu)
+    const ratio = median(mine.map((one, i) => (ours[i]?.cpu ?? Number.NaN) / one.cpu))
+    const { rss } = await usage()
+    console.log(
+      [
+        name.padEnd(12),
+        `${median(cpu).toFixed(1)} (${Math.min(...cpu).toFixed(1)})`.padStart(16),
+        median(mine.map((one) => one.p99))
+          .toFixed(1)
+          .padStart(10),
+        median(mine.map((one) => one.rate))
+          .toFixed(0)
+          .padStart(7),
+        (rss / 1e6).toFixed(0).padStart(8),
+        name === 'readership' ? '' : `   ${ratio.toFixed(2)} of its CPU`,
+      ].join(' '),
+    )
+  }
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+async function child(name: string, originPort: number): Promise<Contender> {
+  const file = new URL('./proxy-child.js', import.meta.url)
+  const process: ChildProcess = fork(file, [name, String(originPort)])
+  const answer = () =>
+    new Promise<Record<string, number>>((resolve, reject) => {
+      process.once('message', (message: Record<string, number>) => resolve(message))
+      process.once('exit', (code) => reject(new Error(`${name} ended with ${code}`)))
+    })
+  const { port = 0 } = await answer()
+  return {
+    name,
+    port,
+    async usage() {
+      const told = answer()
+      process.send('usage')
+      const { cpu = 0, rss = 0 } = await told
+      return { cpu, rss }
+    },
+    stop: () => void process.kill(),
+  }
+}
+
+/** nginx with one worker and a keep-alive pool, where it is installed. */
+async function nginxBefore(originPort: number): Promise<Contender | undefined> {
+  try {
+    execFileSync('nginx', ['-v'], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'bench-nginx-'))
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${dir}/${kind};`)
+  writeFileSync(
+    join(dir, 'nginx.conf'),
+    `daemon off; worker_processes 1; pid ${dir}/pid; error_log stderr crit; events { worker_connections 1024; }
+    http { access_log off; ${paths.join(' ')} upstream site { server 127.0.0.1:${originPort}; keepalive 64; }
+    server { listen 127.0.0.1:${port}; location / { proxy_pass http://site; proxy_http_version 1.1;
+    proxy_set_header Connection ""; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } } }`,
+  )
+  const process = spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' })
+  const { pid = 0 } = process
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const workers = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  return {
+    name: 'nginx',
+    port,
+    async usage() {
+      let cpu = 0
+      let rss = 0
+      for (const worker of workers()) {
+        const fields = readFileSync(`/proc/${worker}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+        // Clock ticks of 10 ms; pages of 4 KB.
+        cpu += (Number(fields[11]) + Number(fields[12])) * 10_000
+        rss += Number(fields[21]) * 4_096
+      }
+      return { cpu, rss }
+    },
+    stop() {
+      process.kill('SIGQUIT')
+      process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

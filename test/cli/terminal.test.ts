@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { safeJson, visible } from '../../src/cli/escape.js'
+import { lineOf } from '../../src/cli/line.js'
+import { bytes, duration, number, percent, sparkline, table } from '../../src/cli/table.js'
+import { cut, fit, widthOf } from '../../src/cli/width.js'
+
+t.test('what strangers wrote is made visible', async (t) => {
+  const rows: [string, string, string][] = [
+    ['plain text, Ünïcode, 漢字, 🦊', 'plain text, Ünïcode, 漢字, 🦊', 'left alone'],
+    ['\u001b[31mred', '\\x1b[31mred', 'escape sequence'],
+    ['\u009b31m', '\\x9b31m', 'the same in one byte (C1)'],
+    ['a\nb\r\tc\0', 'a\\x0ab\\x0d\\x09c\\x00', 'lines, tab, nul'],
+    ['\u007f\u0008', '\\x7f\\x08', 'delete, backspace'],
+    ['\u202egnp.exe', '\\u{202e}gnp.exe', 'text turned around'],
+    ['\u2066x\u2069\u200f', '\\u{2066}x\\u{2069}\\u{200f}', 'isolates and marks'],
+    ['a\u200bb\ufeff', 'a\\u{200b}b\\u{feff}', 'nothing that can be seen'],
+    ['a\u2028b', 'a\\u{2028}b', 'line separator'],
+    ['\ud800', '\\u{d800}', 'half a character'],
+    ['\u{e0041}', '\\u{e0041}', 'tags'],
+    ['\u001b]0;title\u0007', '\\x1b]0;title\\x07', "the window's title"],
+  ]
+  for (const [input, expected, why] of rows) t.equal(visible(input), expected, why)
+})
+
+/** Any text, with what is dangerous more often than chance would have it. */
+const wild = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\u001b[2J', '\u009b', '\u202e', '\n', '\r', '\u2028', '\ud83d', '\u0085', '\u200f', '"', '\\'),
+    ),
+  )
+  .map((parts) => parts.join(''))
+// Written out rather than by property, so that it can disagree with the code.
+const unsafe = (text: string) =>
+  [...text].some((character) => {
+    const code = character.codePointAt(0) ?? 0
+    return (
+      code < 0x20 ||
+      (code >= 0x7f && code < 0xa0) ||
+      code === 0x61c ||
+      (code >= 0x200b && code <= 0x200f) ||
+      (code >= 0x2028 && code <= 0x202e) ||
+      (code >= 0x2060 && code <= 0x206f) ||
+      (code >= 0xd800 && code <= 0xdfff) ||
+      code === 0xfeff
+    )
+  })
+
+t.test('nothing gets through, and JSON keeps its value', async (t) => {
+  fc.assert(fc.property(wild, (text) => !unsafe(visible(text))))
+  fc.assert(
+    fc.property(wild, (text) => {
+      const json = safeJson({ [text]: [text, 1, null] })
+      return !unsafe(json) && JSON.stringify(JSON.parse(json)) === JSON.stringify({ [text]: [text, 1, null] })
+    }),
+  )
+  fc.assert(
+    fc.property(wild, (text) => !unsafe(safeJson({ text }, 2).replaceAll('\n', ''))),
+    { numRuns: 50 },
+  )
+  t.pass('1,050 texts')
+})
+
+t.test('width in columns', async (t) => {
+  const rows: [string, number, string][] = [
+    ['abc', 3, 'Latin'],
+    ['漢字', 4, 'wide'],
+    ['ｆｕ', 4, 'full width'],
+    ['한국', 4, 'Hangul'],
+    ['e\u0301', 1, 'combining'],
+    ['🦊', 2, 'emoji'],
+    ['', 0, 'nothing'],
+    ['▁█…✓', 4, 'our own marks'],
+  ]
+  for (const [text, expected, why] of rows) t.equal(widthOf(text), expected, why)
+  t.equal(fit('ab', 4), 'ab  ')
+  t.equal(fit('ab', 4, true), '  ab')
+  t.equal(fit('abcdef', 4), 'abc…')
+  t.equal(fit('漢字漢字', 4), '漢… ', 'never half a wide one')
+  t.equal(cut('abc', 0), '')
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 30 }), (text, columns) => {
+      const made = fit(visible(text), columns)
+      return widthOf(made) === columns
+    }),
+  )
+})
+
+t.test('tables and graphs', async (t) => {
+  const plain = { colour: false, columns: undefined }
+  t.equal(
+    table(
+      plain,
+      [{ title: 'N', right: true }, { title: 'PAGE' }],
+      [
+        ['5', '/漢字'],
+        ['12', '/\u001b[31m'],
+      ],
+    ),
+    ' N  PAGE\n 5  /漢字\n12  /\\x1b[31m\n',
+  )
+  t.equal(table({ ...plain, columns: 8 }, [{ title: 'A' }, { title: 'B' }], [['abc', 'defghi']]), 'A    B\nabc  de…\n')
+  t.equal(sparkline([0, 1, 7, 14]), '▁▂▅█', '0, 1/14, 1/2, 1 of 7 steps, rounded')
+  t.equal(sparkline([0, 0]), '▁▁')
+  t.equal(sparkline([]), '')
+  t.equal(sparkline([1, 1, 2, 2], 2), '▅█', 'neighbours added: 2 and 4')
+  for (const [made, expected] of [
+    [bytes(0), '0 B'],
+    [bytes(999), '999 B'],
+    [bytes(1000), '1.0 kB'],
+    [bytes(999_960), '1.0 MB'],
+    [bytes(1_234_567), '1.2 MB'],
+    [percent(0.1234), '12.3 %'],
+    [duration(59.6), '1m 00s'],
+    [duration(5), '5s'],
+    [duration(125), '2m 05s'],
+    [number(1234567.89), '1,234,567.9'],
+  ])
+    t.equal(made, expected)
+})
+
+t.test('a line of tail', async (t) => {
+  const at = new Date(2026, 10, 21, 9, 5, 3)
+  const row = { timestamp: at.toISOString(), hostname: 'a.com', pathname: '/x\u009b31m', duration_ms: 12.4 }
+  const agent = { ...row, audience: 'agent', agent_id: 'gptbot', user_agent: 'x', status: 200, bytes: 1234 } as const
+  const plain = { colour: false }
+  t.equal(lineOf(plain, agent), '09:05:03 agent gptbot                     200   1.2 kB    12 ms /x\\x9b31m')
+  t.equal(
+    lineOf(plain, { ...agent, verified: true }),
+    '09:05:03 agent gptbot                   ✓ 200   1.2 kB    12 ms /x\\x9b31m',
+  )
+  t.match(lineOf(plain, { ...agent, verified: false, status: 404 }), / ✗ 404 /)
+  t.match(
+    lineOf(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
+    /agent odd\\x0abot /,
+    'told by its words',
+  )
+  t.equal(
+    lineOf(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
+    '09:05:03 human Firefox Linux              200             12 ms /x\\x9b31m',
+  )
+  t.match(lineOf(plain, { ...row, audience: 'human', status: null, duration_ms: null }), /^09:05:03 human browser +\/x/)
+  t.equal(lineOf({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'colour where it is wanted')
+})

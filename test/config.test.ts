@@ -1,0 +1,100 @@
+import t from 'tap'
+import { ConfigError, loadConfig, SETTINGS, type Sources } from '../src/config.js'
+
+const load = (said: Partial<Sources> & { yaml?: string }) =>
+  loadConfig({
+    flags: said.flags ?? {},
+    env: said.env ?? {},
+    file: said.file,
+    read: (path) => (path === (said.file ?? 'readership.yaml') ? said.yaml : undefined),
+  })
+
+t.test('precedence: defaults, file, environment, flags', async (t) => {
+  const rows: [Parameters<typeof load>[0], string, unknown, string][] = [
+    [{}, 'port', 8080, 'default'],
+    [{}, 'trust_proxy', ['loopback'], 'default list'],
+    [{}, 'origin', undefined, 'no default'],
+    [{ yaml: 'port: 1' }, 'port', 1, 'file over default'],
+    [{ yaml: 'port: 1', env: { READERSHIP_PORT: '2' } }, 'port', 2, 'environment over file'],
+    [{ yaml: 'port: 1', env: { READERSHIP_PORT: '2' }, flags: { port: '3' } }, 'port', 3, 'flags over all'],
+    [{ yaml: 'port: 1', env: { READERSHIP_PORT: '' } }, 'port', 1, 'an empty variable is one that is not set'],
+    [{ yaml: 'port:\nhost: a' }, 'port', 8080, 'a key with nothing behind it'],
+    [{ yaml: '# only a comment' }, 'port', 8080, 'an empty file'],
+    [{ env: { READERSHIP_DOMAIN: 'a.com, B.com' } }, 'domain', ['a.com', 'b.com'], 'commas in a variable'],
+    [{ yaml: 'domain: a.com' }, 'domain', ['a.com'], 'one where a list may stand'],
+    [{ yaml: 'domain: [a.com, b.com]' }, 'domain', ['a.com', 'b.com'], 'a list'],
+    [
+      { flags: { domain: ['a.com', 'bücher.de'] } },
+      'domain',
+      ['a.com', 'xn--bcher-kva.de'],
+      'repeated; IDN as on the wire',
+    ],
+    [{ yaml: 'domain: [a.com]', flags: { domain: ['b.com'] } }, 'domain', ['b.com'], 'a list replaces, never adds'],
+    [{ flags: { min_free_disk: '0' } }, 'min_free_disk', 0, 'no reserve'],
+    [{ flags: { min_free_disk: '1.5GiB' } }, 'min_free_disk', 1_610_612_736, '1.5 * 1024^3'],
+    [{ flags: { min_free_disk: '20 mb' } }, 'min_free_disk', 20_000_000, 'decimal, any case'],
+    [{ file: 'x.yaml', yaml: 'port: 5' }, 'port', 5, '--config'],
+    [{ env: { PORT: 'x', OTHER: '1' } }, 'port', 8080, 'only READERSHIP_ is ours'],
+    [{ flags: { origin: 'https://localhost:3000' } }, 'origin', 'https://localhost:3000', 'the argument'],
+  ]
+  for (const [said, name, expected, why] of rows) {
+    const config: Record<string, unknown> = load(said)
+    t.same(config[name], expected, why)
+  }
+})
+
+t.test('what is unknown or wrong is named in one line', async (t) => {
+  const rows: [Parameters<typeof load>[0], string, RegExp][] = [
+    [{ yaml: 'host: a\nprot: 1' }, 'prot', /^readership\.yaml:2: prot is not a setting; did you mean port\?$/],
+    [{ yaml: 'zzzzzzzz: 1' }, 'zzzzzzzz', /zzzzzzzz is not a setting\.$/],
+    [{ yaml: '__proto__: 1' }, '__proto__', /__proto__ is not a setting/],
+    [{ yaml: 'constructor: 1' }, 'constructor', /constructor is not a setting/],
+    [{ yaml: 'inject: true' }, 'inject', /inject is not a setting/],
+    [{ env: { READERSHIP_DATTA: 'x' } }, 'READERSHIP_DATTA', /did you mean READERSHIP_DATA\?$/],
+    [{ env: { READERSHIP_COLLECTOR: 'x' } }, 'READERSHIP_COLLECTOR', /READERSHIP_COLLECTOR is not a setting/],
+    [{ yaml: 'host: a\n\nport: web' }, 'port', /^readership\.yaml:3: port must be a whole number, not "web"\.$/],
+    [{ yaml: 'port: 80.5' }, 'port', /port .*80\.5/],
+    [{ flags: { port: '70000' } }, 'port', /^--port must be at most 65535, not "70000"\.$/],
+    [{ flags: { admin_port: '-1' } }, 'admin_port', /^--admin-port must be a whole number, not "-1"\.$/],
+    [{ env: { READERSHIP_PORT: '8080x' } }, 'port', /^READERSHIP_PORT must be a whole number/],
+    [{ flags: { origin: 'localhost:3000' } }, 'origin', /^origin must be an http or https URL/],
+    [{ flags: { origin: 'ftp://x' } }, 'origin', /^origin must be an http or https URL/],
+    [{ flags: { origin: 'http://x/path' } }, 'origin', /^origin must be an http or https URL of a host alone/],
+    [{ flags: { origin: 'http://u:p@x' } }, 'origin', /^origin must be/],
+    [{ flags: { origin: 'http://' } }, 'origin', /^origin must be/],
+    [{ yaml: 'expose: [api, dashboard]' }, 'expose', /expose must be api, not "dashboard"/],
+    [{ flags: { domain: ['ok.com', 'http://x'] } }, 'domain', /^--domain must be a hostname.*"http:\/\/x"/],
+    [{ flags: { domain: ['x:8080'] } }, 'domain', /^--domain must be a hostname/],
+    [{ flags: { base_path: 'x' } }, 'base_path', /^--base-path must be a path/],
+    [{ flags: { base_path: '/' } }, 'base_path', /^--base-path must be a path/],
+    [{ flags: { memory_limit: 'lots' } }, 'memory_limit', /^--memory-limit must be a size/],
+    [{ flags: { min_free_disk: 'x' } }, 'min_free_disk', /^--min-free-disk must be a size/],
+    [{ flags: { log_level: 'loud' } }, 'log_level', /^--log-level must be one of trace, debug/],
+    [{ flags: { tls_cert: 'a' } }, 'tls_key', /--tls-cert and --tls-key go together/],
+    [{ yaml: '- a\n- b' }, 'readership.yaml', /must be a map of settings/],
+    [{ yaml: 'port: [' }, 'readership.yaml', /^readership\.yaml:1: /],
+    [{ yaml: 'port: 1\nport: 2' }, 'readership.yaml', /^readership\.yaml:2: .*unique/],
+    [{ file: 'gone.yaml' }, 'config', /^gone\.yaml: no such configuration file\.$/],
+    [{ env: { READERSHIP_CONFIG: 'gone.yaml' } }, 'config', /^gone\.yaml: no such/],
+  ]
+  for (const [said, setting, message] of rows) {
+    try {
+      load(said)
+      t.fail(`${JSON.stringify(said)} was taken`)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      t.match(error.message, message)
+      t.equal(error.setting, setting, message.source)
+      t.notMatch(error.message, '\n', 'one line')
+    }
+  }
+})
+
+t.test('each setting says what it is', async (t) => {
+  for (const one of SETTINGS) {
+    t.match(one.doc, /\w/, one.name)
+    t.equal(one.env, `READERSHIP_${one.name.toUpperCase()}`)
+  }
+  t.equal(SETTINGS.find((one) => one.name === 'admin_host')?.flag, '--admin-host <address>')
+  t.equal(SETTINGS.find((one) => one.name === 'origin')?.flag, undefined, 'an argument')
+})

@@ -1,0 +1,173 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { COLUMNS } from '../../src/duckdb/encode.js'
+import { isOpenHere } from '../../src/duckdb/held.js'
+import { openFile } from '../../src/duckdb/open.js'
+import { openRecords } from '../../src/duckdb/records.js'
+import { raw, sql } from '../../src/sql.js'
+import { directory } from '../fixtures/files.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { openAt, SETTINGS, storeOptions } from '../fixtures/store.js'
+import { storeContract } from './contract.js'
+
+const opened = async (t: Test, given: Parameters<typeof openAt>[1] = {}) => {
+  const store = await openAt(join(directory(t), 'events.duckdb'), given)
+  t.teardown(() => store.close())
+  return store
+}
+
+storeContract(t, opened)
+
+t.test('the columns written are the columns of the tables, in their order', async (t) => {
+  const store = await opened(t)
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const found = await store.query(sql`select column_name, data_type from duckdb_columns()
+      where table_name = ${table} order by column_index`)
+    t.strictSame(
+      found.map((column) => [column.column_name, String(column.data_type).toLowerCase()]),
+      Object.entries(columns),
+      table,
+    )
+  }
+  t.strictSame(Object.keys(eventRow()), Object.keys(COLUMNS.events), 'and the fields of a row')
+  t.strictSame(Object.keys(agentRow()), Object.keys(COLUMNS.agent_events))
+  t.strictSame(await store.query(sql`select * from duckdb_indexes()`), [], 'no index, which a replay could trip over')
+  t.strictSame(await store.query(sql`select * from duckdb_constraints()`), [], 'no key')
+})
+
+t.test('SQL reaches no file, extension or setting', async (t) => {
+  const at = directory(t)
+  const store = await openAt(join(at, 'events.duckdb'))
+  t.teardown(() => store.close())
+  for (const text of [
+    "select * from read_text('/etc/hostname')",
+    `copy events to '${at}/out.csv'`,
+    `attach '${at}/other.duckdb'`,
+    'install httpfs',
+    'load httpfs',
+    'set enable_external_access = true',
+    "set temp_directory = '/tmp'",
+    "pragma memory_limit = '8GB'",
+    `export database '${at}/all'`,
+  ]) {
+    await t.rejects(store.query(raw(text)), { code: 'database_error' }, text)
+  }
+  t.notOk(existsSync(join(at, 'out.csv')) || existsSync(join(at, 'other.duckdb')))
+})
+
+t.test('a query larger than memory spills beside the file', async (t) => {
+  const at = directory(t)
+  const store = await openAt(join(at, 'events.duckdb'), { settings: { ...SETTINGS, memory_limit: '50MB' } })
+  t.teardown(() => store.close())
+  const spilling = sql`select count(*) as n from
+    (select md5(range::varchar) as m, max(range) as r from range(2000000) group by m) where r >= 0`
+  t.strictSame(await store.query(spilling), [{ n: 2_000_000 }])
+  const settings = { ...SETTINGS, memory_limit: '50MB', temp_limit: '1MB' }
+  const narrow = await openAt(join(at, 'narrow.duckdb'), { settings })
+  t.teardown(() => narrow.close())
+  await t.rejects(narrow.query(spilling), { code: 'database_error' }, 'and not past its limit on disk')
+  t.strictSame(await narrow.query(sql`select 1 as n`), [{ n: 1 }], 'which harms that query alone')
+})
+
+t.test('a mark that is stored keeps its rows from being stored again', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const rows = { events: [eventRow()], agent_events: [agentRow()] }
+  const run = '00000000000000aa'
+  const mark = (sequence: number) => ({ run, sequence, human: sequence, agent: sequence, drops: { fault: 1 } })
+  const store = await openAt(at)
+  t.equal(await store.last(run), undefined)
+  await store.append(rows, mark(1))
+  await store.append(rows, mark(2))
+  t.strictSame(await store.last(run), mark(2))
+  t.equal(await store.last('00000000000000bb'), undefined, 'of another run')
+  await store.close()
+  t.notOk(isOpenHere(at), 'closed: nothing of the instance is left')
+  t.notOk(existsSync(`${at}.wal`), 'and the log was checkpointed')
+  const again = await openAt(at)
+  t.strictSame(await again.last(run), mark(2))
+  t.strictSame(await again.query(sql`select count(*) as n from events`), [{ n: 2 }])
+  await again.close()
+})
+
+t.test('checkpoints keep the log short, under load and at rest', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  let clock = 0
+  const { options } = storeOptions(at, { clock: () => clock, wal_bytes: 200_000, idle_bytes: 20_000, idle_ms: 5_000 })
+  const store = await openAt(at, options)
+  t.teardown(() => store.close())
+  const log = () => (existsSync(`${at}.wal`) ? statSync(`${at}.wal`).size : 0)
+  const rows = { events: Array.from({ length: 200 }, () => eventRow()), agent_events: [] }
+  let longest = 0
+  for (let n = 0; n < 30; n++) {
+    await store.append(rows)
+    longest = Math.max(longest, log())
+  }
+  t.ok(longest > 20_000 && longest < 300_000, `log at most ${longest} bytes`)
+  await store.append(rows)
+  await store.append(rows)
+  const before = log()
+  t.ok(before >= 20_000, `${before} bytes wait`)
+  await store.tidy()
+  t.equal(log(), before, 'not while rows come in')
+  clock += 5_000
+  await store.tidy()
+  t.equal(log(), 0, 'once they stop')
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 6_400 }])
+})
+
+t.test('a checkpoint passes beside a running read', async (t) => {
+  const { options, lines } = storeOptions(join(directory(t), 'events.duckdb'), { wal_bytes: 1 })
+  const store = await openAt(options.file, options)
+  t.teardown(() => store.close())
+  const read = store.query(
+    sql`select count(*) as n from range(3000) a, range(3000) b where (a.range + b.range) % 7 = 3`,
+  )
+  for (let n = 0; n < 10; n++) await store.append({ events: [eventRow()], agent_events: [] })
+  await read
+  t.strictSame(lines, [])
+})
+
+t.test('close stops a long read', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const store = await openAt(at)
+  const long = store.query(
+    sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`,
+  )
+  const ended = t.rejects(long, { code: 'database_error' })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const from = performance.now()
+  await store.close()
+  await ended
+  t.ok(performance.now() - from < 2_000)
+  t.notOk(isOpenHere(at))
+})
+
+t.test('records: written together or not at all, found after a restart', async (t) => {
+  const { options } = storeOptions(join(directory(t), 'control.duckdb'))
+  const records = await openRecords(options)
+  const add = (id: number, name: string) =>
+    sql`insert into organisations (id, name, created_at) values (${id}, ${name}, ${new Date('2026-11-21T08:00:00Z')})`
+  await records.write(add(1, "O'Brien; drop table organisations"), add(2, 'Two'))
+  await t.rejects(records.write(add(3, 'Three'), raw('insert into nowhere values (1)')), { code: 'database_error' })
+  await records.write(sql`update organisations set name = ${'Zwei'} where id = ${2}`)
+  await t.rejects(records.write(raw('delete from organisations; delete from sites')), { code: 'database_error' })
+  await records.close()
+  const again = await openRecords(options)
+  t.strictSame(await again.query(sql`select id, name, created_at from organisations order by id`), [
+    { id: 1, name: "O'Brien; drop table organisations", created_at: new Date('2026-11-21T08:00:00Z') },
+    { id: 2, name: 'Zwei', created_at: new Date('2026-11-21T08:00:00Z') },
+  ])
+  await again.close()
+})
+
+t.test('a file of a later schema is not touched', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const store = await openAt(at)
+  await store.close()
+  const later = await openFile(at, SETTINGS)
+  await later.writer.run('insert into schema_versions values (99, now()::timestamp)')
+  later.close()
+  await t.rejects(openAt(at), { name: 'StoreFault', message: /schema version 99/ })
+  t.notOk(isOpenHere(at))
+})

@@ -1,0 +1,192 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
+
+/** Faults done to a real process in front of a real origin (issue: bad input and faults). */
+
+const crawl = (site: string, path: string) => fetch(`${site}${path}`, { headers: { 'user-agent': GPTBOT } })
+const crawlMany = async (site: string, count: number, prefix: string) => {
+  for (let i = 0; i < count; i++) await (await crawl(site, `/${prefix}/${i}`)).text()
+}
+
+t.test('a dead origin: 502 at once, and service again when it is back', async (t) => {
+  const port = await freePort()
+  const app = await startInstance(`http://127.0.0.1:${port}`, dataDir(t))
+  t.teardown(() => app.stop())
+  const started = Date.now()
+  const down = await crawl(app.site, '/x')
+  t.equal(down.status, 502)
+  t.ok(Date.now() - started < 1_000, 'at once')
+  t.notMatch(await down.text(), /\bat .*\.js|ECONN|127\.0\.0\.1/, 'a plain page: no stack, no address')
+  const origin = await startOrigin(port)
+  t.teardown(() => origin.close())
+  t.equal((await crawl(app.site, '/y')).status, 200)
+  await eventually('both rows', async () => (await app.fetches()) === 2)
+  const { data } = await app.ask('/api/agents/breakdown?site=1&range=24h&dimension=status')
+  t.match(data, [{ fetches: 1 }, { fetches: 1 }], 'the failed fetch is a row of its own')
+})
+
+t.test('kill -9 at any moment: opens again within 5 s, nothing doubled, at most the last second lost', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  let sure = 0
+  let sent = 0
+  for (const round of [0, 1, 2]) {
+    const began = Date.now()
+    const app = await startInstance(origin.url, data)
+    t.ok(Date.now() - began < 5_000, `round ${round} opens in ${Date.now() - began} ms`)
+    const stored = await app.fetches()
+    t.ok(stored >= sure && stored <= sent, `round ${round}: ${sure} <= ${stored} stored <= ${sent} sent`)
+    sure = sent = stored
+    await crawlMany(app.site, 200, `round${round}`)
+    sent += 200
+    await sleep(1_000)
+    sure = sent
+    await crawlMany(app.site, 50, `late${round}`)
+    sent += 50
+    await app.stop('SIGKILL')
+  }
+  const app = await startInstance(origin.url, data)
+  const stored = await app.fetches()
+  t.ok(stored >= sure && stored <= sent, `${sure} <= ${stored} stored <= ${sent} sent`)
+  await app.stop()
+})
+
+t.test('SIGTERM: no new connections, running answers finish, rows are flushed, exit 0', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const app = await startInstance(origin.url, data)
+  await crawlMany(app.site, 20, 'before')
+  const slow = crawl(app.site, '/slow?wait=1500').then(async (r) => ({ status: r.status, text: await r.text() }))
+  await sleep(300)
+  const code = app.stop('SIGTERM')
+  await sleep(200)
+  await t.rejects(crawl(app.site, '/new'), 'no new connection')
+  t.match(await slow, { status: 200, text: /slow/ }, 'the running answer is whole')
+  t.equal(await code, 0)
+  const again = await startInstance(origin.url, data)
+  t.equal(await again.fetches(), 21, 'every row is there')
+  await again.stop()
+})
+
+t.test('a WAL with a damaged tail: opens, keeps what came before, says the loss, keeps a copy', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const first = await startInstance(origin.url, data)
+  await crawlMany(first.site, 50, 'kept')
+  await eventually('50 rows', async () => (await first.fetches()) === 50)
+  await first.stop('SIGKILL')
+  const wal = join(data, 'events.duckdb.wal')
+  t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
+  const size = statSync(wal).size
+  const file = openSync(wal, 'r+')
+  writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
+  const began = Date.now()
+  const second = await startInstance(origin.url, data)
+  t.ok(Date.now() - began < 5_000, 'within 5 s')
+  const kept = await second.fetches()
+  t.ok(kept > 0 && kept <= 50, `${kept} of 50 rows kept`)
+  t.match(second.output(), /wal/i, 'the log says so')
+  t.ok(
+    readdirSync(data).some((name) => /\.wal\..+/.test(name)),
+    'the damaged WAL is kept beside',
+  )
+  await crawlMany(second.site, 5, 'after')
+  await eventually('recording goes on', async () => (await second.fetches()) === kept + 5)
+  await second.stop()
+})
+
+t.test('a store that is garbage is set aside, never deleted', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  mkdirSync(data, { recursive: true })
+  writeFileSync(join(data, 'events.duckdb'), 'this is not a database\n'.repeat(1000))
+  const app = await startInstance(origin.url, data)
+  await crawlMany(app.site, 3, 'x')
+  await eventually('3 rows', async () => (await app.fetches()) === 3)
+  t.ok(
+    readdirSync(data).some((name) => /^events\.duckdb\..+/.test(name) && !name.endsWith('.wal')),
+    'set aside',
+  )
+  await app.stop()
+})
+
+t.test('wrong starts: one line that names it', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const app = await startInstance(origin.url, data)
+  t.teardown(() => app.stop())
+  const other = dataDir(t)
+  const free = async () => ['--port', `${await freePort()}`, '--admin-port', `${await freePort()}`]
+  const file = join(other, '..', 'a-file')
+  writeFileSync(file, '')
+  for (const [args, code, says, why] of [
+    [
+      [origin.url, '--data', data, ...(await free())],
+      1,
+      new RegExp(`${app.child.pid}`),
+      'store locked: names the process',
+    ],
+    [
+      [origin.url, '--data', other, '--port', new URL(app.site).port, '--admin-port', `${await freePort()}`],
+      1,
+      new RegExp(new URL(app.site).port),
+      'port in use: names it',
+    ],
+    [
+      [origin.url, '--data', other, '--port', `${await freePort()}`, '--admin-port', new URL(app.admin).port],
+      1,
+      new RegExp(new URL(app.admin).port),
+      'admin port in use: names it',
+    ],
+    [['not a url', '--data', other, ...(await free())], 2, /origin/i, 'origin malformed'],
+    [['ftp://example.com', '--data', other, ...(await free())], 2, /origin/i, 'origin of another scheme'],
+    [[origin.url, '--data', join(file, 'sub'), ...(await free())], 1, /a-file/, 'data directory not writable'],
+    [[origin.url, '--data', other, '--no-such-flag', ...(await free())], 2, /no-such-flag/, 'unknown flag'],
+    [[origin.url, '--data', other, '--trust-proxy', 'martians', ...(await free())], 2, /martians/, 'bad trust-proxy'],
+  ] as const) {
+    const result = await cli('proxy', ...args)
+    t.equal(result.code, code, `${why}: exit code`)
+    t.match(result.stderr, says, why)
+    t.equal(result.stderr.trim().split('\n').length, 1, `${why}: one line, got ${JSON.stringify(result.stderr)}`)
+  }
+})
+
+t.test('a full disk: the site goes on, and recording resumes by itself when there is room', async (t) => {
+  const dir = join(dataDir(t), '..', 'small')
+  mkdirSync(dir)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dir], { stdio: 'pipe' })
+  } catch {
+    t.comment('not permitted to mount a tmpfs here: needs root')
+    return
+  }
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const app = await startInstance(origin.url, join(dir, 'data'), '--min-free-disk', '0')
+  t.teardown(async () => {
+    await app.stop()
+    execFileSync('umount', [dir])
+  })
+  await crawlMany(app.site, 20, 'before')
+  await eventually('20 rows', async () => (await app.fetches()) === 20)
+  const filler = join(dir, 'filler')
+  try {
+    writeFileSync(filler, Buffer.alloc(64 << 20))
+  } catch {}
+  const statuses = new Set<number>()
+  for (let i = 0; i < 100; i++) statuses.add((await crawl(app.site, `/full/${i}`)).status)
+  t.same([...statuses], [200], 'the site goes on')
+  await eventually('readyz says degraded', async () => (await app.ready()).status === 503)
+  rmSync(filler)
+  await eventually('ready again', async () => (await app.ready()).status === 200, 30_000)
+  await eventually('what waited is stored, once', async () => (await app.fetches()) === 120, 30_000)
+})

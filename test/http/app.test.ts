@@ -1,0 +1,327 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { listing } from '../../src/agents/listing.js'
+import { ApiError } from '../../src/errors.js'
+import { createApp } from '../../src/http/app.js'
+import { createMetrics } from '../../src/http/metrics.js'
+import { readRoutes } from '../../src/http/reads.js'
+import type { Route } from '../../src/http/route.js'
+import { routes, type Service } from '../../src/http/routes.js'
+import { createKeys } from '../../src/manage/keys.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import { createSites } from '../../src/manage/sites.js'
+import { sql } from '../../src/sql.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+
+const now = () => new Date('2026-11-21T10:00:00.000Z')
+
+/** The service over two organisations: sites 1 and 2 are the first's, site 3 the second's. */
+async function open(t: Test, more: readonly Route[] = []) {
+  const parts = await fileEngine(t)
+  const { engine } = parts
+  await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
+  await engine.records.write(
+    sql`insert into organisations values (2, 'Other', ${now()})`,
+    sql`insert into sites select 2, 1, 'second', domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
+      retention_days, citation_threshold, created_at from sites where id = 1`,
+    sql`insert into sites select 3, 2, 'foreign', domains, timezone, currency, excluded_paths, respect_gpc,
+      visitor_salt, retention_days, citation_threshold, created_at from sites where id = 1`,
+  )
+  const sites = createSites(engine.records)
+  const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
+  const service: Service = {
+    engine,
+    sites,
+    keys,
+    metrics: createMetrics({
+      engine: () => parts.status,
+      recorder: () => ({ waiting: 3, drops: { queue_full: 2 } }),
+      proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
+    }),
+    status: () => ({ version: '0' }),
+  }
+  const logged: unknown[] = []
+  const table = [
+    ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
+    ...routes(service),
+  ]
+  const app = createApp({ routes: [...table, ...more], keys, version: '0', log: (error) => logged.push(error) })
+  const ask = (path: string, init: RequestInit & { operator?: boolean } = {}) =>
+    app(new Request(`http://127.0.0.1:8081${path}`, init), { ip: '127.0.0.1', operator: init.operator ?? false })
+  const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
+  return { ...parts, app, ask, bearer, keys, table, logged }
+}
+
+const bodyOf = async (response: Response) => {
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+t.test('who may call what: every route by every caller', async (t) => {
+  const { ask, bearer, keys, table } = await open(t)
+  const key = async (scopes: ('stats:read' | 'manage:read' | 'manage:write' | 'ingest:write')[]) =>
+    bearer((await keys.create({ org: 1, name: scopes.join(), scopes })).secret)
+  const callers = {
+    nobody: {},
+    unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`),
+    basic: { headers: { authorization: 'Basic eDp5' } },
+    stats: await key(['stats:read']),
+    manage: await key(['manage:read']),
+    all: await key(['stats:read', 'manage:read', 'manage:write', 'ingest:write']),
+    operator: { operator: true },
+  }
+  // nobody, unknown, basic, stats, manage, all, operator
+  const read: [string, ...number[]] = ['stats:read', 401, 401, 401, 200, 403, 200, 200]
+  const matrix: Record<string, [string, ...number[]]> = {
+    'get /api/sites': ['manage:read', 401, 401, 401, 403, 200, 200, 200],
+    'get /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 200],
+    'post /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 400],
+    'delete /api/keys/{id}': ['admin', 401, 401, 401, 403, 403, 403, 404],
+    'get /api/keys/{id}/usage': ['admin', 401, 401, 401, 403, 403, 403, 404],
+    'get /healthz': ['public', 200, 200, 200, 200, 200, 200, 200],
+    'get /readyz': ['public', 200, 200, 200, 200, 200, 200, 200],
+    'get /metrics': ['public', 200, 200, 200, 200, 200, 200, 200],
+    'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
+    'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
+  }
+  for (const route of table) {
+    const name = `${route.method} ${route.path}`
+    const [access, ...expected] = matrix[name] ?? (route.tag === 'stats' || route.tag === 'agents' ? read : [])
+    t.equal(route.access, access, `${name} is in the matrix`)
+    for (const [i, [caller, init]] of Object.entries(callers).entries()) {
+      const path = `${route.path.replace('{id}', '999')}?follow=0&site=1&dimension=pathname`
+      const response = await ask(path, { method: route.method.toUpperCase(), ...init })
+      t.equal(response.status, expected[i], `${name} by ${caller}`)
+      t.equal(response.headers.get('www-authenticate'), expected[i] === 401 ? 'Bearer' : null)
+      await response.text()
+    }
+  }
+})
+
+t.test('a key never reaches beyond its organisation and its site', async (t) => {
+  const { ask, bearer, keys } = await open(t)
+  const rows: [Parameters<typeof keys.create>[0], number[], string][] = [
+    [{ org: 1, name: 'a', scopes: ['manage:read'] }, [1, 2], 'its organisation'],
+    [{ org: 1, site: 2, name: 'b', scopes: ['manage:read'] }, [2], 'its one site'],
+    [{ org: 2, name: 'c', scopes: ['manage:read'] }, [3], 'the other organisation'],
+  ]
+  const ids = async (init: Parameters<typeof ask>[1]) =>
+    (await bodyOf(await ask('/api/sites', init))).data.map((site: { id: number }) => site.id)
+  for (const [made, expected, why] of rows) t.same(await ids(bearer((await keys.create(made)).secret)), expected, why)
+  t.same(await ids({ operator: true }), [1, 2, 3], 'the operator sees all')
+})
+
+t.test('keys through the API: made, listed, used, revoked at once', async (t) => {
+  const { ask, bearer } = await open(t)
+  const operator = { operator: true }
+  const post = (body: string) => ask('/api/keys', { ...operator, method: 'POST', body })
+  const made = await post('{"org":1,"name":"ci","scopes":["manage:read"],"expires_at":"2027-01-01T01:00:00+01:00"}')
+  t.equal(made.status, 201)
+  const { data } = await bodyOf(made)
+  t.match(data, { id: 1, org: 1, name: 'ci', scopes: ['manage:read'], expires_at: '2027-01-01T00:00:00.000Z' })
+  const list = await bodyOf(await ask('/api/keys?org=1', operator))
+  t.equal(list.meta.total, 1)
+  t.notOk('secret' in list.data[0])
+  t.same((await bodyOf(await ask('/api/keys?org=2', operator))).data, [])
+  t.equal((await ask('/api/sites', bearer(data.secret))).status, 200)
+  t.match((await bodyOf(await ask('/api/keys/1/usage', operator))).data, {
+    requests: 1,
+    last_used_at: now().toISOString(),
+  })
+  const gone = await ask('/api/keys/1', { ...operator, method: 'DELETE' })
+  t.equal(gone.status, 204)
+  t.equal(await gone.text(), '')
+  t.equal((await ask('/api/sites', bearer(data.secret))).status, 401)
+})
+
+t.test('errors: one shape, one status each', async (t) => {
+  const thrown = (path: string, error: unknown): Route => ({
+    method: 'get',
+    path,
+    access: 'public',
+    tag: 'test',
+    summary: path,
+    run: async () => {
+      throw error
+    },
+  })
+  const { ask, logged } = await open(t, [
+    thrown('/t/bug', new TypeError('secret detail at /home/x.ts')),
+    thrown('/t/string', 'thrown text'),
+    thrown(
+      '/t/db',
+      new ApiError('database_error', 'The store does not answer.', undefined, { cause: new Error('SQL') }),
+    ),
+    thrown('/t/rate', new ApiError('rate_limited', 'Slow down.')),
+    thrown('/t/conflict', new ApiError('conflict', 'Taken.', 'name')),
+    thrown('/t/upstream', new ApiError('upstream_error', 'The origin failed.')),
+  ])
+  const post = (body: string | Buffer): Parameters<typeof ask>[1] => ({
+    operator: true,
+    method: 'POST',
+    body: String(body),
+  })
+  const rows: [string, Parameters<typeof ask>[1], number, string, string | undefined, string][] = [
+    ['/nowhere', {}, 404, 'not_found', undefined, 'no such path'],
+    ['/api/', {}, 404, 'not_found', undefined, 'no such path under /api'],
+    ['/api/sites', { method: 'PATCH', operator: true }, 404, 'not_found', undefined, 'no such method'],
+    ['/api/keys/abc', { method: 'DELETE', operator: true }, 404, 'not_found', undefined, 'not an id'],
+    ['/api/keys/1e3', { method: 'DELETE', operator: true }, 404, 'not_found', undefined, 'no such id'],
+    ['/api/keys?org=x', { operator: true }, 422, 'validation_error', 'org', 'a bad known parameter'],
+    ['/api/keys', post('{'), 400, 'bad_request', undefined, 'not JSON'],
+    ['/api/keys', post('[]'), 422, 'validation_error', undefined, 'not an object'],
+    ['/api/keys', post('{}'), 422, 'validation_error', 'name', 'no name'],
+    ['/api/keys', post('{"name":"x","scope":"stats:read"}'), 422, 'validation_error', 'scope', 'a misspelt field'],
+    ['/api/keys', post('{"name":" "}'), 422, 'validation_error', 'name', 'blank name'],
+    ['/api/keys', post('{"name":"x","scopes":["root"]}'), 422, 'validation_error', 'scopes.0', 'unknown scope'],
+    ['/api/keys', post('{"name":"x","expires_at":"soon"}'), 422, 'validation_error', 'expires_at', 'not an instant'],
+    [
+      '/api/keys',
+      post('{"name":"x","expires_at":"2020-01-01T00:00:00Z"}'),
+      422,
+      'validation_error',
+      'expires_at',
+      'past',
+    ],
+    ['/api/keys', post('{"name":"x","org":9}'), 404, 'not_found', 'org', 'no such organisation'],
+    ['/api/keys', post('{"name":"x","site":3}'), 404, 'not_found', 'site', "another organisation's site"],
+    ['/api/keys', post(`{"name":"${'x'.repeat(70_000)}"}`), 413, 'bad_request', undefined, 'over the limit'],
+    ['/t/bug', {}, 500, 'internal_error', undefined, 'our fault'],
+    ['/t/string', {}, 500, 'internal_error', undefined, 'not even an Error'],
+    ['/t/db', {}, 503, 'database_error', undefined, 'the store'],
+    ['/t/rate', {}, 429, 'rate_limited', undefined, 'too many'],
+    ['/t/conflict', {}, 409, 'conflict', 'name', 'taken'],
+    ['/t/upstream', {}, 502, 'upstream_error', undefined, 'the origin'],
+  ]
+  for (const [path, init, status, code, field, why] of rows) {
+    const response = await ask(path, init)
+    t.equal(response.status, status, why)
+    t.match(response.headers.get('content-type'), /^application\/json/)
+    const text = await response.text()
+    const { error } = JSON.parse(text)
+    t.equal(error.code, code, why)
+    t.equal(error.field, field, `${why}: field`)
+    t.notMatch(text, /secret detail|SQL|\.ts|thrown text/, 'nothing of the inside')
+    t.equal(response.headers.has('retry-after'), status === 503 || status === 429, `${why}: Retry-After`)
+  }
+  t.equal(logged.length, 3, 'what is our own is logged')
+})
+
+t.test('health, readiness, metrics', async (t) => {
+  const { ask, status } = await open(t)
+  Object.assign(status, {
+    rows: { human: 7, agent: 9 },
+    drops: { queue_full: 1, fault: 4 },
+    flush_ms: [10, 20, 30, 40],
+  })
+  t.equal(await (await ask('/healthz')).text(), 'ok\n')
+  t.equal((await ask('/readyz')).status, 200)
+  const metrics = await (await ask('/metrics')).text()
+  for (const line of [
+    'readership_rows_total{audience="human"} 7',
+    'readership_rows_total{audience="agent"} 9',
+    'readership_drops_total{reason="queue_full"} 3',
+    'readership_drops_total{reason="fault"} 4',
+    'readership_queue_depth 3',
+    'readership_flush_seconds{quantile="0.5"} 0.02',
+    'readership_flush_seconds{quantile="0.99"} 0.04',
+    'readership_requests_total{status="2xx"} 5',
+    'readership_origin_errors_total{kind="refused"} 1',
+    'readership_store_ready 1',
+  ])
+    t.ok(metrics.includes(`${line}\n`), line)
+  for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes'])
+    t.match(metrics, new RegExp(`^${name} [\\d.e+-]+$`, 'm'), name)
+  t.ok((await (await ask('/metrics')).text()).includes('readership_rows_total{audience="human"} 7\n'), 'asked twice')
+  Object.assign(status, { state: 'degraded', reason: 'the disk is full' })
+  const degraded = await ask('/readyz')
+  t.equal(degraded.status, 503)
+  t.same((await bodyOf(degraded)).data, { state: 'degraded', reason: 'the disk is full' })
+  t.equal((await ask('/healthz')).status, 200, 'the process still serves')
+})
+
+t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) => {
+  const { ask } = await open(t)
+  for (const path of ['/api/docs', '/api/openapi.json', '/nowhere', '/metrics']) {
+    const { headers } = await ask(path)
+    t.equal(headers.get('x-content-type-options'), 'nosniff', path)
+    t.equal(headers.get('cache-control'), 'no-store', path)
+    t.match(headers.get('content-security-policy'), /default-src 'none'/, path)
+    t.match(headers.get('content-security-policy'), /frame-ancestors 'none'/, path)
+  }
+  const docs = await (await ask('/api/docs')).text()
+  t.match(docs, /GET \/api\/sites/)
+  t.notMatch(docs, /control/, "the operator's own are not shown")
+  t.notMatch(docs, /<script|src=|https?:\/\/(?!127\.0\.0\.1)/, 'offline')
+  t.equal((await ask('/')).headers.get('location'), '/api/docs')
+})
+
+t.test('the OpenAPI document is whole', async (t) => {
+  const { ask, table } = await open(t)
+  const document = await bodyOf(await ask('/api/openapi.json'))
+  const Schema = z.record(z.string(), z.unknown())
+  const Parameter = z.object({
+    name: z.string(),
+    in: z.enum(['path', 'query']),
+    required: z.boolean().optional(),
+    schema: Schema,
+  })
+  const Operation = z.object({
+    operationId: z.string().regex(/^[a-z_]+$/),
+    summary: z.string().min(1),
+    tags: z.array(z.string()).min(1),
+    security: z.array(z.object({ api_key: z.array(z.string()) })).optional(),
+    parameters: z.array(Parameter).default([]),
+    responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.object({ description: z.string().min(1) })),
+  })
+  const Document = z.object({
+    openapi: z.literal('3.1.0'),
+    info: z.object({ title: z.string(), version: z.string() }),
+    paths: z.record(z.string().startsWith('/'), z.record(z.enum(['get', 'post', 'delete']), Operation.optional())),
+    components: z.object({
+      securitySchemes: z.object({ api_key: z.object({ type: z.literal('http'), scheme: z.literal('bearer') }) }),
+    }),
+  })
+  const { paths } = Document.parse(document)
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref ?? '')
+  for (const ref of refs)
+    t.ok(
+      ref
+        .split('/')
+        .slice(1)
+        .reduce((at, word) => at?.[word], document),
+      `${ref} is there`,
+    )
+  const ids = new Set<string>()
+  for (const route of table) {
+    const operation = paths[route.path]?.[route.method]
+    const name = `${route.method} ${route.path}`
+    if (route.access === 'operator') {
+      t.notOk(operation, `${name} is nobody's but the operator's`)
+      continue
+    }
+    if (!operation) {
+      t.fail(`${name} is missing`)
+      continue
+    }
+    t.notOk(ids.has(operation.operationId), `${operation.operationId} is unique`)
+    ids.add(operation.operationId)
+    const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, word]) => word)
+    t.same(
+      operation.parameters.filter((one) => one.in === 'path').map((one) => [one.name, one.required, one.schema.type]),
+      inPath.map((word) => [word, true, 'integer']),
+      `${name}: words of the path`,
+    )
+    t.same(
+      operation.parameters.filter((one) => one.in === 'query').map((one) => one.name),
+      Object.keys(route.query?.shape ?? {}),
+      `${name}: parameters`,
+    )
+    t.equal(operation.security?.length, route.access === 'public' ? 0 : 1, `${name}: credential`)
+    t.ok(operation.responses[route.status ?? 200], `${name}: success`)
+    if (route.access !== 'public')
+      for (const status of [401, 403]) t.ok(operation.responses[status], `${name}: ${status}`)
+  }
+})

@@ -1,0 +1,201 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { publicPart } from '../../src/http/public.js'
+import { listenAdmin, listenControl } from '../../src/http/server.js'
+import { TailQuery, tail } from '../../src/http/tail.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+import { directory } from '../fixtures/files.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+
+const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
+
+/** GET through a socket's path: status and body. */
+async function via(socketPath: string, path = '/'): Promise<{ status: number; text: string }> {
+  const [response] = await once(get({ socketPath, path }), 'response')
+  let text = ''
+  for await (const chunk of response) text += chunk
+  return { status: response.statusCode, text }
+}
+
+t.test('the control socket is the operator, and only its user can open it', async (t) => {
+  const path = join(directory(t), 'control.sock')
+  const mask = process.umask()
+  const control = await listenControl(whoAmI, path)
+  t.teardown(() => control.close())
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.equal(process.umask(), mask, 'the mask of everything else is as it was')
+  t.match(JSON.parse((await via(path)).text), { operator: true })
+  await t.rejects(listenControl(whoAmI, path), /another readership answers/, 'never taken from one who answers')
+  t.match(JSON.parse((await via(path)).text), { operator: true }, 'and it still does')
+})
+
+t.test('what a dead process left is removed', async (t) => {
+  const path = join(directory(t), 'control.sock')
+  const dying = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+  spawnSync(process.execPath, ['-e', dying])
+  t.ok(existsSync(path), 'a socket that nobody answers')
+  const control = await listenControl(whoAmI, path)
+  t.equal((await via(path)).status, 200)
+  await control.close()
+})
+
+t.test('the admin listener is nobody special', async (t) => {
+  const before = [globalThis.Request, globalThis.Response]
+  const admin = await listenAdmin(whoAmI, '127.0.0.1', 0)
+  t.teardown(() => admin.close())
+  t.same(await (await fetch(admin.at)).json(), { ip: '127.0.0.1', operator: false })
+  await t.rejects(listenAdmin(whoAmI, '127.0.0.1', admin.port), { code: 'EADDRINUSE' })
+  t.same([globalThis.Request === before[0], globalThis.Response === before[1]], [true, true], 'globals are not replaced')
+})
+
+t.test('of the public listener only what is exposed', async (t) => {
+  const seen: string[] = []
+  const app = async (request: Request, peer: { operator: boolean }) => {
+    seen.push(`${request.method} ${new URL(request.url).pathname}${new URL(request.url).search} ${peer.operator}`)
+    return new Response('ok')
+  }
+  const rows: [readonly 'api'[], string, number, string][] = [
+    [[], '/_readership/api/sites', 404, 'nothing is exposed'],
+    [['api'], '/_readership/api/sites?org=1', 200, 'exposed'],
+    [['api'], '/_readership/metrics', 404, 'never the metrics'],
+    [['api'], '/_readership/healthz', 404, 'nor health'],
+    [['api'], '/_readership/control/status', 404, 'nor control'],
+    [['api'], '/_readership/api/../control/status', 404, 'by no detour'],
+    [['api'], '/_readership', 404, 'the path itself'],
+    [['api'], '/_readershipx/api/sites', 404, 'another path'],
+  ]
+  for (const [exposed, path, status, why] of rows) {
+    const part = publicPart(app, '/_readership', exposed)
+    const response = await part(new Request(`http://a.com${path}`), { ip: '1.2.3.4', operator: true })
+    t.equal(response.status, status, why)
+  }
+  t.same(seen, ['GET /api/sites?org=1 false'], 'without its prefix, and never as the operator')
+})
+
+/** The lines of a stream as they come. */
+async function follow(socketPath: string, query: string) {
+  const call = get({ socketPath, path: `/?${query}` })
+  const [response] = await once(call, 'response')
+  const lines: { audience?: string; pathname?: string; missed?: number }[] = []
+  let rest = ''
+  response.on('data', (chunk: Buffer) => {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts.map((line) => JSON.parse(line)))
+  })
+  response.on('error', () => {})
+  return { lines, response, leave: () => call.destroy() }
+}
+
+async function startTail(t: Test) {
+  const parts = await fileEngine(t)
+  const path = join(directory(t), 'control.sock')
+  const control = await listenControl(async (request) => {
+    const query = TailQuery.parse(Object.fromEntries(new URL(request.url).searchParams))
+    return new Response(tail(parts.engine, query))
+  }, path)
+  t.teardown(() => control.close())
+  return { ...parts, path }
+}
+
+const until = async (t: Test, what: string, check: () => boolean) => {
+  for (let i = 0; i < 200 && !check(); i++) await sleep(10)
+  t.ok(check(), what)
+}
+const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 8, 0, second))
+
+t.test('tail: the recent rows, oldest first, then each as it is committed', async (t) => {
+  const { path, commit, listeners } = await startTail(t)
+  await commit({
+    events: [eventRow({ timestamp: at(2), pathname: '/b' })],
+    agent_events: [
+      agentRow({ timestamp: at(1), pathname: '/a' }),
+      agentRow({ timestamp: at(3), pathname: '/c', agent_id: 'claudebot', operator: 'Anthropic' }),
+    ],
+  })
+  const cases: [string, string[], string][] = [
+    ['n=50', ['/a', '/b', '/c'], 'all'],
+    ['n=2', ['/b', '/c'], 'the last two'],
+    ['n=0', [], 'none'],
+    ['audience=agent', ['/a', '/c'], 'agents'],
+    ['audience=human', ['/b'], 'people'],
+    ['agent=GPTBot', ['/a'], 'one agent, in any case'],
+    ['agent=anthropic', ['/c'], 'one operator'],
+    ['agent=gptbot&audience=human', [], 'people are no agents'],
+    ['path=/c', ['/c'], 'paths that start so'],
+    ['path=%25', [], 'no pattern'],
+    ["agent='%20or%201=1--", [], 'no SQL'],
+  ]
+  for (const [query, expected, why] of cases) {
+    const stream = await follow(path, `${query}&follow=0`)
+    await once(stream.response, 'end')
+    t.same(
+      stream.lines.map((row) => row.pathname),
+      expected,
+      why,
+    )
+  }
+  const live = await follow(path, 'n=1&audience=agent&path=/x')
+  await until(t, 'listening', () => listeners.size === 1)
+  await commit({
+    events: [eventRow({ timestamp: at(4), pathname: '/x1' })],
+    agent_events: [agentRow({ timestamp: at(5), pathname: '/x2' }), agentRow({ timestamp: at(6), pathname: '/y' })],
+  })
+  await until(t, 'one row came', () => live.lines.length === 1)
+  t.match(live.lines, [
+    { audience: 'agent', pathname: '/x2', ip_hash: /^[0-9a-f]{16}$/, timestamp: at(5).toISOString() },
+  ])
+  live.leave()
+  await until(t, 'who leaves is not listened for', () => listeners.size === 0)
+})
+
+t.test('tail: a row committed while the recent ones are looked up comes once', async (t) => {
+  const { engine, commit, listeners } = await fileEngine(t)
+  const slow = {
+    ...engine,
+    events: {
+      ...engine.events,
+      async query(...args: Parameters<typeof engine.events.query>) {
+        // Before the question: it will be in its answer, and it is told live as well.
+        await commit({ agent_events: [agentRow({ pathname: '/both' })] })
+        const rows = await engine.events.query(...args)
+        await commit({ agent_events: [agentRow({ pathname: '/after' })] })
+        return rows
+      },
+    },
+  }
+  const reader = tail(slow, TailQuery.parse({ audience: 'agent' })).getReader()
+  const paths: string[] = []
+  while (paths.length < 2) {
+    const { value } = await reader.read()
+    paths.push(
+      ...new TextDecoder()
+        .decode(value)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).pathname),
+    )
+  }
+  t.same(paths, ['/both', '/after'])
+  await reader.cancel()
+  t.equal(listeners.size, 0)
+})
+
+t.test('tail: a reader that does not read costs a bounded amount, and is told what it missed', async (t) => {
+  const { engine, commit, listeners } = await fileEngine(t)
+  const reader = tail(engine, TailQuery.parse({ n: '0' })).getReader()
+  await until(t, 'listening', () => listeners.size === 1)
+  await sleep(10)
+  await commit({ agent_events: Array.from({ length: 5_000 }, () => agentRow()) })
+  const text = new TextDecoder()
+  for (let i = 0; i < 2_000; i++) text.decode((await reader.read()).value)
+  await commit({ agent_events: [agentRow({ pathname: '/late' })] })
+  t.same(JSON.parse(text.decode((await reader.read()).value)), { missed: 3_000 }, '5,000 came, 2,000 may wait')
+  t.match(JSON.parse(text.decode((await reader.read()).value)), { pathname: '/late' })
+  await reader.cancel()
+})

@@ -1,0 +1,281 @@
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, createServer as createRawServer, type Socket } from 'node:net'
+import t from 'tap'
+import { portOf, proxyFor, rawServer, sleep, talk, until } from './fixtures/sockets.js'
+import { readStrictly } from './fixtures/strict.js'
+
+const request = (path: string, lines = '', method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: s\r\n${lines}\r\n`
+
+async function httpOrigin(serve: (req: IncomingMessage, res: ServerResponse) => void) {
+  const server = createServer(serve)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { port: portOf(server), close }
+}
+
+/** A client that never reads unless told; errors are part of the game. */
+function client(port: number, first = ''): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  if (first !== '') socket.write(first, 'latin1')
+  return socket
+}
+
+t.test('a client that leaves is told to the origin', async (t) => {
+  for (const [when, path, method, status] of [
+    ['before the head', '/silent', 'GET', 499],
+    ['in the body', '/stream', 'GET', 200],
+    ['in its own upload', '/upload', 'POST', 499],
+  ] as const) {
+    let told = 0
+    let asked = false
+    const origin = await httpOrigin((req, res) => {
+      asked = true
+      req.resume()
+      req.on('error', () => {})
+      res.once('close', () => {
+        if (!res.writableFinished) told = performance.now()
+      })
+      if (req.url !== '/stream') return
+      const more = setInterval(() => res.write('x'.repeat(1_000)), 10)
+      res.once('close', () => clearInterval(more))
+    })
+    const { proxy, port, records } = await proxyFor(origin.port)
+    const lines = method === 'POST' ? 'Content-Length: 1000\r\n' : ''
+    const socket = client(port, request(path, lines, method))
+    if (method === 'POST') socket.write('half')
+    await until(() => asked)
+    await sleep(50)
+    const left = performance.now()
+    socket.destroy()
+    t.ok(await until(() => told > 0, 1_000), `${when}: told`)
+    t.ok(told - left < 1_000, `${when}: after ${Math.round(told - left)} ms`)
+    t.ok(await until(() => records.length === 1), 'recorded once')
+    t.equal(records[0]?.status, status, 'as what the client saw')
+    t.equal(proxy.stats().active, 0)
+    await proxy.close(100)
+    origin.close()
+  }
+})
+
+t.test('a client that does not read holds the origin back, and is cut in the end', async (t) => {
+  let sent = 0
+  const origin = await rawServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n')
+      const part = Buffer.alloc(100_000)
+      const push = () => {
+        while (sent < 1e9 && socket.writable) {
+          sent += part.length
+          if (!socket.write(part)) break
+        }
+      }
+      socket.on('drain', push)
+      push()
+    })
+  })
+  const { proxy, port, records } = await proxyFor(origin.port, { clientTimeout: 1_500 })
+  const before = process.memoryUsage().rss
+  const socket = client(port)
+  socket.pause()
+  socket.write(request('/big'))
+  await sleep(1_000)
+  const grown = (process.memoryUsage().rss - before) / 1e6
+  t.ok(sent < 50e6, `${sent / 1e6} MB taken of 1,000: what the kernel holds`)
+  t.ok(grown < 60, `${Math.round(grown)} MB of memory`)
+  t.equal(
+    (await talk(port, [request('/', 'Connection: close\r\n')], { done: (text) => text.length > 100 })).end,
+    'open',
+  )
+  t.ok(await until(() => records.length >= 2, 4_000), 'cut')
+  t.ok(await until(() => proxy.stats().active === 0))
+  socket.destroy()
+  await proxy.close(100)
+  await origin.close()
+})
+
+t.test('a reset of the origin while its client is behind does not end the process, and is no success', async (t) => {
+  // The answer is said to close and has no length, its client does not read, and still uploads: the reset meets a
+  // write. undici takes it for the end of the body, and asserts that nobody had paused it.
+  const origin = createRawServer({ pauseOnConnect: true }, (socket) => {
+    socket.on('error', () => {})
+    setTimeout(() => {
+      socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n')
+      for (let i = 0; i < 20; i++) socket.write(Buffer.alloc(1_000_000))
+      // With the request unread, closing is a reset.
+      setTimeout(() => socket.destroy(), 300)
+    }, 50)
+  })
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
+  const { proxy, port, records } = await proxyFor(portOf(origin))
+  const socket = client(port, request('/', 'Content-Length: 1000000\r\n', 'POST'))
+  const upload = setInterval(() => socket.writable && socket.write('x'.repeat(1_000)), 20)
+  let last = ''
+  let over = false
+  socket.on('data', (part) => {
+    last = part.subarray(-5).toString('latin1')
+  })
+  socket.on('close', () => {
+    over = true
+  })
+  socket.pause()
+  t.ok(await until(() => proxy.stats().failures.closed === 1, 3_000), 'seen as a failure')
+  socket.resume()
+  t.ok(await until(() => over), 'the client is cut')
+  clearInterval(upload)
+  t.not(last, '0\r\n\r\n', 'before the end of its body')
+  t.equal(records[0]?.status, 200, 'the status that it got')
+  await proxy.close(100)
+  origin.close()
+})
+
+t.test('an upload: held back by the origin, cut when the client stalls', async (t) => {
+  let taken = 0
+  const origin = await rawServer((socket) => {
+    socket.once('data', () => {
+      socket.pause()
+      setTimeout(() => socket.resume(), 400)
+    })
+    socket.on('data', (part) => {
+      taken += part.length
+      if (taken >= 20e6) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    })
+  })
+  const { proxy, port, records } = await proxyFor(origin.port, { clientTimeout: 700 })
+  const socket = client(port, request('/up', 'Content-Length: 20000000\r\nConnection: close\r\n', 'POST'))
+  let text = ''
+  socket.on('data', (part) => {
+    text += part
+  })
+  for (let i = 0; i < 200; i++) socket.write(Buffer.alloc(100_000))
+  await sleep(200)
+  t.ok(taken < 1e6 && socket.writableLength > 5e6, `the client waits with ${socket.writableLength / 1e6} MB`)
+  t.ok(await until(() => text.endsWith('ok'), 5_000), 'and is answered when all is there')
+  records.length = 0
+  taken = 0
+  const { end, ms } = await talk(port, [request('/up', 'Content-Length: 100\r\n', 'POST'), 'half'], { ms: 4_000 })
+  t.not(end, 'open', `cut after ${Math.round(ms)} ms`)
+  t.ok(await until(() => records[0]?.status === 499))
+  await proxy.close(100)
+  await origin.close()
+})
+
+t.test('Expect: 100-continue', async (t) => {
+  const origin = await httpOrigin((req, res) => {
+    req.resume()
+    req.on('end', () => res.end('ok'))
+  })
+  const { proxy, port } = await proxyFor(origin.port)
+  const lines = 'Content-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n'
+  const parts = [request('/', lines, 'POST'), 100, 'hello']
+  const { messages } = readStrictly((await talk(port, parts)).text, 'response')
+  t.same(
+    messages.map(({ start }) => start),
+    ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK'],
+  )
+  origin.close()
+  const down = await talk(port, [request('/', lines, 'POST')])
+  t.match(down.text, /^HTTP\/1\.1 502/, 'nothing is asked for that would go nowhere')
+  await proxy.close(100)
+})
+
+t.test('server-sent events arrive one by one', async (t) => {
+  const origin = await httpOrigin((_, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    let n = 0
+    const more = setInterval(() => res.write(`data: ${n++} ${performance.now()}\n\n`), 50)
+    res.once('close', () => clearInterval(more))
+  })
+  const { proxy, port, records } = await proxyFor(origin.port)
+  const delays: number[] = []
+  const req = get({ port, path: '/events' }, (res) => {
+    res.on('data', (part: Buffer) => delays.push(performance.now() - Number(part.toString().split(' ')[2])))
+    res.on('error', () => {})
+  })
+  req.on('error', () => {})
+  t.ok(await until(() => delays.length >= 10))
+  t.ok(Math.max(...delays.slice(1)) < 50, `at most ${Math.round(Math.max(...delays))} ms late`)
+  req.destroy()
+  t.ok(await until(() => records.length === 1))
+  t.match(records[0], { status: 200, content_type: 'text/event-stream' })
+  await proxy.close(100)
+  origin.close()
+})
+
+t.test('2,000 idle connections and 500 slow heads; the others are answered', async (t) => {
+  const origin = await httpOrigin((_, res) => void res.end('ok'))
+  const { proxy, port } = await proxyFor(origin.port, { requestHeadTimeout: 1_000 })
+  const sockets: Socket[] = []
+  let open = 0
+  let closed = 0
+  for (let i = 0; i < 2_500; i++) {
+    const socket = client(port)
+    socket.once('connect', () => {
+      open += 1
+      socket.write(i < 2_000 ? request('/') : 'GET / HTTP/1.1\r\nHost: s\r\nX: ')
+    })
+    socket.once('close', () => {
+      closed += 1
+    })
+    socket.resume()
+    sockets.push(socket)
+    if (i % 250 === 249) await until(() => open === i + 1, 5_000)
+  }
+  t.equal(open, 2_500)
+  const slow: number[] = []
+  for (let i = 0; i < 50; i++) {
+    const { text, ms } = await talk(port, [request('/', 'Connection: close\r\n')])
+    if (!text.endsWith('ok')) t.fail(`answered ${text}`)
+    slow.push(ms)
+  }
+  slow.sort((a, b) => a - b)
+  t.ok((slow[44] ?? 0) < 100, `nine of ten within ${Math.round(slow[44] ?? 0)} ms`)
+  t.ok(await until(() => closed === 500, 5_000), `${closed} slow heads are cut`)
+  for (const socket of sockets) socket.destroy()
+  await proxy.close(500)
+  origin.close()
+})
+
+t.test('closing: what runs is finished, then it is over', async (t) => {
+  const origin = await httpOrigin((req, res) => {
+    if (req.url !== '/forever') setTimeout(() => res.end('done'), 300)
+  })
+  const first = await proxyFor(origin.port)
+  const idle = client(first.port, request('/idle'))
+  await sleep(400)
+  const running = talk(first.port, [request('/slow')])
+  await sleep(50)
+  const started = performance.now()
+  await first.proxy.close(5_000)
+  const took = performance.now() - started
+  t.ok(took > 100 && took < 2_000, `as long as the last exchange: ${Math.round(took)} ms`)
+  const { text, end } = await running
+  t.ok(text.includes('done') && end === 'closed')
+  t.match(text, /\r\nConnection: close\r\n/i, 'and the client is told')
+  t.equal((await talk(first.port, [request('/')])).text, '', 'nothing new is taken')
+  idle.destroy()
+
+  const second = await proxyFor(origin.port)
+  const stuck = talk(second.port, [request('/forever')])
+  await sleep(50)
+  const again = performance.now()
+  await second.proxy.close(300)
+  t.ok(performance.now() - again < 2_000, 'no longer than the grace')
+  t.not((await stuck).end, 'open')
+  origin.close()
+})
+
+t.test('a recorder that throws does not touch the site', async (t) => {
+  const origin = await httpOrigin((_, res) => void res.end('ok'))
+  const { proxy, port } = await proxyFor(origin.port, {
+    record: () => {
+      throw new Error('recorder')
+    },
+  })
+  for (let i = 0; i < 3; i++) t.ok((await talk(port, [request('/', 'Connection: close\r\n')])).text.endsWith('ok'))
+  await proxy.close(100)
+  origin.close()
+})

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { ROWS, type Verdict } from './fixtures/smuggling-rows.js'
+import { proxyFor, rawServer, talk, until } from './fixtures/sockets.js'
+import { field, type Message, readStrictly } from './fixtures/strict.js'
+
+const AFTER = 'GET /after HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'
+const pathOf = (message: Message | undefined) => message?.start.split(' ')[1]
+
+t.test('a request reaches the origin as exactly one, or not at all', async (t) => {
+  const seen: Message[] = []
+  const faults: string[] = []
+  const origin = await rawServer((socket) => {
+    let bytes = ''
+    socket.on('data', (part) => {
+      bytes += part.toString('latin1')
+      const { messages, rest, fault } = readStrictly(bytes, 'request')
+      bytes = rest
+      for (const message of messages) {
+        seen.push(message)
+        const body = message.start
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      }
+      if (fault === undefined) return
+      faults.push(fault)
+      socket.destroy()
+    })
+  })
+  const { proxy, port } = await proxyFor(origin.port)
+
+  const failures: string[] = []
+  t.ok(ROWS.length > 300, `${ROWS.length} rows`)
+  for (const [sent, verdict, why] of ROWS) {
+    seen.length = 0
+    faults.length = 0
+    const answered = (text: string) => text.includes('GET /after HTTP/1.1')
+    const { text } = await talk(port, [sent, 10, AFTER], { ms: 400, done: answered })
+    const problem = judge(text, verdict, seen, faults)
+    if (problem) failures.push(`${JSON.stringify(sent.slice(0, 200))} (${why}): ${problem}`)
+    // Whatever happened, a stranger's next request over the pool is answered as its own.
+    const other = await talk(port, ['GET /other HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'])
+    if (!other.text.endsWith('GET /other HTTP/1.1')) failures.push(`${JSON.stringify(sent.slice(0, 200))}: poisoned`)
+  }
+  t.same(failures, [])
+  const { active } = proxy.stats()
+  t.equal(active, 0, 'no exchange is left over')
+  await proxy.close(100)
+  await origin.close()
+})
+
+/** Why the row failed, or nothing. */
+function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]): string | undefined {
+  if (faults.length > 0) return `the origin read ${faults.join()}`
+  const odd = seen.filter((one) => pathOf(one) === '/smuggled')
+  if (odd.length > 0) return 'the hidden request arrived'
+  const answers = readStrictly(text, 'response')
+  if (answers.fault !== undefined) return `the client read ${answers.fault}`
+  const finals = answers.messages.filter(({ start }) => !start.startsWith('HTTP/1.1 1'))
+  const status = Number(finals[0]?.start.split(' ')[1] ?? 0)
+  const targets = seen.filter((one) => pathOf(one) !== '/after')
+  if (verdict === 'either') {
+    if (targets.length > 1) return 'more than one request'
+    return targets.length === 0 && (status < 400 || status > 501) ? `answered ${status}` : undefined
+  }
+  if (verdict === 'refuse') {
+    if (seen.length > 0) return `the origin read ${seen.map(({ start }) => start).join()}`
+    if (status < 400 || status > 505 || status === 502 || status === 504) return `answered ${text.slice(0, 80)}`
+    return finals.length > 1 ? 'the connection went on' : undefined
+  }
+  const [target, ...more] = seen
+  if (target?.start !== `${verdict.method} ${verdict.path} HTTP/1.1`)
+    return `forwarded as ${target?.start}, answered ${status}`
+  if (target.body !== verdict.body) return `with the body ${target.body}`
+  for (const name of [
+    'upgrade',
+    'http2-settings',
+    'transfer_encoding',
+    'content_length',
+    'x_forwarded_for',
+    'x-a',
+    'te',
+  ])
+    if (field(target, name) !== undefined) return `with ${name}`
+  if (more.length > 1) return 'and a request nobody sent'
+  // HTTP/1.0 ends the connection after its answer.
+  if (finals.length === 1) return undefined
+  return finals[1]?.body === 'GET /after HTTP/1.1' ? undefined : `the next answer was ${finals[1]?.body}`
+}
+
+t.test('a pipelined flood is cut, the server goes on', async (t) => {
+  const origin = await rawServer(() => {})
+  const { proxy, port } = await proxyFor(origin.port)
+  const flood = 'GET / HTTP/1.1\r\nHost: s\r\n\r\n'.repeat(3_000)
+  const { end } = await talk(port, [flood], { ms: 2_000 })
+  t.not(end, 'open')
+  t.ok(await until(() => proxy.stats().active === 0))
+  await proxy.close(100)
+  await origin.close()
+})
