@@ -25,6 +25,8 @@ export interface EngineStatus {
   drops: Drops
   /** Times the worker thread was started again. */
   restarts: number
+  /** What opening the store had to give up, one line each; absent when nothing. */
+  losses?: readonly string[]
   /** Duration of the last commits, newest last, at most 100. */
   flush_ms: readonly number[]
 }

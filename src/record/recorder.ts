@@ -1,0 +1,108 @@
+import type { DropReason, Drops } from './drop.js'
+import type { Observation } from './observation.js'
+
+export interface RecorderOptions {
+  /** Hands a batch on; resolves when it is stored. May reject or throw: the batch is then dropped as `fault`. */
+  send: (batch: readonly Observation[]) => Promise<void>
+  /** Milliseconds; only differences count, and one that is negative or absurd does no harm. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+  /** Observations that may wait, from `record` until they are stored. */
+  limit?: number
+  /** A batch goes out at this size, or `interval` milliseconds after its first observation. */
+  batch?: number
+  interval?: number
+  /** This many faults within a minute switch it off for `pause` milliseconds. */
+  faults?: number
+  pause?: number
+}
+
+export interface Recorder {
+  /** Never throws, never waits, parses nothing: a push, and once in `batch` calls a message. */
+  record(observation: Observation): void
+  stats(): { waiting: number; drops: Drops; on: boolean }
+  /** Hands on what waits; resolves when it is stored or given up. What comes later is dropped as `recorder_off`. */
+  close(): Promise<void>
+}
+
+const MINUTE = 60_000
+
+/** Between the website and everything that is ours: bounded, caught and counted (contract 3, issue 2 `Recording`). */
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { send, now, log, limit = 64_000, batch = 1_000, interval = 200, faults = 10, pause = MINUTE } = options
+  const drops: Drops = {}
+  const pending = new Set<Promise<void>>()
+  let buffer: Observation[] = []
+  let sent = 0
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+  let off = false
+  let faulted: number[] = []
+
+  const drop = (reason: DropReason, count: number) => {
+    drops[reason] = (drops[reason] ?? 0) + count
+  }
+
+  const say = (details: object, message: string) => {
+    try {
+      log.warn(details, message)
+    } catch {
+      // A log that fails must not become a fault of the site.
+    }
+  }
+
+  const fault = (error: unknown) => {
+    const at = now()
+    faulted = faulted.filter((other) => Math.abs(at - other) < MINUTE)
+    faulted.push(at)
+    if (off || faulted.length < faults) return
+    off = true
+    faulted = []
+    if (buffer.length > 0) drop('recorder_off', buffer.length)
+    buffer = []
+    say({ err: error }, `recording is off after ${faults} faults in a minute; it is tried again in ${pause} ms`)
+    setTimeout(() => {
+      off = false
+      say({}, 'recording is tried again')
+    }, pause).unref()
+  }
+
+  const hand = async (rows: readonly Observation[]): Promise<void> => {
+    try {
+      await send(rows)
+    } catch (error) {
+      drop('fault', rows.length)
+      fault(error)
+    } finally {
+      sent -= rows.length
+    }
+  }
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (buffer.length === 0) return
+    const rows = buffer
+    buffer = []
+    sent += rows.length
+    const handed = hand(rows)
+    pending.add(handed)
+    void handed.finally(() => pending.delete(handed))
+  }
+
+  return {
+    record(observation) {
+      if (off || closed) return drop('recorder_off', 1)
+      if (sent + buffer.length >= limit) return drop('queue_full', 1)
+      buffer.push(observation)
+      if (buffer.length >= batch) flush()
+      else timer ??= setTimeout(flush, interval).unref()
+    },
+    stats: () => ({ waiting: sent + buffer.length, drops: { ...drops }, on: !off && !closed }),
+    async close() {
+      closed = true
+      flush()
+      while (pending.size > 0) await Promise.all(pending)
+    },
+  }
+}

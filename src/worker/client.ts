@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { duckdb } from '../duckdb/dialect.js'
+import type { Mark } from '../duckdb/mark.js'
+import { ApiError } from '../errors.js'
+import type { Observation } from '../record/observation.js'
+import type { Sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import type { Engine, EngineStatus, TailRow } from './engine.js'
+import { createOutbox } from './outbox.js'
+import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
+
+export interface EngineOptions {
+  /** The data directory: `events.duckdb`, `control.duckdb`, `salts.json`. Made where there is none. */
+  data: string
+  /** Of the event store's queries and buffers, as DuckDB writes sizes; 512MB. */
+  memory_limit?: string | undefined
+  /** Bytes; with less free disk nothing is stored until there is room again; 512 MB. */
+  min_free_disk?: number | undefined
+  geoip?: string | undefined
+  log: {
+    info(details: object, message: string): void
+    warn(details: object, message: string): void
+    error(details: object, message: string): void
+  }
+  /** The worker's file, its heap, and how long `close` waits for rows: tests give others. */
+  entry?: URL
+  heap_mb?: number
+  drain_ms?: number
+}
+
+/** Behind a death the next worker starts after this long, doubled up to the longest while it goes on dying. */
+const FIRST_RESTART = 100
+const LONGEST_RESTART = 10_000
+/** A worker that lived this long has the next death forgiven. */
+const HEALTHY = 60_000
+
+/**
+ * Starts the worker thread and resolves once both files are open. Rejects with an `Error` of one line where they cannot
+ * be: that is the operator's to change. Later the worker may die as often as it likes: it is started again, what it had
+ * not committed is handed to it again, and what it had is not.
+ */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const { log, drain_ms = 10_000 } = options
+  const calls = new Map<number, { resolve: (rows: ResultRow[]) => void; reject: (error: ApiError) => void }>()
+  const listeners = new Set<(row: TailRow) => void>()
+  const flush_ms: number[] = []
+  let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
+  let worker: Worker | undefined
+  let status: Pick<EngineStatus, 'state' | 'reason'> = { state: 'starting' }
+  let losses: readonly string[] = []
+  let restarts = 0
+  let deaths = 0
+  let nextCall = 1
+  let restarting: NodeJS.Timeout | undefined
+  let closing = false
+  let failure: string | undefined
+
+  const post = (message: ToWorker) => {
+    if (!worker) throw new ApiError('database_error', 'The store is being opened again.')
+    worker.postMessage(message)
+  }
+  const outbox = createOutbox({ post })
+
+  const settle = (mark: Mark) => {
+    acked = mark
+    outbox.committed(mark.sequence)
+  }
+
+  const receive = (message: FromWorker) => {
+    switch (message.type) {
+      case 'ready':
+        losses = [...losses, ...message.losses]
+        status = { state: 'ready' }
+        settle(message.mark)
+        outbox.open()
+        if (listeners.size > 0) post({ type: 'tail', on: true })
+        return
+      case 'failed':
+        failure = message.message
+        return
+      case 'committed':
+        flush_ms.push(message.ms)
+        if (flush_ms.length > 100) flush_ms.shift()
+        settle(message.mark)
+        return
+      case 'state':
+        status = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
+        log.warn({ reason: message.reason }, message.reason ? 'rows are not stored and wait' : 'rows are stored again')
+        return
+      case 'answer':
+        calls.get(message.id)?.resolve(message.rows)
+        calls.delete(message.id)
+        return
+      case 'refused': {
+        const cause = message.cause === undefined ? {} : { cause: new Error(message.cause) }
+        calls.get(message.id)?.reject(new ApiError(message.code, message.message, undefined, cause))
+        calls.delete(message.id)
+        return
+      }
+      case 'rows':
+        for (const row of message.rows) for (const listener of listeners) listener(row)
+        return
+      case 'log':
+        log[message.level](message.error === undefined ? {} : { err: message.error }, message.message)
+    }
+  }
+
+  const launch = (whenOpen: () => void, whenDead: (reason: string) => void) => {
+    const workerData: WorkerOptions = {
+      data: options.data,
+      memory_limit: options.memory_limit ?? '512MB',
+      threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
+      min_free_disk: options.min_free_disk ?? 512 << 20,
+      ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
+      from: acked,
+    }
+    const started = performance.now()
+    let reason = 'the worker ended'
+    failure = undefined
+    worker = new Worker(options.entry ?? new URL('./entry.js', import.meta.url), {
+      name: 'readership',
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: options.heap_mb ?? 512 },
+    })
+    worker.on('message', (message: FromWorker) => {
+      receive(message)
+      if (message.type === 'ready') whenOpen()
+    })
+    worker.on('error', (error) => {
+      reason = error.message
+    })
+    worker.on('exit', () => {
+      worker = undefined
+      outbox.close()
+      for (const call of calls.values()) call.reject(new ApiError('database_error', 'The store is being opened again.'))
+      calls.clear()
+      deaths = performance.now() - started > HEALTHY ? 1 : deaths + 1
+      whenDead(failure ?? reason)
+    })
+  }
+
+  const restart = (reason: string) => {
+    if (closing) return
+    status = { state: 'degraded', reason }
+    log.error({ reason }, 'the worker ended and is started again')
+    const wait = Math.min(LONGEST_RESTART, FIRST_RESTART * 2 ** Math.min(deaths - 1, 10))
+    restarting = setTimeout(() => {
+      restarts += 1
+      launch(() => {}, restart)
+    }, wait)
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    let open = false
+    launch(
+      () => {
+        open = true
+        resolve()
+      },
+      (reason) => (open ? restart(reason) : reject(new Error(reason))),
+    )
+  })
+
+  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> =>
+    new Promise((resolve, reject) => {
+      const id = nextCall++
+      post(make(id))
+      calls.set(id, { resolve, reject })
+    })
+  const query = (file: 'events' | 'control') => (asked: Sql) =>
+    call((id) => ({ type: 'query', id, file, statement: statementOf(asked) }))
+
+  return {
+    record: (batch: readonly Observation[]) =>
+      closing ? Promise.reject(new ApiError('database_error', 'The store is closed.')) : outbox.add(batch),
+    events: { dialect: duckdb, query: query('events') },
+    records: {
+      query: query('control'),
+      async write(...statements) {
+        await call((id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
+      },
+    },
+    status: () => ({
+      ...status,
+      rows: { human: acked.human, agent: acked.agent },
+      drops: acked.drops,
+      restarts,
+      ...(losses.length > 0 ? { losses } : {}),
+      flush_ms: [...flush_ms],
+    }),
+    tail(listener) {
+      listeners.add(listener)
+      if (listeners.size === 1 && worker) post({ type: 'tail', on: true })
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0 && worker) post({ type: 'tail', on: false })
+      }
+    },
+    async close() {
+      if (closing) return
+      closing = true
+      clearTimeout(restarting)
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(resolve, worker ? drain_ms : 0)
+        void outbox.drained().then(() => {
+          clearTimeout(late)
+          resolve()
+        })
+      })
+      const ended = new Promise<void>((resolve) => (worker ? worker.once('exit', () => resolve()) : resolve()))
+      worker?.postMessage({ type: 'close' } satisfies ToWorker)
+      await ended
+      outbox.giveUp(new ApiError('database_error', 'The store closed before these rows were stored.'))
+      status = { state: 'closed' }
+    },
+  }
+}
+
+const statementOf = ({ text, values }: Sql): Statement => ({ text, values })

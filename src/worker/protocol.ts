@@ -1,0 +1,55 @@
+import type { Mark } from '../duckdb/mark.js'
+import type { Code } from '../errors.js'
+import type { Drops } from '../record/drop.js'
+import type { Observation } from '../record/observation.js'
+import type { Param } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import type { TailRow } from './engine.js'
+
+/** What the worker thread is started with. */
+export interface WorkerOptions {
+  /** The data directory. */
+  data: string
+  /** As DuckDB writes sizes. */
+  memory_limit: string
+  threads: number
+  /** Bytes; with less free, nothing is stored. */
+  min_free_disk: number
+  geoip?: string
+  /** How far this process had come when the worker before it died. */
+  from: Mark
+}
+
+/** `Sql` without its class, which a message does not keep. */
+export interface Statement {
+  text: readonly string[]
+  values: readonly Param[]
+}
+
+export type ToWorker =
+  | { type: 'batch'; sequence: number; batch: readonly Observation[] }
+  | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
+  | { type: 'write'; id: number; statements: readonly Statement[] }
+  | { type: 'tail'; on: boolean }
+  | { type: 'close' }
+
+export type FromWorker =
+  /** Both files are open; batches up to `mark.sequence` are stored. */
+  | { type: 'ready'; mark: Mark; losses: readonly string[] }
+  /** They cannot be opened, and only the operator can change that; the worker ends. */
+  | { type: 'failed'; message: string }
+  | { type: 'committed'; mark: Mark; ms: number }
+  /** Why nothing is stored at the moment; absent: all is well again. */
+  | { type: 'state'; reason?: string }
+  | { type: 'answer'; id: number; rows: ResultRow[] }
+  | { type: 'refused'; id: number; code: Code; message: string; cause?: string }
+  | { type: 'rows'; rows: TailRow[] }
+  | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
+
+/** Adds `more` to `drops`, by reason. */
+export function addDrops(drops: Drops, more: Drops): Drops {
+  const sum: Drops = { ...drops }
+  let reason: keyof Drops
+  for (reason in more) sum[reason] = (sum[reason] ?? 0) + (more[reason] ?? 0)
+  return sum
+}

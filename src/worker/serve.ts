@@ -1,0 +1,166 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Log } from '../duckdb/datafile.js'
+import { hexOf } from '../duckdb/query.js'
+import { openRecords } from '../duckdb/records.js'
+import { openEvents } from '../duckdb/store.js'
+import { ApiError } from '../errors.js'
+import type { Classifier } from '../record/classifier.js'
+import type { Rows } from '../record/row.js'
+import type { OpenSession } from '../record/session.js'
+import type { SiteOf } from '../record/site.js'
+import { Sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import type { TailRow } from './engine.js'
+import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
+import { openSessions } from './sessions.js'
+import { loadSiteOf } from './sites.js'
+import { createWriter } from './writer.js'
+
+/** What the worker does its work with: the write path over its state, and the world outside. */
+export interface Parts {
+  classifier: Classifier
+  /** Sessions that ran when the process, or the worker before this one, ended. */
+  restore: (open: readonly OpenSession[]) => void
+  /** Called each second. */
+  tick: () => void
+}
+
+export interface World {
+  now: () => Date
+  /** Milliseconds of a clock that never jumps. */
+  clock: () => number
+  /** Bytes that may still be written to the data directory. */
+  freeDisk: () => number
+  /** Of the thread's own heap, 0 to 1. */
+  heapUsed: () => number
+  /** Ends the thread. */
+  exit: (code: number) => void
+}
+
+export type Compose = (deps: { options: WorkerOptions; siteOf: SiteOf; log: Log }) => Parts
+
+/** A heap this full ends the worker in good order, before the engine ends it in none. */
+const HEAP_FULL = 0.9
+/** Rows in one message to the main thread, which reads each at once. */
+const TAIL = 500
+
+/**
+ * The worker thread's whole life: opens both files, answers messages, ends in good order. Order matters at the end: an
+ * asynchronous DuckDB call that is under way when its thread dies takes the process with it, so every way out that is
+ * ours stops and awaits them first.
+ */
+export async function serve(port: MessagePort, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
+  const post = (message: FromWorker) => port.postMessage(message)
+  const log: Log = (level, message, error) =>
+    post({ type: 'log', level, message, ...(error === undefined ? {} : { error: textOf(error) }) })
+  const opening = {
+    settings: { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' },
+    now: world.now,
+    clock: world.clock,
+    log,
+  }
+  const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
+  const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
+  const records = await openRecords({ ...opening, settings, file: `${options.data}/control.duckdb` }).catch(
+    async (error: unknown) => {
+      await events.close()
+      throw error
+    },
+  )
+
+  let siteOf = await loadSiteOf(records)
+  const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), log })
+  parts.restore(await openSessions(events, world.now()))
+  const stored = await events.last(options.from.run)
+  const from = stored && stored.sequence > options.from.sequence ? stored : options.from
+
+  let tailing = false
+  const writer = createWriter({
+    classifier: parts.classifier,
+    store: events,
+    from,
+    obstacle: () => {
+      const free = world.freeDisk()
+      return free < options.min_free_disk
+        ? `${free} bytes are free on disk, ${options.min_free_disk} are kept`
+        : undefined
+    },
+    clock: world.clock,
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    onCommit({ mark, rows, ms }) {
+      post({ type: 'committed', mark, ms })
+      if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
+    },
+    onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),
+    log,
+  })
+
+  let ending = false
+  const end = (code: number) => {
+    if (ending) return
+    ending = true
+    clearInterval(ticking)
+    void Promise.allSettled([events.close(), writer.stop(), records.close()]).then(() => world.exit(code))
+  }
+  const ticking = setInterval(() => {
+    parts.tick()
+    void events.tidy()
+    if (world.heapUsed() > HEAP_FULL) {
+      log('error', 'the worker’s heap is nearly full: it is started again')
+      end(1)
+    }
+  }, 1_000)
+  process.on('uncaughtException', (error) => {
+    log('error', 'the worker failed and is started again', error)
+    end(1)
+  })
+
+  const answer = async (id: number, work: () => Promise<ResultRow[]>) => {
+    try {
+      post({ type: 'answer', id, rows: await work() })
+    } catch (error) {
+      if (!(error instanceof ApiError)) log('error', 'a statement failed', error)
+      const { code, message } = error instanceof ApiError ? error : new ApiError('internal_error', 'It failed.')
+      const cause = error instanceof ApiError ? error.cause : error
+      post({ type: 'refused', id, code, message, ...(cause === undefined ? {} : { cause: textOf(cause) }) })
+    }
+  }
+  port.on('message', (message: ToWorker) => {
+    if (message.type === 'batch') writer.push(message.sequence, message.batch)
+    else if (message.type === 'tail') tailing = message.on
+    else if (message.type === 'close') end(0)
+    else if (message.type === 'query') {
+      const store = message.file === 'events' ? events : records
+      void answer(message.id, () => store.query(sqlOf(message.statement)))
+    } else {
+      void answer(message.id, async () => {
+        await records.write(...message.statements.map(sqlOf))
+        siteOf = await loadSiteOf(records)
+        return []
+      })
+    }
+  })
+  const losses = events.losses.map(
+    ({ what, rows, bytes, kept }) =>
+      `${what.replaceAll('_', ' ')}: ${rows ?? 'an unknown number of'} rows lost (${bytes} bytes, kept in ${kept})`,
+  )
+  post({ type: 'ready', mark: from, losses })
+}
+
+const sqlOf = ({ text, values }: Statement): Sql => new Sql(text, values)
+
+const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+function* tailRows(rows: Rows): Generator<TailRow[]> {
+  const all: TailRow[] = [
+    ...rows.events.map((row) => ({
+      audience: 'human' as const,
+      ...row,
+      visitor_id: hexOf(row.visitor_id),
+      session_id: hexOf(row.session_id),
+    })),
+    ...rows.agent_events.map((row) => ({ audience: 'agent' as const, ...row, ip_hash: hexOf(row.ip_hash) })),
+  ]
+  all.sort((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
+  for (let from = 0; from < all.length; from += TAIL) yield all.slice(from, from + TAIL)
+}

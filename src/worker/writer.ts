@@ -1,0 +1,128 @@
+import type { Log } from '../duckdb/datafile.js'
+import { RowError } from '../duckdb/encode.js'
+import type { Mark } from '../duckdb/mark.js'
+import type { EventStore } from '../duckdb/store.js'
+import type { Classifier } from '../record/classifier.js'
+import type { Observation } from '../record/observation.js'
+import type { Rows } from '../record/row.js'
+import { addDrops } from './protocol.js'
+
+export interface WriterDeps {
+  classifier: Classifier
+  store: Pick<EventStore, 'append'>
+  /** The last commit: numbering and totals go on from there. */
+  from: Mark
+  /** Why nothing may be written just now (too little disk); undefined when it may. */
+  obstacle: () => string | undefined
+  /** Milliseconds of a clock that never jumps. */
+  clock: () => number
+  sleep: (ms: number) => Promise<void>
+  onCommit: (commit: { mark: Mark; rows: Rows; ms: number }) => void
+  /** Told when storing stops (why) and when it goes on (undefined). */
+  onState: (reason: string | undefined) => void
+  log: Log
+}
+
+export interface Writer {
+  /** Takes a batch to be classified once and committed once; batches are numbered upwards and stay in order. */
+  push(sequence: number, batch: readonly Observation[]): void
+  /** Gives up what is not committed yet; resolves when nothing is under way. */
+  stop(): Promise<void>
+}
+
+/** Batches that wait are committed together up to this many observations: a commit costs as much as hundreds of rows. */
+const MERGE = 5_000
+const FIRST_RETRY = 100
+const LONGEST_RETRY = 5_000
+
+/**
+ * Observations to committed rows. What is classified is kept until it is committed, since sessions have counted it
+ * already; a store that fails is tried again for as long as it takes, while the recorder bounds what waits.
+ */
+export function createWriter(deps: WriterDeps): Writer {
+  const waiting: { sequence: number; batch: readonly Observation[] }[] = []
+  let mark = deps.from
+  let stopped = false
+  let degraded = false
+  let running: Promise<void> | undefined
+  let wake = () => {}
+  const stopping = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+
+  const tell = (reason: string | undefined) => {
+    if (reason === undefined && !degraded) return
+    degraded = reason !== undefined
+    deps.onState(reason)
+  }
+
+  const take = (): { sequence: number; batch: readonly Observation[] } | undefined => {
+    let count = 0
+    let taken = 0
+    for (const { batch } of waiting) {
+      if (taken > 0 && count + batch.length > MERGE) break
+      count += batch.length
+      taken += 1
+    }
+    const parts = waiting.splice(0, taken)
+    const sequence = parts.at(-1)?.sequence
+    return sequence === undefined ? undefined : { sequence, batch: parts.flatMap((part) => part.batch) }
+  }
+
+  const commit = async (rows: Rows, dropped: Mark): Promise<Mark | undefined> => {
+    for (let wait = FIRST_RETRY; !stopped; wait = Math.min(wait * 2, LONGEST_RETRY)) {
+      const next = { ...dropped, human: mark.human + rows.events.length, agent: mark.agent + rows.agent_events.length }
+      let reason = deps.obstacle()
+      if (reason === undefined) {
+        try {
+          if (rows.events.length + rows.agent_events.length > 0) await deps.store.append(rows, next)
+          tell(undefined)
+          return next
+        } catch (error) {
+          if (error instanceof RowError) {
+            rows[error.table].splice(error.index, 1)
+            dropped = { ...dropped, drops: addDrops(dropped.drops, { fault: 1 }) }
+            deps.log('error', 'a row was dropped that no store could take', error)
+            wait = FIRST_RETRY / 2
+            continue
+          }
+          reason = messageOf(error)
+          if (!degraded) deps.log('error', 'rows cannot be stored and wait', error)
+        }
+      }
+      tell(reason)
+      await Promise.race([deps.sleep(wait), stopping])
+    }
+    return undefined
+  }
+
+  const run = async (): Promise<void> => {
+    for (let taken = take(); taken && !stopped; taken = take()) {
+      const from = deps.clock()
+      const { rows, drops } = deps.classifier.classify(taken.batch)
+      const next = await commit(rows, { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) })
+      if (next === undefined) return
+      mark = next
+      deps.onCommit({ mark, rows, ms: deps.clock() - from })
+    }
+  }
+
+  return {
+    push(sequence, batch) {
+      waiting.push({ sequence, batch })
+      running ??= run().finally(() => {
+        running = undefined
+      })
+    },
+    async stop() {
+      stopped = true
+      wake()
+      await running
+    },
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? error.cause.message : error.message
+}

@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { OBSERVED_HEADERS, type Observation } from '../../src/record/observation.js'
+import { createRecorder, type Recorder } from '../../src/record/recorder.js'
+import { sql } from '../../src/sql.js'
+import { startEngine } from '../../src/worker/client.js'
+import type { Engine } from '../../src/worker/engine.js'
+import { addSite } from '../fixtures/engine.js'
+import { fillPast } from './past.js'
+
+/**
+ * Issue 2, show 6: `rate` observations a second for `seconds`, through the Recorder and the worker into DuckDB, and the
+ * event-loop delay of this thread, which is the proxy's; then the same while a 90-day read over `rows` stored rows
+ * repeats. Each beside the same load with recording off.
+ */
+export async function run(args: string[] = []): Promise<void> {
+  const number = { type: 'string' } as const
+  const { values } = parseArgs({ args, options: { seconds: number, rate: number, rows: number } })
+  const seconds = Number(values.seconds ?? 60)
+  const rate = Number(values.rate ?? 5_000)
+  const rows = Number(values.rows ?? 5_000_000)
+
+  const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
+  try {
+    await fillPast(join(data, 'events.duckdb'), rows)
+    perRecord()
+    const off = await phase('recording off', { seconds: Math.min(seconds, 20), rate, record: () => {} })
+    const engine = await startEngine({ data, log: { info() {}, warn: console.warn, error: console.error } })
+    await addSite(engine)
+    const results = [off]
+    for (const reading of [false, true]) {
+      const recorder = createRecorder({
+        send: (batch) => engine.record(batch),
+        now: () => performance.now(),
+        log: { warn: console.warn },
+      })
+      const stop = reading ? readOverAndOver(engine) : async () => undefined
+      const name = reading ? `recording, 90-day read over ${rows} rows` : 'recording'
+      const result = await phase(name, { seconds, rate, record: (o) => recorder.record(o), engine, recorder })
+      const reads = await stop()
+      await recorder.close()
+      results.push({ ...result, ...reads })
+    }
+    console.table(Object.fromEntries(results.map(({ name, ...figures }) => [name, figures])))
+    for (const { name, ...figures } of results.slice(1)) {
+      console.log(`${name}: event-loop p99 ${ratio(figures.loop_p99_ms, off.loop_p99_ms)} of recording off`)
+    }
+    await engine.close()
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+interface Phase {
+  seconds: number
+  rate: number
+  record: (observation: Observation) => void
+  engine?: Engine
+  recorder?: Recorder
+}
+
+interface Figures {
+  name: string
+  sent: number
+  stored?: number
+  dropped?: number
+  loop_p50_ms: number
+  loop_p99_ms: number
+  loop_max_ms: number
+  flush_p50_ms?: number
+  flush_max_ms?: number
+  waiting_max: number
+  rss_mb: number
+  cpu_cores: number
+  reads?: number
+  read_p50_ms?: number
+}
+
+async function phase(name: string, { seconds, rate, record, engine, recorder }: Phase): Promise<Figures> {
+  const loop = monitorEventLoopDelay({ resolution: 1 })
+  const before = engine?.status().rows ?? { human: 0, agent: 0 }
+  const flushes: number[] = []
+  const cpu = process.cpuUsage()
+  const from = performance.now()
+  let sent = 0
+  let waiting = 0
+  let rss = 0
+  let asked = 0
+  loop.enable()
+  await new Promise<void>((resolve) => {
+    const tick = setInterval(() => {
+      const passed = performance.now() - from
+      const due = Math.min(seconds * rate, Math.floor((passed / 1000) * rate))
+      for (; sent < due; sent++) record(observed(sent))
+      waiting = Math.max(waiting, recorder?.stats().waiting ?? 0)
+      if (passed - asked > 1_000) {
+        asked = passed
+        rss = Math.max(rss, process.memoryUsage.rss())
+        flushes.push(...(engine?.status().flush_ms.slice(-5) ?? []))
+      }
+      if (sent >= seconds * rate) {
+        clearInterval(tick)
+        resolve()
+      }
+    }, 2)
+  })
+  loop.disable()
+  const took = performance.now() - from
+  const { user, system } = process.cpuUsage(cpu)
+  for (let n = 0; recorder && recorder.stats().waiting > 0 && n < 200; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const after = engine?.status().rows ?? { human: 0, agent: 0 }
+  const drops = Object.values(recorder?.stats().drops ?? {}).reduce((sum, n) => sum + n, 0)
+  flushes.sort((a, b) => a - b)
+  return {
+    name,
+    sent,
+    ...(engine ? { stored: after.human + after.agent - before.human - before.agent, dropped: drops } : {}),
+    loop_p50_ms: round(loop.percentile(50) / 1e6),
+    loop_p99_ms: round(loop.percentile(99) / 1e6),
+    loop_max_ms: round(loop.max / 1e6),
+    ...(flushes.length > 0
+      ? { flush_p50_ms: round(flushes[flushes.length >> 1] ?? 0), flush_max_ms: round(flushes.at(-1) ?? 0) }
+      : {}),
+    waiting_max: waiting,
+    rss_mb: round(rss / 1e6),
+    cpu_cores: round((user + system) / 1000 / took),
+  }
+}
+
+/** Starts reading; what it returns stops and tells how it went. */
+function readOverAndOver(engine: Engine): () => Promise<Pick<Figures, 'reads' | 'read_p50_ms'>> {
+  const times: number[] = []
+  let on = true
+  const reading = (async () => {
+    while (on) {
+      const from = performance.now()
+      await engine.events.query(sql`
+        select (epoch_ms(timestamp) // 86400000) as day, count(*) as pageviews, count(distinct visitor_id) as visitors,
+          count(distinct session_id) as sessions
+        from events where site_id = 1 and timestamp >= ${new Date(Date.now() - 90 * 86_400_000)}
+        group by day order by day`)
+      times.push(performance.now() - from)
+    }
+  })()
+  return async () => {
+    on = false
+    await reading
+    times.sort((a, b) => a - b)
+    return { reads: times.length, read_p50_ms: round(times[times.length >> 1] ?? 0) }
+  }
+}
+
+/** What one `record` costs the proxy's thread, the messages to nowhere left out. */
+function perRecord(): void {
+  const recorder = createRecorder({
+    send: () => Promise.resolve(),
+    now: () => performance.now(),
+    log: { warn() {} },
+    limit: Number.POSITIVE_INFINITY,
+  })
+  const made = Array.from({ length: 1_000 }, (_, n) => observed(n))
+  const times = Array.from({ length: 300 }, () => {
+    const from = performance.now()
+    for (const one of made) recorder.record(one)
+    return (performance.now() - from) * 1_000
+  })
+  times.sort((a, b) => a - b)
+  console.log(`record(): ${round(times[0] ?? 0)} ns at least, ${round(times[150] ?? 0)} ns in the median`)
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100
+const ratio = (value: number, base: number): string => `${round(value / base)}x`
+
+const BROWSERS = [
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{v}.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/{v}.0 Safari/605.1.15',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:{v}.0) Gecko/20100101 Firefox/{v}.0',
+  'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{v}.0.0.0 Mobile Safari/537.36',
+]
+const AGENTS = [
+  'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)',
+  'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ClaudeBot/1.0; +claudebot@anthropic.com)',
+  'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
+]
+const HEADERS: Record<string, string> = Object.fromEntries(
+  OBSERVED_HEADERS.filter((name) => /^(accept|sec-ch-ua|sec-fetch)/.test(name)).map((name) => [name, `${name}-value`]),
+)
+
+/** The `n`-th observation: one in three by an agent, else a page read by one of 50,000 people. */
+function observed(n: number): Observation {
+  const person = (n * 7919) % 50_000
+  const agent = n % 3 === 0
+  const browser = BROWSERS[person % BROWSERS.length] ?? ''
+  return {
+    timestamp: new Date().toISOString(),
+    user_agent: agent ? (AGENTS[n % AGENTS.length] ?? '') : browser.replaceAll('{v}', String(100 + (person % 40))),
+    method: 'GET',
+    hostname: 'example.com',
+    pathname: `/page/${(n * 31) % 2_000}`,
+    status: 200,
+    bytes: 1_000 + (n % 5_000),
+    duration_ms: n % 300,
+    content_type: 'text/html; charset=utf-8',
+    conditional: 0,
+    ip: `84.${person % 200}.${(person >> 3) % 250}.${person % 250}`,
+    query: '',
+    referrer: n % 4 === 0 ? 'https://www.google.com/' : '',
+    headers: {
+      ...HEADERS,
+      'sec-fetch-dest': 'document',
+      'sec-fetch-mode': 'navigate',
+      'accept-language': 'de-DE,de;q=0.9',
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { isOpenHere } from '../../src/duckdb/held.js'
+import { createRecorder } from '../../src/record/recorder.js'
+import { sql } from '../../src/sql.js'
+import { counted, engineFor, FAILING, until } from '../fixtures/engine.js'
+import { directory } from '../fixtures/files.js'
+import { observation } from '../fixtures/observations.js'
+
+const people = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
+
+for (const [way, why] of [
+  ['/throw', 'an error in the classifier'],
+  ['/exit', 'process.exit'],
+  ['/oom', 'a full heap'],
+] as const) {
+  t.test(`the worker dies of ${why}, each time it sees one batch`, async (t) => {
+    const { engine, data } = await engineFor(t, { entry: FAILING, heap_mb: 64 })
+    await engine.record(people(10))
+    // Good batches before, with and behind the deadly one, all at once.
+    const before = [1, 2, 3].map((n) => engine.record(people(100, 1_000 * n)))
+    const deadly = t.rejects(engine.record([...people(1, 9_000), observation({ pathname: way })]), {
+      code: 'internal_error',
+    })
+    const behind = [4, 5].map((n) => engine.record(people(100, 1_000 * n)))
+    await Promise.all([...before, ...behind, deadly])
+    t.equal(engine.status().restarts, 3, 'it had three chances, two of them alone')
+    const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
+    t.strictSame(found, [{ n: 510, paths: 510 }], 'every other row is there, once')
+    t.equal(engine.status().rows.human, 510, 'and counted once')
+    await engine.close()
+    t.notOk(isOpenHere(join(data, 'events.duckdb')))
+    const again = await engineFor(t, { data })
+    t.strictSame(await again.engine.events.query(counted), [{ human: 510, agent: 0 }], 'also after a restart')
+  })
+}
+
+t.test('an uncaught error in the worker, between commits and in the middle of a question', async (t) => {
+  const { engine } = await engineFor(t, { entry: FAILING })
+  const long = engine.events.query(
+    sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`,
+  )
+  const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const recorded = [
+    engine.record(people(50)),
+    engine.record([observation({ pathname: '/uncaught' })]).catch(() => {}),
+    engine.record(people(50, 100)),
+  ]
+  await ended
+  await Promise.all(recorded)
+  await until(() => engine.status().state === 'ready' && engine.status().restarts > 0, 'ready again')
+  await engine.record(people(1, 500))
+  const found = await engine.events.query(
+    sql`select count(*) as n, count(distinct pathname) as paths from events where pathname <> '/uncaught'`,
+  )
+  t.strictSame(found, [{ n: 101, paths: 101 }])
+})
+
+t.test('a disk with too little room: rows wait up to the bound, and it goes on by itself', async (t) => {
+  const at = directory(t)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=60m', 'tmpfs', at], { stdio: 'pipe' })
+  } catch {
+    t.comment('skipped: this user may not mount a tmpfs')
+    t.pass('skipped')
+    return
+  }
+  t.teardown(() => execFileSync('umount', [at]))
+  const { engine, lines } = await engineFor(t, { data: at, min_free_disk: 20 << 20 })
+  const recorder = createRecorder({
+    send: (batch) => engine.record(batch),
+    now: () => performance.now(),
+    log: { warn() {} },
+    limit: 500,
+    interval: 20,
+  })
+  writeFileSync(join(at, 'ballast'), Buffer.alloc(45 << 20))
+  for (const one of people(800)) recorder.record(one)
+  await until(() => engine.status().state === 'degraded', 'degraded')
+  t.match(engine.status().reason, /bytes are free on disk, 20971520 are kept/)
+  t.match(recorder.stats(), { waiting: 500, drops: { queue_full: 300 } }, 'the rest is dropped and counted')
+  t.strictSame(await engine.events.query(counted), [{ human: 0, agent: 0 }], 'questions are answered')
+  rmSync(join(at, 'ballast'))
+  await until(() => recorder.stats().waiting === 0, 'stored')
+  t.equal(engine.status().state, 'ready')
+  t.strictSame(await engine.events.query(counted), [{ human: 500, agent: 0 }])
+  t.match(lines.join('\n'), /rows are not stored and wait.*rows are stored again/s)
+  await recorder.close()
+  await engine.close()
+})
+
+t.test('an engine that cannot store says at its end what it did not', async (t) => {
+  const { engine } = await engineFor(t, { min_free_disk: 2 ** 52, drain_ms: 200 })
+  const recorded = t.rejects(engine.record(people(3)), { code: 'database_error' })
+  await engine.close()
+  await recorded
+})
+
+t.test('clocks that jump', async (t) => {
+  const { engine } = await engineFor(t)
+  const at = (ms: number) => new Date(Date.UTC(2026, 10, 21, 8) + ms).toISOString()
+  // An hour back and forth, and durations as a wall clock would have made them.
+  for (const [n, ms] of [0, 60_000, -3_600_000, 3_600_000, 120_000].entries()) {
+    await engine.record([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })])
+  }
+  t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }])
+  t.strictSame(
+    await engine.events.query(sql`select count(*) as n from events where duration_ms < 0 or session_start > timestamp`),
+    [{ n: 0 }],
+  )
+})

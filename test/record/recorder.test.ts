@@ -1,0 +1,149 @@
+import t from 'tap'
+import { createRecorder, type RecorderOptions } from '../../src/record/recorder.js'
+import { observation } from '../fixtures/observations.js'
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+function recorder(given: Partial<RecorderOptions> = {}) {
+  const batches: number[] = []
+  const said: string[] = []
+  let clock = 0
+  const made = createRecorder({
+    send: async (batch) => {
+      batches.push(batch.length)
+    },
+    now: () => clock,
+    log: {
+      warn: (_, message) => {
+        said.push(message)
+      },
+    },
+    ...given,
+  })
+  const record = (count: number) => {
+    for (let n = 0; n < count; n++) made.record(observation())
+  }
+  return {
+    made,
+    batches,
+    said,
+    record,
+    set: (ms: number) => {
+      clock = ms
+    },
+  }
+}
+
+t.test('a batch goes out at its size, or at the end of its interval', async (t) => {
+  const { made, batches, record } = recorder({ batch: 10, interval: 30 })
+  record(25)
+  t.strictSame(batches, [10, 10])
+  t.equal(made.stats().waiting, 25, 'sent is not yet stored')
+  await wait(60)
+  t.strictSame(batches, [10, 10, 5])
+  t.strictSame(made.stats(), { waiting: 0, drops: {}, on: true })
+  await wait(40)
+  t.strictSame(batches, [10, 10, 5], 'and nothing when there is nothing')
+})
+
+t.test('the defaults are those of the design: 1,000 or 200 ms, 64,000 waiting', async (t) => {
+  const { made, batches, record } = recorder({ send: () => new Promise(() => {}) })
+  record(70_000)
+  t.strictSame(made.stats(), { waiting: 64_000, drops: { queue_full: 6_000 }, on: true })
+  t.strictSame(batches, [])
+  const quick = recorder()
+  quick.record(999)
+  t.strictSame(quick.batches, [])
+  quick.record(1)
+  t.strictSame(quick.batches, [1_000])
+  quick.record(1)
+  await wait(100)
+  t.strictSame(quick.batches, [1_000])
+  await wait(160)
+  t.strictSame(quick.batches, [1_000, 1])
+})
+
+t.test('what waits at the store counts, and makes room once stored', async (t) => {
+  let store = () => {}
+  const { made, record } = recorder({
+    limit: 10,
+    batch: 5,
+    send: () =>
+      new Promise((resolve) => {
+        store = resolve
+      }),
+  })
+  record(12)
+  t.match(made.stats(), { waiting: 10, drops: { queue_full: 2 } })
+  store()
+  await wait(0)
+  t.equal(made.stats().waiting, 5)
+  record(6)
+  t.match(made.stats(), { waiting: 10, drops: { queue_full: 3 } })
+})
+
+t.test('faults are counted; ten in a minute switch it off, and it tries again', async (t) => {
+  let broken = true
+  const { made, said, record, set } = recorder({
+    batch: 1,
+    pause: 50,
+    send: () => {
+      if (broken) throw new Error('thrown at once')
+      return Promise.resolve()
+    },
+  })
+  for (let n = 0; n < 9; n++) {
+    record(1)
+    await wait(0)
+  }
+  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 9 }, on: true })
+  set(60_001)
+  record(1)
+  await wait(0)
+  t.ok(made.stats().on, 'the tenth, more than a minute behind them')
+  record(9)
+  await wait(0)
+  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 19 }, on: false })
+  t.match(said, [/off after 10 faults/])
+  record(100)
+  t.match(made.stats().drops, { recorder_off: 100 })
+  broken = false
+  await wait(80)
+  t.match(said, [/off/, /tried again/])
+  record(1)
+  await wait(0)
+  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 19, recorder_off: 100 }, on: true })
+})
+
+t.test('a log that throws, a clock that jumps and a rejection do not reach the site', async (t) => {
+  const times = [5e15, -5e15, Number.NaN, 0, 1e9]
+  const made = createRecorder({
+    send: () => Promise.reject(new Error('no')),
+    now: () => times.pop() ?? 0,
+    log: {
+      warn() {
+        throw new Error('the log is broken')
+      },
+    },
+    batch: 1,
+    pause: 10,
+  })
+  for (let n = 0; n < 40; n++) t.doesNotThrow(() => made.record(observation()))
+  await wait(30)
+  t.equal(made.stats().waiting, 0)
+})
+
+t.test('close hands on what waits, and waits for it', async (t) => {
+  let stored = 0
+  const { made, record } = recorder({
+    send: async (batch) => {
+      await wait(30)
+      stored += batch.length
+    },
+  })
+  record(1_500)
+  await made.close()
+  t.equal(stored, 1_500)
+  record(1)
+  t.strictSame(made.stats(), { waiting: 0, drops: { recorder_off: 1 }, on: false })
+})

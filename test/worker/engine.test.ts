@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { isOpenHere } from '../../src/duckdb/held.js'
+import { raw, sql } from '../../src/sql.js'
+import { startEngine } from '../../src/worker/client.js'
+import type { TailRow } from '../../src/worker/engine.js'
+import { counted, engineFor, until } from '../fixtures/engine.js'
+import { directory } from '../fixtures/files.js'
+import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { openAt } from '../fixtures/store.js'
+
+const people = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
+
+t.test('observations become rows, counted and durable when record resolves', async (t) => {
+  const { engine, data } = await engineFor(t)
+  t.equal(engine.status().state, 'ready')
+  await engine.record([
+    observation({ pathname: '/a' }),
+    fetchByAgent({ pathname: '/a' }),
+    observation({ pathname: '/style.css', content_type: 'text/css' }),
+  ])
+  t.match(engine.status(), { rows: { human: 1, agent: 1 }, drops: { not_a_page: 1 }, restarts: 0 })
+  t.strictSame(await engine.events.query(counted), [{ human: 1, agent: 1 }])
+  t.equal(engine.status().flush_ms.length, 1)
+  await Promise.all(Array.from({ length: 12 }, (_, n) => engine.record(people(1_500, n * 1_500))))
+  t.strictSame(await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`), [
+    { n: 18_001, paths: 18_001 },
+  ])
+  t.ok(engine.status().flush_ms.length < 13, 'batches that wait are committed together')
+  await engine.record([])
+  await t.rejects(engine.events.query(sql`select nothing from nowhere`), { code: 'database_error' })
+  await t.rejects(engine.records.query(raw('selec')), { code: 'database_error' })
+  await engine.close()
+  t.equal(engine.status().state, 'closed')
+  t.notOk(isOpenHere(join(data, 'events.duckdb')))
+  await t.rejects(engine.record(people(1)), { code: 'database_error' })
+  await t.rejects(engine.events.query(counted), { code: 'database_error' })
+})
+
+t.test('sites are known at once after a write, and by hostname', async (t) => {
+  const { engine } = await engineFor(t)
+  await engine.record([observation({ hostname: 'shop.example' })])
+  await engine.records.write(sql`update sites set domains = '["example.com"]' where id = 1`)
+  await engine.record([observation({ hostname: 'shop.example' }), observation({ hostname: 'example.com' })])
+  t.match(engine.status(), { rows: { human: 2 }, drops: { unknown_host: 1 } })
+})
+
+t.test('a restart of the process splits no session and doubles nothing', async (t) => {
+  const first = await engineFor(t)
+  await first.engine.record([observation({ pathname: '/in', referrer: 'https://news.example/' })])
+  await first.engine.close()
+  const second = await engineFor(t, { data: first.data })
+  await second.engine.record([observation({ pathname: '/on' })])
+  const rows = await second.engine.events.query(
+    sql`select pathname, session_id, visitor_id, entry_page, referrer from events order by timestamp`,
+  )
+  t.equal(rows.length, 2)
+  t.equal(rows[0]?.session_id, rows[1]?.session_id)
+  t.equal(rows[0]?.visitor_id, rows[1]?.visitor_id)
+  t.match(rows[1], { pathname: '/on', entry_page: '/in', referrer: rows[0]?.referrer })
+})
+
+t.test('tail: rows as they are committed, and no work once nobody listens', async (t) => {
+  const { engine } = await engineFor(t)
+  const seen: TailRow[] = []
+  await engine.record([observation({ pathname: '/before' })])
+  const stop = engine.tail((row) => seen.push(row))
+  await engine.record([observation({ pathname: '/x' }), fetchByAgent({ pathname: '/y' })])
+  await until(() => seen.length === 2, 'two rows')
+  t.strictSame(
+    seen.map((row) => [row.audience, row.pathname]),
+    [
+      ['human', '/x'],
+      ['agent', '/y'],
+    ],
+  )
+  t.match(seen[0], { visitor_id: /^[0-9a-f]{16}$/, timestamp: Date })
+  stop()
+  stop()
+  await engine.record([observation({ pathname: '/after' })])
+  t.equal(seen.length, 2)
+})
+
+t.test('what cannot start says so in one line', async (t) => {
+  const at = directory(t)
+  const held = await openAt(join(at, 'events.duckdb'))
+  const log = { info() {}, warn() {}, error() {} }
+  await t.rejects(startEngine({ data: at, log }), { message: /events\.duckdb is still open in this process/ })
+  await held.close()
+  await t.rejects(startEngine({ data: at, log, geoip: join(at, 'none.mmdb') }), { message: /none\.mmdb/ })
+  const engine = await startEngine({ data: at, log })
+  t.equal(engine.status().state, 'ready', 'and the file is free again')
+  await engine.close()
+})
