@@ -1,19 +1,11 @@
 import type { Readable } from 'node:stream'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { errorPage } from './error-page.js'
+import type { Exchange } from './exchange.js'
 import { responseHead, trailerFields } from './headers.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
 import { stopWaiting, waitForClient } from './patience.js'
-import {
-  cut,
-  type Incoming,
-  type Outgoing,
-  sendBody,
-  sendEnd,
-  sendHead,
-  sendInformation,
-  speaksModern,
-} from './respond.js'
+import { cut, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
 
 export interface OriginOptions {
   /** Scheme, host and port; a path is not part of it. */
@@ -32,35 +24,17 @@ export interface OriginOptions {
   maxHeaderSize: number
 }
 
-/** One request on its way. */
-export interface Forwarding {
-  readonly req: Incoming
-  readonly res: Outgoing
-  readonly path: string
-  /** Name, value, name, value; a body has its `Content-Length` here, or is sent chunked. */
-  readonly fields: string[]
-  readonly body: Readable | null
-  /** What was answered; written as it happens. */
-  readonly seen: Seen
-}
-export interface Seen {
-  /** 0 until there is one. */
-  status: number
-  /** Of the body, to the client. */
-  bytes: number
-  content_type: string
-  /** Nothing more will be written. */
-  ended: boolean
-}
-
 export interface OriginCounters {
   retries: number
   failures: Partial<Record<OriginFailure, number>>
 }
 
 export interface Origin {
-  /** Ask the origin and answer the client. The function returned gives the request up: the client has left. */
-  forward(forwarding: Forwarding): () => void
+  /**
+   * Ask the origin and answer the client. `fields` is name, value, name, value; a body has its `Content-Length` there,
+   * or is sent chunked. The function returned gives the request up: the client has left.
+   */
+  forward(exchange: Exchange, fields: string[], body: Readable | null): () => void
   counters(): OriginCounters
   /** Close the connections, also those in use. */
   destroy(): Promise<void>
@@ -81,9 +55,10 @@ export function createOrigin(options: OriginOptions): Origin {
     bodyTimeout: options.bodyIdleTimeout,
     maxHeaderSize: options.maxHeaderSize,
   })
+  const way: Way = { pool, servername: origin.hostname, clientTimeout: options.clientTimeout, counters }
   return {
-    forward(forwarding) {
-      const relay = new Relay(forwarding, pool, options, counters)
+    forward(exchange, fields, body) {
+      const relay = new Relay(exchange, fields, body, way)
       relay.dispatch()
       return () => relay.leave()
     },
@@ -112,6 +87,14 @@ function connector(options: OriginOptions): buildConnector.connector {
   }
 }
 
+/** What every exchange's relay has in common. */
+interface Way {
+  pool: Pool
+  servername: string
+  clientTimeout: number
+  counters: OriginCounters
+}
+
 /** undici's handler of one exchange: the origin's answer to the client, part by part. */
 class Relay implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
@@ -120,36 +103,27 @@ class Relay implements Dispatcher.DispatchHandler {
   #left = false
   #retried = false
   #information = 0
-  readonly #resume = () => {
-    stopWaiting(this.forwarding.res)
-    this.#controller?.resume()
-  }
+  #resume: (() => void) | undefined
 
   constructor(
-    readonly forwarding: Forwarding,
-    readonly pool: Pool,
-    readonly options: OriginOptions,
-    readonly counters: OriginCounters,
+    readonly exchange: Exchange,
+    readonly fields: string[],
+    readonly body: Readable | null,
+    readonly way: Way,
   ) {}
 
   dispatch(): void {
-    const { req, path, fields, body } = this.forwarding
-    const request = {
-      path,
-      method: req.method ?? 'GET',
-      headers: fields,
-      body,
-      idempotent: false,
-      servername: this.options.origin.hostname,
-    }
-    this.pool.dispatch(request, this)
+    const { path, method } = this.exchange
+    const { pool, servername } = this.way
+    const request = { path, method, headers: this.fields, body: this.body, idempotent: false, servername }
+    pool.dispatch(request, this)
   }
 
   /** The client has left. */
   leave(): void {
     this.#left = true
-    this.forwarding.body?.destroy()
-    if (!this.forwarding.seen.ended) this.#controller?.abort(new Error('the client left'))
+    this.body?.destroy()
+    if (!this.exchange.ended) this.#controller?.abort(new Error('the client left'))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -162,10 +136,11 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, message = ''): void {
-    const { req, res, seen } = this.forwarding
+    const { exchange } = this
+    const { req, res, method } = exchange
     const raw = Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []
     const modern = speaksModern(req)
-    const trailers = modern && req.method !== 'HEAD' && status !== 304 && status !== 204
+    const trailers = modern && method !== 'HEAD' && status !== 304 && status !== 204
     const head = responseHead(raw, status, trailers)
     if (status < 200) {
       this.#information += 1
@@ -176,60 +151,65 @@ class Relay implements Dispatcher.DispatchHandler {
     }
     sendHead(res, status, message, head.fields)
     this.#sized = head.sized
-    seen.status = status
-    seen.content_type = head.content_type
+    exchange.status = status
+    exchange.content_type = head.content_type
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.#end([])
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { res, seen } = this.forwarding
-    seen.bytes += chunk.length
+    const { res } = this.exchange
+    this.exchange.bytes += chunk.length
     if (sendBody(res, chunk)) return
     controller.pause()
-    waitForClient(res, this.options.clientTimeout)
+    waitForClient(res, this.way.clientTimeout)
+    this.#resume ??= () => {
+      stopWaiting(res)
+      this.#controller?.resume()
+    }
     res.once('drain', this.#resume)
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    if (this.forwarding.seen.ended) return
+    if (this.exchange.ended) return
     const raw = Array.isArray(controller.rawTrailers) ? controller.rawTrailers : []
-    this.#end(raw.length > 0 && speaksModern(this.forwarding.req) ? trailerFields(raw) : [])
+    this.#end(raw.length > 0 && speaksModern(this.exchange.req) ? trailerFields(raw) : [])
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    const { req, res, seen } = this.forwarding
-    if (this.#left || seen.ended) return
+    const { exchange } = this
+    const { req, res } = exchange
+    const { counters } = this.way
+    if (this.#left || exchange.ended) return
     if (this.#mayRetry(error)) {
       this.#retried = true
-      this.counters.retries += 1
+      counters.retries += 1
       setImmediate(() => (this.#left ? undefined : this.dispatch()))
       return
     }
     const failure = failureOf(error)
-    this.counters.failures[failure] = (this.counters.failures[failure] ?? 0) + 1
-    seen.ended = true
+    counters.failures[failure] = (counters.failures[failure] ?? 0) + 1
+    exchange.ended = true
     if (res.headersSent) {
       cut(res, this.#sized)
       return
     }
     const slow = failure === 'headers_timeout' || failure === 'connect_timeout'
-    seen.status = slow ? 504 : 502
-    seen.content_type = 'text/plain; charset=utf-8'
+    exchange.status = slow ? 504 : 502
+    exchange.content_type = 'text/plain; charset=utf-8'
     // A client still sending would have to be read to the end for its next request to be found.
-    seen.bytes += errorPage(res, seen.status, req.method ?? 'GET', !req.complete)
+    exchange.bytes += errorPage(res, exchange.status, exchange.method, !req.complete)
   }
 
   /** Only what the origin cannot have begun to answer, on a connection that had answered before: a stale one. */
   #mayRetry(error: Error): boolean {
-    const { req, body } = this.forwarding
-    if (this.#retried || this.#begun || body !== null || !IDEMPOTENT.has(req.method ?? '')) return false
+    if (this.#retried || this.#begun || this.body !== null || !IDEMPOTENT.has(this.exchange.method)) return false
     return 'code' in error && error.code === 'UND_ERR_SOCKET' && servedBefore(error)
   }
 
   #end(trailers: [string, string][]): void {
-    this.forwarding.seen.ended = true
-    sendEnd(this.forwarding.res, trailers)
+    this.exchange.ended = true
+    sendEnd(this.exchange.res, trailers)
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Hop, hopFields } from './hop.js'
+import { type Hop, hopFields, NO_CLAIMS } from './hop.js'
 
 /** What a request header is to the wire; `end` (to end) travels untouched. */
 type RequestKind =
@@ -68,10 +68,13 @@ const responseKind = remember<ResponseKind>((lower) => RESPONSE_KINDS.get(lower)
 export interface RequestHead {
   /** Name, value, name, value: in the order and the case in which they came. */
   fields: string[]
-  /** The `Host` values, in HTTP/2 also `:authority`. */
-  hosts: string[]
-  lengths: string[]
-  transfers: string[]
+  /** The first of each, and how many there were. `Host` is `:authority` in HTTP/2. */
+  host: string | undefined
+  hosts: number
+  length: string | undefined
+  lengths: number
+  transfer: string | undefined
+  transfers: number
 }
 
 /**
@@ -81,27 +84,37 @@ export interface RequestHead {
  */
 export function requestHead(raw: readonly string[], hop: Hop): RequestHead {
   const fields: string[] = []
-  const hosts: string[] = []
-  const lengths: string[] = []
-  const transfers: string[] = []
+  const head: RequestHead = {
+    fields,
+    host: undefined,
+    hosts: 0,
+    length: undefined,
+    lengths: 0,
+    transfer: undefined,
+    transfers: 0,
+  }
   let named: Set<string> | undefined
+  let claims = NO_CLAIMS
   let cookieAt = -1
   let authority = false
-  const claims = { for: '', host: '', proto: '', forwarded: '' }
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i] ?? ''
     const value = raw[i + 1] ?? ''
-    switch (requestKind(name)) {
+    const kind = requestKind(name)
+    switch (kind) {
       case 'end':
         fields.push(name, value)
         break
       case 'host':
         // HTTP/2 may carry both; they say the same (RFC 9113 8.3.1), and where they do not the guard sees two.
-        if (!authority || value !== hosts[0]) hosts.push(value)
+        if (authority && value === head.host) break
+        head.host ??= value
+        head.hosts += 1
         break
       case 'authority':
         authority = true
-        hosts.push(value)
+        head.host = value
+        head.hosts += 1
         break
       case 'cookie':
         // HTTP/2 splits cookies into crumbs; before HTTP/1.1 they are one field again (RFC 9113 8.2.3).
@@ -109,32 +122,25 @@ export function requestHead(raw: readonly string[], hop: Hop): RequestHead {
         else cookieAt = fields.push(name, value) - 1
         break
       case 'length':
-        lengths.push(value)
+        head.length ??= value
+        head.lengths += 1
         break
       case 'transfer':
-        transfers.push(value)
+        head.transfer ??= value
+        head.transfers += 1
         break
       case 'connection':
         named = nominated(value, named)
         break
-      case 'forwarded_for':
-        claims.for = joined(claims.for, value)
-        break
-      case 'forwarded_host':
-        claims.host = joined(claims.host, value)
-        break
-      case 'forwarded_proto':
-        claims.proto = joined(claims.proto, value)
-        break
-      case 'forwarded':
-        claims.forwarded = joined(claims.forwarded, value)
-        break
       case 'drop':
+        break
+      default:
+        claims = { ...claims, [kind]: joined(claims[kind], value) }
     }
   }
-  const kept = named === undefined ? fields : without(fields, named)
-  hopFields(kept, claims, hop, hosts[0] ?? '')
-  return { fields: kept, hosts, lengths, transfers }
+  if (named !== undefined) head.fields = without(fields, named)
+  hopFields(head.fields, claims, hop, head.host ?? '')
+  return head
 }
 
 /** A response's head for the client, and what the wire must know of it. */

@@ -11,11 +11,12 @@ export interface Hop {
 
 /** What a request already carried of earlier hops; empty where it carried nothing. */
 export interface Claims {
-  for: string
-  host: string
-  proto: string
+  forwarded_for: string
+  forwarded_host: string
+  forwarded_proto: string
   forwarded: string
 }
+export const NO_CLAIMS: Claims = { forwarded_for: '', forwarded_host: '', forwarded_proto: '', forwarded: '' }
 
 /**
  * Append this hop to a request's fields.
@@ -26,9 +27,9 @@ export interface Claims {
  * that prefers it with a shorter chain than `X-Forwarded-For`.
  */
 export function hopFields(fields: string[], claims: Claims, hop: Hop, host: string): void {
-  fields.push('X-Forwarded-For', claims.for === '' ? hop.peer : `${claims.for}, ${hop.peer}`)
-  fields.push('X-Forwarded-Proto', hop.trusted && claims.proto !== '' ? claims.proto : hop.proto)
-  const claimed = hop.trusted && claims.host !== '' ? claims.host : host
+  fields.push('X-Forwarded-For', claims.forwarded_for === '' ? hop.peer : `${claims.forwarded_for}, ${hop.peer}`)
+  fields.push('X-Forwarded-Proto', hop.trusted && claims.forwarded_proto !== '' ? claims.forwarded_proto : hop.proto)
+  const claimed = hop.trusted && claims.forwarded_host !== '' ? claims.forwarded_host : host
   if (claimed !== '') fields.push('X-Forwarded-Host', claimed)
   if (claims.forwarded !== '') fields.push('Forwarded', `${claims.forwarded}, ${element(hop, host)}`)
 }

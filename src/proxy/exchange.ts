@@ -1,0 +1,26 @@
+import type { Incoming, Outgoing } from './respond.js'
+
+/** One request and what became of it. */
+export interface Exchange {
+  readonly req: Incoming
+  readonly res: Outgoing
+  readonly method: string
+  /** Origin-form with the query, byte for byte; of a refused request whatever stood there. */
+  readonly path: string
+  /** As the client named it, with or without port; empty where it named none. */
+  readonly host: string
+  /** The client's address. */
+  readonly ip: string
+  /** Wall clock at arrival, epoch ms; and a clock that never goes back, ms. */
+  readonly arrived: number
+  readonly started: number
+  /** We would not send it on. */
+  readonly refused: boolean
+  /** Of the response; 0 until there is one. */
+  status: number
+  /** Of the body, to the client. */
+  bytes: number
+  content_type: string
+  /** Nothing more will be written; the client may still be reading. */
+  ended: boolean
+}

@@ -1,0 +1,251 @@
+import { ServerResponse } from 'node:http'
+import type { Duplex, Readable } from 'node:stream'
+import type { Observation } from '../record/observation.js'
+import { requestBody } from './body.js'
+import { refuseConnection, statusOf } from './broken-request.js'
+import { errorPage } from './error-page.js'
+import type { Exchange } from './exchange.js'
+import type { Origin } from './forward.js'
+import { guard, originForm } from './guard.js'
+import { type RequestHead, requestHead } from './headers.js'
+import { type Hop, plainAddress } from './hop.js'
+import { observation } from './observe.js'
+import { waitForClient } from './patience.js'
+import type { Incoming, Outgoing } from './respond.js'
+
+export interface ExchangeOptions {
+  /** Called once for each exchange, when it is over. */
+  record(observation: Observation): void
+  /** The client's address, through trusted hops only. */
+  clientAddress(req: Incoming): string
+  /** Whether a peer is a proxy whose `X-Forwarded-*` count. */
+  trusts(peer: string): boolean
+  /** Paths (with their query) that are ours: they go to `handle`, not to the origin, and are not recorded. */
+  own?(path: string): boolean
+  handle?(req: Incoming, res: Outgoing): void
+  /** Without progress at the client, ms. */
+  clientTimeout: number
+  /** Wall clock, epoch ms. */
+  now(): number
+  /** A clock that never goes back, ms. */
+  monotonic(): number
+}
+
+export interface ExchangeCounters {
+  /** Exchanges begun. */
+  requests: number
+  /** Exchanges over, by class of the recorded status: `2xx`, `4xx` ... */
+  statuses: Record<string, number>
+  /** Clients that left before a response. */
+  left: number
+  /** Requests refused as ambiguous, and those that Node's parser refused. */
+  refused: number
+  malformed: number
+}
+
+export interface Exchanges {
+  readonly counters: ExchangeCounters
+  active(): number
+  take(req: Incoming, res: Outgoing): void
+  /** A connection on which Node's parser read no request. */
+  broken(error: NodeJS.ErrnoException, socket: Duplex): void
+  /** Resolves when no exchange runs, at the latest after `grace` ms; `idle` is called each time one ends. */
+  drain(grace: number, idle: () => void): Promise<void>
+}
+
+/** What is known of one client's connection. */
+interface Connection {
+  hop: Hop
+  /** Requests behind the one that is being answered. */
+  waiting: number
+  /** The exchange begun last. */
+  last?: Exchange
+}
+
+/** Requests that wait behind another on their connection; more is not a client but a flood. */
+const PIPELINE = 1_000
+/** A client that goes on sending after its answer is read for this long, ms. */
+const LINGER = 10_000
+const SWEEP = 5_000
+
+/** Each request to the origin and back, noted when it is over. */
+export function createExchanges(options: ExchangeOptions, origin: Origin): Exchanges {
+  const { now, monotonic } = options
+  const counters: ExchangeCounters = { requests: 0, statuses: {}, left: 0, refused: 0, malformed: 0 }
+  const { statuses } = counters
+  const active = new Set<Exchange>()
+  const connections = new WeakMap<object, Connection>()
+  /** Answered in full by us, not yet taken in full by their clients, and told that they must. */
+  const flushing = new WeakSet<Exchange>()
+  let draining: (() => void) | undefined
+
+  const sweep = setInterval(() => {
+    for (const exchange of active) {
+      if (!exchange.ended || flushing.has(exchange)) continue
+      flushing.add(exchange)
+      waitForClient(exchange.res, options.clientTimeout)
+    }
+  }, SWEEP)
+  sweep.unref()
+
+  function connectionOf(req: Incoming): Connection {
+    const key = 'stream' in req ? (req.stream.session ?? req.stream) : req.socket
+    let connection = connections.get(key)
+    if (connection === undefined) {
+      const peer = plainAddress(req.socket.remoteAddress ?? '')
+      const proto = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
+      const hop: Hop = { peer, trusted: options.trusts(peer), proto, crumbs: req.httpVersionMajor === 2 }
+      connection = { hop, waiting: 0 }
+      connections.set(key, connection)
+    }
+    return connection
+  }
+
+  /** Node parses ahead: a request behind another waits its turn, or two that change things could change places. */
+  function queue(req: Incoming, res: Outgoing, connection: Connection): void {
+    const arrived = now()
+    const started = monotonic()
+    connection.waiting += 1
+    if (connection.waiting > PIPELINE) {
+      req.socket.destroy()
+      return
+    }
+    res.once('socket', () => {
+      connection.waiting -= 1
+      // Not inside Node's own hand-over of the connection.
+      setImmediate(() => begin(req, res, connection, arrived, started))
+    })
+  }
+
+  function begin(req: Incoming, res: Outgoing, connection: Connection, arrived: number, started: number): void {
+    const method = req.method ?? 'GET'
+    const head = requestHead(req.rawHeaders, connection.hop)
+    const version = 'stream' in req ? '2' : req.httpVersion
+    const target = guard(method, version, req.rawHeaders.length / 2, head) ?? originForm(req.url ?? '', head)
+    const refused = typeof target !== 'string'
+    if (!refused && options.own?.(target) && options.handle) {
+      options.handle(req, res)
+      return
+    }
+    counters.requests += 1
+    const exchange: Exchange = {
+      req,
+      res,
+      method,
+      path: refused ? (req.url ?? '') : target,
+      host: head.host ?? '',
+      // Now: once its stream is gone, an HTTP/2 request has no peer.
+      ip: options.clientAddress(req),
+      arrived,
+      started,
+      refused,
+      status: 0,
+      bytes: 0,
+      content_type: '',
+      ended: false,
+    }
+    active.add(exchange)
+    connection.last = exchange
+    if (draining && res instanceof ServerResponse) res.shouldKeepAlive = false
+    let leave: (() => void) | undefined
+    res.once('close', () => {
+      if (!res.writableFinished) leave?.()
+      finish(exchange)
+    })
+    if (refused) refuse(exchange, target.status)
+    else leave = origin.forward(exchange, fieldsOf(head), bodyOf(exchange, head))
+  }
+
+  function finish(exchange: Exchange): void {
+    const { req, res } = exchange
+    active.delete(exchange)
+    if (exchange.status === 0) counters.left += 1
+    if (!req.complete && res.writableFinished && res instanceof ServerResponse) linger(req)
+    draining?.()
+    const fact = observation(exchange, monotonic() - exchange.started)
+    const kind = CLASSES[Math.floor(fact.status / 100)] ?? '9xx'
+    statuses[kind] = (statuses[kind] ?? 0) + 1
+    try {
+      options.record(fact)
+    } catch {
+      // The recorder counts its own faults; the site goes on.
+    }
+  }
+
+  function refuse(exchange: Exchange, status: number): void {
+    counters.refused += 1
+    exchange.status = status
+    exchange.ended = true
+    exchange.content_type = 'text/plain; charset=utf-8'
+    // Where the next request begins is what was in doubt.
+    exchange.bytes = errorPage(exchange.res, status, exchange.method, true)
+  }
+
+  function bodyOf({ req, res }: Exchange, head: RequestHead): Readable | null {
+    const empty = 'stream' in req ? req.stream.endAfterHeaders : head.transfers === 0 && Number(head.length ?? 0) === 0
+    if (empty) return null
+    return requestBody(req, res, options.clientTimeout, () => {
+      if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue()
+    })
+  }
+
+  return {
+    counters,
+    active: () => active.size,
+    take(req, res) {
+      const connection = connectionOf(req)
+      if (res instanceof ServerResponse && res.socket === null) queue(req, res, connection)
+      else begin(req, res, connection, now(), monotonic())
+    },
+    broken(error, socket) {
+      const last = connections.get(socket)?.last
+      const running = last !== undefined && !last.res.writableFinished
+      // A client that leaves within its request is no fault of form.
+      if (error.code === 'ECONNRESET' || (running && error.code === 'HPE_INVALID_EOF_STATE')) {
+        socket.destroy()
+        return
+      }
+      counters.malformed += 1
+      const status = statusOf(error)
+      // A request that was answered where its head ended is not answered again for its body.
+      if (last?.ended && (last.refused || running)) socket.end(() => socket.destroy())
+      else if (running && last.res.headersSent) socket.destroy()
+      else {
+        if (running) {
+          last.status = status
+          last.ended = true
+        }
+        refuseConnection(socket, status)
+      }
+    },
+    async drain(grace, idle) {
+      clearInterval(sweep)
+      for (const { res } of active) if (res instanceof ServerResponse) res.shouldKeepAlive = false
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, grace)
+        draining = () => {
+          idle()
+          if (active.size > 0) return
+          clearTimeout(timer)
+          resolve()
+        }
+        draining()
+      })
+    },
+  }
+}
+
+const CLASSES = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx', '8xx']
+
+function fieldsOf({ fields, host, length }: RequestHead): string[] {
+  if (host !== undefined) fields.push('host', host)
+  if (length !== undefined && Number(length) > 0) fields.push('content-length', length)
+  return fields
+}
+
+function linger(req: Incoming): void {
+  const { socket } = req
+  const timer = setTimeout(() => req.complete || socket.destroy(), LINGER)
+  timer.unref()
+  socket.once('close', () => clearTimeout(timer))
+}
