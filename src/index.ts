@@ -1,3 +1,6 @@
 export { ApiError } from './errors.js'
+export { clientAddress, parseTrust, type Trust } from './proxy/address.js'
+export { BASE_PATH, type MountOptions, mount, peerAddress, toNodeHandler } from './proxy/bridge.js'
+export { observe } from './proxy/watch.js'
 export type { Readership } from './readership.js'
 export { OBSERVED_HEADERS, type Observation } from './record/observation.js'

@@ -16,7 +16,7 @@ export interface RelayOptions {
   clientAddress(req: IncomingMessage): string
   /** Until the origin's answer begins, in ms (default 60,000): 504 then. */
   headersTimeout?: number
-  /** Without progress in the body of a refusal, in ms (default 300,000). */
+  /** Without progress in the body of a refusal, or in a tunnel that one side has ended, in ms (default 300,000). */
   idleTimeout?: number
   /** `unreachable` and `invalid` were answered 502, `timeout` 504; `cut`: the origin broke off; `fault`: ours. */
   onError?(kind: RelayError, error: Error): void
@@ -134,7 +134,7 @@ export function createRelay(options: RelayOptions): Relay {
     socket.on('data', (chunk: Buffer) => {
       seen.bytes += chunk.length
     })
-    tunnel(client, socket)
+    tunnel(client, socket, idleTimeout)
   }
 
   const pass = (req: IncomingMessage, client: Socket, _options: unknown, head: Buffer): true => {

@@ -679,3 +679,60 @@ t.test('a recorder that throws does not break the site', async (t) => {
   await until('the fault', () => errors.length === 1)
   t.same(errors, ['fault'])
 })
+
+t.test('300 exchanges of every ill kind leave nothing behind', async (t) => {
+  // A seeded sequence: a run that fails can be repeated.
+  let seed = 42
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
+    return Math.floor((seed / 2 ** 32) * below)
+  }
+  const acts: ((socket: Socket) => void)[] = [
+    (socket) => socket.destroy(),
+    (socket) => socket.resetAndDestroy(),
+    (socket) => socket.end(),
+    (socket) => socket.write(SWITCH),
+    (socket) => socket.end(`${SWITCH}bye`),
+    (socket) => socket.write('HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nno'),
+    (socket) => socket.write('HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n'),
+    (socket) => socket.write('rubbish\r\n\r\n'),
+    (socket) => socket.write(Buffer.alloc(100_000)),
+    () => {},
+  ]
+  const act = (socket: Socket) => {
+    if (!socket.destroyed && !socket.writableEnded) acts[random(acts.length)]?.(socket)
+  }
+  const origin = await rawOrigin(t, (socket) => {
+    socket.resume()
+    act(socket)
+    for (const wait of [10, 30]) setTimeout(() => act(socket), random(wait))
+  })
+  const { port, seen, upgrader } = await before(t, origin.port, { headersTimeout: 200, idleTimeout: 200 })
+  const total = 300
+  const one = async () => {
+    const { socket } = rawClient(t, port, WISH)
+    for (let i = 0; i < 3; i++) {
+      await sleep(random(20))
+      if (!socket.destroyed && !socket.writableEnded) acts[random(4) === 3 ? 8 : random(3)]?.(socket)
+    }
+    await sleep(random(300))
+    socket.destroy()
+  }
+  const lane = async () => {
+    for (let i = 0; i < total / 20; i++) await one()
+  }
+  await Promise.all(Array.from({ length: 20 }, lane))
+  await until('all to be over', () => upgrader.stats().waiting + upgrader.stats().open === 0)
+  await until('the origin to be told', () => origin.sockets.every(told))
+  const { switched, refused, failed } = upgrader.stats()
+  t.ok(switched > 10 && refused > 10 && failed > 10, `${switched} switched, ${refused} refused, ${failed} failed`)
+  t.ok(
+    seen.length <= total && seen.length >= origin.heads.length,
+    `${seen.length} observations of ${origin.heads.length} requests that arrived`,
+  )
+  t.ok(
+    seen.every(
+      ({ status, bytes, duration_ms }) => [101, 403, 499, 502, 504].includes(status) && bytes >= 0 && duration_ms >= 0,
+    ),
+  )
+})

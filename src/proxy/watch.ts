@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Observation } from '../record/observation.js'
+import { requestFacts } from './facts.js'
+
+/** What a framework knows better than the request in hand: the URL before routing rewrote it, the host before a trusted proxy. */
+export interface Seen {
+  url?: string
+  host?: string
+}
+
+const observed = new WeakSet<object>()
+
+/**
+ * Watches a Node exchange and calls `done` once, when the response is over, also when the client leaves. Call it before anything
+ * writes: bytes are counted where they leave for the socket, after compression by whatever wraps the response later. On a
+ * response cut short only what the system took is counted. What `done` throws goes nowhere: the site comes first.
+ */
+export function observe(
+  req: IncomingMessage,
+  res: ServerResponse,
+  ip: string,
+  done: (observation: Observation) => void,
+  seen: Seen = {},
+): void {
+  // Mounted twice is still one exchange.
+  if (observed.has(res)) return
+  observed.add(res)
+  const facts = requestFacts(req, ip, Date.now(), seen)
+  const started = performance.now()
+  const counted = count(res)
+  res.once('close', () => {
+    const bodiless = facts.method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304
+    const observation: Observation = {
+      ...facts,
+      status: res.headersSent ? res.statusCode : 499,
+      bytes: bodiless || !res.headersSent ? 0 : res.writableFinished ? counted.handed : counted.taken,
+      duration_ms: Math.round(performance.now() - started),
+      content_type: res.headersSent ? counted.content_type || String(res.getHeader('content-type') ?? '') : '',
+    }
+    try {
+      done(observation)
+    } catch {}
+  })
+}
+
+/** Counts what passes through `write` and `end`, and notes a content type that `writeHead` was given, which Node does not keep. */
+function count(res: ServerResponse): { handed: number; taken: number; content_type: string } {
+  const counted = { handed: 0, taken: 0, content_type: '' }
+  const { write, end, writeHead } = res
+  res.write = (...args: unknown[]): boolean => {
+    const size = res.writableEnded ? 0 : sizeOf(args[0], args[1])
+    counted.handed += size
+    const at = args.findIndex((arg) => typeof arg === 'function')
+    const callback = args[at]
+    const taken = (error?: Error | null) => {
+      if (!error) counted.taken += size
+      if (typeof callback === 'function') callback(error)
+    }
+    return Reflect.apply(write, res, at < 0 ? [...args, taken] : args.with(at, taken))
+  }
+  res.end = (...args: unknown[]): ServerResponse => {
+    // No callback: that end() was taken whole is what `writableFinished` says.
+    if (!res.writableEnded) counted.handed += sizeOf(args[0], args[1])
+    return Reflect.apply(end, res, args)
+  }
+  res.writeHead = (...args: unknown[]): ServerResponse => {
+    const fields = args.at(-1)
+    if (typeof fields === 'object' && fields !== null) counted.content_type = contentType(fields)
+    return Reflect.apply(writeHead, res, args)
+  }
+  return counted
+}
+
+function sizeOf(chunk: unknown, encoding: unknown): number {
+  if (typeof chunk === 'string') return Buffer.byteLength(chunk, isEncoding(encoding) ? encoding : 'utf8')
+  return chunk instanceof Uint8Array ? chunk.byteLength : 0
+}
+
+const isEncoding = (value: unknown): value is BufferEncoding => typeof value === 'string' && Buffer.isEncoding(value)
+
+/** From what `writeHead` takes: an object, `[name, value, ...]`, or `[[name, value], ...]`. */
+function contentType(fields: object): string {
+  const list: unknown[] = Array.isArray(fields) ? fields.flat() : Object.entries(fields).flat()
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    if (String(list[i]).toLowerCase() === 'content-type') return String(list[i + 1] ?? '')
+  }
+  return ''
+}

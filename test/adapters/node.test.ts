@@ -1,0 +1,56 @@
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { listener } from '../../adapters/node.js'
+import type { Observation } from '../../src/index.js'
+import { adapterContract, SITE } from './contract.js'
+
+adapterContract(t, (readership) =>
+  createServer(
+    listener(readership, async (req, res) => {
+      const path = (req.url ?? '').split('?')[0]
+      const html = { 'content-type': 'text/html; charset=utf-8' }
+      if (path === '/page') res.writeHead(200, html).end(SITE['/page'])
+      else if (path === '/boom') res.writeHead(500).end(SITE['/boom'])
+      else if (path === '/zip') res.writeHead(200, { ...html, 'content-encoding': 'gzip' }).end(gzipSync(SITE['/zip']))
+      else if (path === '/stream') {
+        for (let i = 0; i < 3; i++) {
+          res.write(SITE['/stream'])
+          await sleep(30)
+        }
+        res.end()
+      } else if (path === '/endless') {
+        const more = () => {
+          while (res.write(Buffer.alloc(SITE['/endless'])));
+        }
+        res.on('drain', more)
+        more()
+      } else if (path === '/slow') setTimeout(() => res.end(SITE['/slow']), 1000)
+      else res.writeHead(404).end()
+    }),
+  ),
+)
+
+t.test('base path and client address are options', async (t) => {
+  const seen: Observation[] = []
+  const readership = {
+    record: (observation: Observation) => void seen.push(observation),
+    fetch: async (request: Request, peer: { ip: string }) =>
+      new Response(`${new URL(request.url).pathname} ${peer.ip}`),
+    close: async () => {},
+  }
+  const server = createServer(
+    listener(readership, (_req, res) => res.end('site'), { basePath: '/stats', clientAddress: () => '192.0.2.7' }),
+  ).listen(0)
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  t.equal(await (await fetch(`${url}/stats/api/x`)).text(), '/api/x 192.0.2.7')
+  t.equal(await (await fetch(`${url}/_readership/api/x`)).text(), 'site')
+  await sleep(20)
+  t.match(seen, [{ pathname: '/_readership/api/x', ip: '192.0.2.7' }])
+})
