@@ -124,6 +124,25 @@ t.test('the table answers as a list read from front to back would', async () => 
   )
 })
 
+t.test('ranges that cross', async (t) => {
+  const geo = compile({ ...none, country4: '5,15,FR\n1,10,DE\n30,40,US\n30,35,DE\n41,50,DE\n', sources: SOURCES })
+  t.strictSame([...(geo.country4.starts[0] ?? [])], [1, 5, 16, 30, 36, 41, 51], 'in order')
+  const rows: [number, string | undefined][] = [
+    [0, undefined],
+    [1, 'DE'],
+    [5, 'FR'],
+    [15, 'FR'],
+    [16, undefined],
+    [30, 'DE'],
+    [36, 'US'],
+    [40, 'US'],
+    [41, 'DE'],
+    [51, undefined],
+  ]
+  for (const [address, expected] of rows)
+    t.equal(geo.countries[lookup(geo.country4, { family: 4, words: [address] }) - 1], expected, `${address}`)
+})
+
 t.test('IPv6 by its upper half, and lines that are none', async (t) => {
   const from = (0x2001n << 112n).toString()
   const to = ((0x2001n << 112n) + (1n << 65n) - 1n).toString()
@@ -199,7 +218,11 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
   )
   writeFileSync(
     path('flat.mmdb'),
-    mmdb(4, [[bits4('81.2.69.0', 24), { country_code: 'DE', state1: 'Bayern', city: 'München' }]]),
+    mmdb(4, [
+      [bits4('81.2.69.0', 24), { country_code: 'DE', state1: 'Bayern', city: 'München' }],
+      // The first bits of 2a00:4500::/24, which a reader that does not look strays into.
+      [bits4('42.0.69.0', 24), { country_code: 'US', state1: 'New York', city: 'New York' }],
+    ]),
   )
   const nested = openPlaces({ geoip: path('nested.mmdb') })
   const flat = openPlaces({ geoip: path('flat.mmdb') })
@@ -209,7 +232,7 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
   t.match(at(nested, '2003::1'), { country: 'FR', city: null, asn: 64 }, 'IPv6; an empty name is absent')
   t.match(at(flat, '81.2.69.142'), { country: 'DE', region: 'Bayern', city: 'München' })
   t.match(at(flat, '::ffff:81.2.69.142'), { city: 'München' }, 'mapped')
-  t.match(at(flat, '2a00:1450:4001:80b::200e'), { region: null, city: null }, 'IPv6 in a file of IPv4: absent')
+  t.match(at(flat, '2a00:4500::1'), { region: null, city: null }, 'IPv6 in a file of IPv4: absent')
   t.strictSame(at(flat, '10.0.0.1'), NOWHERE, 'private')
   t.strictSame(flat.sources[0], { name: 'Test-City', date: '2025-06-15' }, 'day of 1750000000')
   writeFileSync(path('junk.mmdb'), 'junk')

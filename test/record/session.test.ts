@@ -1,0 +1,302 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { createRecent, memo } from '../../src/record/memo.js'
+import { openSalts, periodOf, type SaltFile, saltFile } from '../../src/record/salt.js'
+import { type Arrival, createSessions, type Sessions } from '../../src/record/session.js'
+import { addressHash, visitorId } from '../../src/record/visitor.js'
+
+const MINUTE = 60_000
+const at = (text: string) => Date.parse(text)
+
+const arrival = (entry_page: string): Arrival => ({
+  entry_page,
+  referrer: null,
+  source: null,
+  channel: 'Direct',
+  utm_source: null,
+  utm_medium: null,
+  utm_campaign: null,
+  utm_content: null,
+  utm_term: null,
+})
+const join_ = (sessions: Sessions, visitor: bigint, minute: number, page = `/${minute}`, before?: bigint) =>
+  sessions.join(visitor, before, minute * MINUTE, () => arrival(page))
+
+t.test('which session a hit belongs to', async (t) => {
+  // Minutes of one visitor's hits in the order they arrive, and the number of the session each must join.
+  const rows: [number[], number[], string][] = [
+    [[0, 10, 35, 64], [1, 1, 1, 1], 'less than 30 minutes after the last'],
+    [[0, 30], [1, 2], 'a session ends after 30 minutes without a hit'],
+    [[0, 29.999], [1, 1], 'and not before'],
+    [[0, 20, 10], [1, 1, 1], 'out of order, within'],
+    [[20, 0], [1, 1], 'out of order, before the first'],
+    [[20, 0, 49], [1, 1, 1], 'and the end stays where it was'],
+    [[0, 100, 5], [1, 2, 1], 'a late hit of the session before'],
+    [[0, 100, 5, 110, 30], [1, 2, 1, 2, 1], 'both go on'],
+    [[100, 0, 105, 5], [1, 2, 1, 2], 'old rows beside new ones'],
+    [[600, 605, 540, 545, 550, 610], [1, 1, 2, 2, 2, 1], 'a clock set back an hour and forth again'],
+    [[0, 40, 22], [1, 2, 2], 'between two, the nearer one'],
+    [[0, 40, 19], [1, 2, 1], 'between two, the nearer one'],
+  ]
+  for (const [minutes, expected, why] of rows) {
+    const sessions = createSessions({ now: () => 0 })
+    const ids: bigint[] = []
+    const numbers = minutes.map((minute) => {
+      const { id } = join_(sessions, 7n, minute)
+      if (!ids.includes(id)) ids.push(id)
+      return ids.indexOf(id) + 1
+    })
+    t.strictSame(numbers, expected, why)
+  }
+})
+
+t.test('the first hit fixes what the session is', async (t) => {
+  const sessions = createSessions({ now: () => 0 })
+  const first = join_(sessions, 1n, 10, '/landing')
+  for (const [minute, page] of [
+    [11, '/next'],
+    [5, '/late'],
+  ] as const) {
+    const { start, arrival, id } = join_(sessions, 1n, minute, page)
+    t.equal(start.getTime(), 10 * MINUTE)
+    t.equal(arrival.entry_page, '/landing')
+    t.equal(id, first.id)
+  }
+  t.not(join_(sessions, 2n, 10).id, first.id, 'another visitor, another session')
+  t.equal(join_(createSessions({ now: () => 5 }), 1n, 10).id, first.id, 'the same rows give the same ids')
+  t.ok(first.id >= 0n && first.id < 1n << 64n, 'an unsigned word of 64 bits')
+})
+
+t.test('a restart splits no session', async (t) => {
+  const before = createSessions({ now: () => 0 })
+  const { id, start } = join_(before, 1n, 10, '/landing')
+  const after = createSessions({ now: () => 0 })
+  const [session_start, last_seen] = [new Date(10 * MINUTE), new Date(25 * MINUTE)]
+  after.restore([{ visitor_id: 1n, session_id: id, session_start, last_seen, arrival: arrival('/landing') }])
+  const again = join_(after, 1n, 54, '/later')
+  t.equal(again.id, id)
+  t.strictSame(again.start, start)
+  t.equal(again.arrival.entry_page, '/landing')
+  t.not(join_(after, 1n, 90).id, id, 'the timeout holds')
+})
+
+t.test('a change of salts does not split a visit', async (t) => {
+  const sessions = createSessions({ now: () => 0 })
+  const { id } = join_(sessions, 1n, 0)
+  t.equal(join_(sessions, 2n, 5, '/x', 1n).id, id, 'the id of the period before leads to it')
+  t.equal(join_(sessions, 2n, 10, '/x').id, id, 'and the new one from then on')
+  t.equal(join_(sessions, 1n, 2, '/x').id, id, 'a late row of the old period too')
+  t.not(join_(sessions, 4n, 50, '/x', 1n).id, id, 'not when the visit was over')
+  t.not(join_(sessions, 6n, 5, '/x', 5n).id, id, 'not of somebody else')
+})
+
+t.test('memory is bounded, and what is in use stays', async (t) => {
+  let now = 0
+  const sessions = createSessions({ now: () => now, limit: 1000 })
+  const { id } = join_(sessions, 1n, 0)
+  for (let i = 2n; i < 20_000n; i++) {
+    join_(sessions, i, 0)
+    if (i % 100n === 0n) t.equal(join_(sessions, 1n, 0).id, id, 'one that is hit again and again')
+  }
+  t.ok(sessions.size <= 1000, `${sessions.size} sessions`)
+  for (let i = 0; i < 3; i++) {
+    now += 31 * MINUTE
+    join_(sessions, 99_999n, 0)
+  }
+  t.ok(sessions.size <= 2, 'an hour later only the living')
+  now -= 1000 * MINUTE
+  for (let i = 0; i < 3; i++) {
+    join_(sessions, 100_000n + BigInt(i), 0)
+    now += 31 * MINUTE
+  }
+  t.ok(sessions.size <= 4, 'and a clock set back does not stop that')
+})
+
+t.test('whatever the order, no session starts twice and none is shared', async () => {
+  const hit = fc.record({ visitor: fc.bigInt(1n, 3n), minute: fc.integer({ min: 0, max: 300 }) })
+  fc.assert(
+    fc.property(fc.array(hit, { maxLength: 40 }), (hits) => {
+      const sessions = createSessions({ now: () => 0 })
+      const seen = new Map<bigint, { visitor: bigint; start: number }>()
+      return hits.every(({ visitor, minute }) => {
+        const { id, start } = join_(sessions, visitor, minute)
+        const known = seen.get(id)
+        seen.set(id, { visitor, start: start.getTime() })
+        return known === undefined || (known.visitor === visitor && known.start === start.getTime())
+      })
+    }),
+  )
+})
+
+t.test('recent values', async (t) => {
+  const recent = createRecent<string, number>(4)
+  for (const [i, key] of ['a', 'b', 'c'].entries()) recent.set(key, i)
+  t.equal(recent.get('a'), 0, 'asked for, so kept')
+  for (const [i, key] of ['d', 'e'].entries()) recent.set(key, i)
+  t.equal(recent.get('b'), undefined, 'not asked for, so gone')
+  recent.delete('e')
+  t.equal(recent.get('e'), undefined)
+  t.ok(recent.size <= 4)
+  let worked = 0
+  const twice = memo(100, (key) => ({ key, worked: ++worked }))
+  t.equal(twice('a'), twice('a'))
+  t.equal(worked, 1)
+})
+
+t.test('periods of the UTC calendar', async (t) => {
+  const rows: ['day' | 'week' | 'month' | 'never', string, string, string, string, string][] = [
+    ['day', '2026-11-21T23:59:59.999Z', 'day 2026-11-21', '2026-11-21', '2026-11-22', 'a day'],
+    ['week', '2026-11-21T12:00:00Z', 'week 2026-11-16', '2026-11-16', '2026-11-23', 'weeks start on Monday'],
+    ['week', '2026-11-16T00:00:00Z', 'week 2026-11-16', '2026-11-16', '2026-11-23', 'at its very start'],
+    ['week', '2026-11-15T23:59:59Z', 'week 2026-11-09', '2026-11-09', '2026-11-16', 'a Sunday ends one'],
+    ['month', '2026-12-31T23:59:59Z', 'month 2026-12-01', '2026-12-01', '2027-01-01', 'over the year'],
+    ['month', '2024-02-29T12:00:00Z', 'month 2024-02-01', '2024-02-01', '2024-03-01', 'in a leap year'],
+    ['day', '1969-12-31T12:00:00Z', 'day 1969-12-31', '1969-12-31', '1970-01-01', 'before 1970'],
+  ]
+  for (const [policy, instant, key, start, end, why] of rows)
+    t.strictSame(periodOf(policy, at(instant)), { key, start: at(start), end: at(end) }, why)
+  t.equal(periodOf('never', 0).end, Number.POSITIVE_INFINITY)
+})
+
+/** A file in memory, and a clock to set. */
+function world(start: string) {
+  const state = {
+    text: undefined as string | undefined,
+    now: at(start),
+    writes: 0,
+    fails: false,
+    logged: [] as string[],
+  }
+  const file: SaltFile = {
+    read: () => state.text,
+    write(text) {
+      if (state.fails) throw new Error('disk full')
+      state.text = text
+      state.writes++
+    },
+  }
+  let n = 0
+  const open = () =>
+    openSalts({
+      file,
+      now: () => state.now,
+      random: (bytes) => Buffer.alloc(bytes, ++n),
+      log: (message) => state.logged.push(message),
+    })
+  return { state, open }
+}
+
+t.test('a salt lasts for its period, over restarts, and goes with it', async (t) => {
+  const { state, open } = world('2026-11-21T10:00:00Z')
+  const salts = open()
+  const { secret, previous } = salts.at('day', state.now)
+  t.equal(secret.length, 32)
+  t.equal(previous, null)
+  t.strictSame(salts.at('day', at('2026-11-21T23:59:59.999Z')).secret, secret, 'to the last millisecond')
+  t.strictSame(open().at('day', state.now).secret, secret, 'over a restart')
+  t.match(state.text, secret.toString('base64'), 'in the file')
+  t.notSame(salts.at('month', state.now).secret, secret, 'another policy, another salt')
+
+  state.now = at('2026-11-22T00:00:00Z')
+  salts.expire()
+  t.notMatch(state.text, secret.toString('base64'), 'destroyed the moment its period ends')
+  const next = salts.at('day', state.now)
+  t.notSame(next.secret, secret)
+  t.strictSame(next.previous, secret, 'known for as long as a session may run over midnight')
+  t.strictSame(salts.at('day', state.now - 1).secret, secret, 'a row that comes late')
+  t.equal(salts.at('day', at('2026-11-22T00:30:00Z')).previous, null, 'no longer')
+
+  state.now = at('2026-11-22T00:30:00Z')
+  salts.expire()
+  t.notSame(salts.at('day', at('2026-11-21T23:59:00Z')).secret, secret, 'then it is gone from memory')
+  t.equal(open().at('day', state.now).previous, null, 'and a restart knows it no more')
+})
+
+t.test('the period may end while nobody visits, or while nothing runs', async (t) => {
+  const { state, open } = world('2026-11-21T10:00:00Z')
+  const { secret } = open().at('day', state.now)
+  state.now = at('2026-11-25T10:00:00Z')
+  const salts = open()
+  t.notMatch(state.text, secret.toString('base64'), 'gone at the next start')
+  const later = salts.at('day', state.now).secret
+  state.now = at('2026-11-26T10:00:00Z')
+  salts.at('day', state.now)
+  t.notMatch(state.text, later.toString('base64'), 'gone with the first row after it, at the latest')
+  const forever = salts.at('never', state.now).secret
+  state.now = at('2036-11-26T10:00:00Z')
+  t.strictSame(open().at('never', state.now).secret, forever, 'unless it is to stay')
+})
+
+t.test('rows of periods long past have a salt that no file ever holds', async (t) => {
+  const { state, open } = world('2026-11-21T10:00:00Z')
+  const salts = open()
+  salts.at('month', state.now)
+  const written = state.text
+  const months = new Map<string, string>()
+  for (let day = 0; day < 90; day++) {
+    const instant = at('2026-08-23T12:00:00Z') + day * 86_400_000
+    // A replay takes its time.
+    state.now += 4 * MINUTE
+    const month = new Date(instant).toISOString().slice(0, 7)
+    const secret = salts.at('month', instant).secret.toString('hex')
+    t.equal(months.get(month) ?? secret, secret, `stable within ${month}`)
+    months.set(month, secret)
+  }
+  t.equal(new Set(months.values()).size, 4, 'August to November')
+  t.equal(state.text, written)
+  state.now += 31 * MINUTE
+  salts.expire()
+  t.notSame(salts.at('month', at('2026-10-31T12:00:00Z')).secret.toString('hex'), months.get('2026-10'), 'then gone')
+})
+
+t.test('a file that fails or makes no sense stops nobody', async (t) => {
+  const { state, open } = world('2026-11-21T10:00:00Z')
+  state.fails = true
+  const salts = open()
+  const { secret } = salts.at('day', state.now)
+  t.strictSame(salts.at('day', state.now).secret, secret, 'works from memory')
+  t.match(state.logged, [/could not be written/])
+  state.fails = false
+  salts.expire()
+  t.match(state.text, secret.toString('base64'), 'written when it can be')
+  for (const text of ['', 'junk', '{"salts":{"day 2026-11-21":{"secret":5}}}']) {
+    state.text = text
+    state.logged = []
+    t.equal(open().at('day', state.now).secret.length, 32)
+    t.match(state.logged, [/cannot be understood/], JSON.stringify(text))
+  }
+})
+
+t.test('the file is its owner’s alone, and whole', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'readership-salt-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'salts.json')
+  const file = saltFile(path)
+  t.equal(file.read(), undefined, 'none yet')
+  writeFileSync(path, 'old', { mode: 0o644 })
+  file.write('new')
+  t.equal(file.read(), 'new')
+  t.equal(readFileSync(path, 'utf8'), 'new')
+  t.equal(statSync(path).mode & 0o777, 0o600, 'even where the old one was not')
+  t.strictSame(readdirSync(folder), ['salts.json'], 'nothing else is left')
+})
+
+t.test('ids are of site, address, user agent and salt', async (t) => {
+  const [salt, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  const id = visitorId(salt, 1, '5', 'UA')
+  t.equal(visitorId(salt, 1, '5', 'UA'), id)
+  // HMAC-SHA-256 by openssl: printf 'visitor\0001\0005\000UA' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0101..01
+  t.equal(id.toString(16).padStart(16, '0'), 'bc39b7d3542a5d66')
+  for (const [different, why] of [
+    [visitorId(other, 1, '5', 'UA'), 'salt'],
+    [visitorId(salt, 2, '5', 'UA'), 'site'],
+    [visitorId(salt, 1, '6', 'UA'), 'address'],
+    [visitorId(salt, 1, '5', 'UB'), 'user agent'],
+    [visitorId(salt, 15, '', 'UA'), 'no part runs into the next'],
+    [addressHash(salt, 1, '5'), 'what it is for'],
+  ] as const)
+    t.not(different, id, why)
+})
