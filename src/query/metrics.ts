@@ -66,10 +66,10 @@ export const hits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
 
 /**
  * The sessions that started in the window, each over its whole length, whatever the window and the filters cut
- * (contract 4): `session_id, session_start, views, ms, bounced, exit_page`.
+ * (contract 4): `session_id, started, views, ms, bounced, exit_page`.
  */
 export const sessions = (plan: Plan, dialect: Dialect, exit = false): Sql => sql`
-  select session_id, count(*) filter (where kind = 'pageview') as views,
+  select session_id, min(session_start) as started, count(*) filter (where kind = 'pageview') as views,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
     case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${INTERACTIVE}) = 0
       and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced
@@ -83,11 +83,18 @@ export const matched = (plan: Plan, dialect: Dialect, by: By, more: Sql = raw(''
   where ${startedInWindow(plan)} and ${filtered(plan, dialect)} group by session_id, value`
 
 /** People's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
-export const visits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
-  select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce,
-    avg(ms) / 1000 as duration, avg(views) as views_per_session
-  from (${matched(plan, dialect, by)}) m join (${sessions(plan, dialect)}) s on s.session_id = m.session_id
-  group by value`
+export const visits = (plan: Plan, dialect: Dialect, by: By): Sql => {
+  const means = raw('avg(ms) / 1000 as duration, avg(views) as views_per_session')
+  if (plan.filters.length === 0 && !by.dimension) {
+    return sql`
+      select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
+      from (${sessions(plan, dialect)}) s group by value`
+  }
+  return sql`
+    select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce, ${means}
+    from (${matched(plan, dialect, by)}) m join (${sessions(plan, dialect)}) s on s.session_id = m.session_id
+    group by value`
+}
 
 /** What agents fetched in the window: `value` and the metrics of agents. */
 export const fetches = (plan: Plan, dialect: Dialect, by: By): Sql => sql`

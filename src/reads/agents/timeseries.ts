@@ -37,15 +37,20 @@ export default defineRead({
         from agent_events where ${where(p, dialect)} and agent_id <> ${OTHER} group by agent_id`,
     )
     const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
-    const isShown = shown.length > 0 ? sql`agent_id in (${join(shown, ', ')})` : raw('false')
+    const isShown = shown.length > 0 ? sql`(agent_id in (${join(shown, ', ')}))` : raw('false')
     const rest = await ask.one(
       ['fetches'],
-      (p) => sql`select count(*) as fetches from agent_events where ${where(p, dialect)} and not (${isShown})`,
+      (p) => sql`
+        select sum(n) as fetches from (
+          select agent_id, count(*) as n from agent_events where ${where(p, dialect)} group by agent_id) a
+        where not ${isShown}`,
     )
     const found = await ask.rows(sql`
-      select case when ${isShown} then agent_id else ${OTHER} end as series,
-        ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as value
-      from agent_events where ${where(plan, dialect)} group by series, bucket`)
+      select case when ${isShown} then agent_id else ${OTHER} end as series, bucket, sum(n) as value
+      from (
+        select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
+        from agent_events where ${where(plan, dialect)} group by agent_id, bucket) a
+      group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = buckets(window, tz, granularity)
     const names = new Map(ask.catalog.map((agent) => [agent.agent_id, agent.name]))

@@ -1,0 +1,93 @@
+/** Zones and buckets by walking the clock a quarter of an hour at a time and asking Intl what it shows. */
+export interface Local {
+  year: number
+  month: number
+  day: number
+  hour: number
+  minute: number
+  /** Milliseconds that the clock is ahead of UTC. */
+  offset: number
+}
+
+const QUARTER = 900_000
+const DAY = 86_400_000
+const formats = new Map<string, Intl.DateTimeFormat>()
+const known = new Map<string, number>()
+
+/** What a clock in the zone shows. Zones keep whole quarters of an hour, so that the offset is asked for once in each. */
+export function local(at: number, tz: string): Local {
+  const quarter = Math.floor(at / QUARTER)
+  const key = `${tz} ${quarter}`
+  let offset = known.get(key)
+  if (offset === undefined) {
+    offset = shown(quarter * QUARTER, tz) - quarter * QUARTER
+    known.set(key, offset)
+  }
+  const d = new Date(at + offset)
+  return {
+    ...{ year: d.getUTCFullYear(), month: d.getUTCMonth() + 1, day: d.getUTCDate() },
+    ...{ hour: d.getUTCHours(), minute: d.getUTCMinutes(), offset },
+  }
+}
+
+function shown(at: number, tz: string): number {
+  let format = formats.get(tz)
+  if (!format) {
+    const numeric = 'numeric'
+    format = new Intl.DateTimeFormat('en-US', {
+      ...{
+        timeZone: tz,
+        hourCycle: 'h23',
+        year: numeric,
+        month: numeric,
+        day: numeric,
+        hour: numeric,
+        minute: numeric,
+      },
+    })
+    formats.set(tz, format)
+  }
+  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
+  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'))
+}
+
+/** What names the bucket of an instant: two instants are in one bucket when it is the same. */
+export function label(at: number, tz: string, unit: string): string {
+  const { year, month, day, hour, minute, offset } = local(at, tz)
+  const date = Date.UTC(year, month - 1, day)
+  switch (unit) {
+    case 'month':
+      return `${year}-${month}`
+    case 'week':
+      return new Date(date - ((new Date(date).getUTCDay() + 6) % 7) * DAY).toISOString()
+    case 'day':
+      return new Date(date).toISOString()
+    case 'hour':
+      return `${new Date(date).toISOString()} ${hour} ${offset}`
+    default:
+      return `${new Date(date).toISOString()} ${hour}:${minute} ${offset}`
+  }
+}
+
+/** The window's buckets: the first instant of each and its label. */
+export function timeline(start: number, end: number, tz: string, unit: string): { t: number; label: string }[] {
+  const step = unit === 'minute' ? 60_000 : QUARTER
+  let at = Math.floor(start / step) * step
+  while (label(at - step, tz, unit) === label(start, tz, unit)) at -= step
+  const found: { t: number; label: string }[] = []
+  for (; at < end; at += step) {
+    const name = label(at, tz, unit)
+    if (found.at(-1)?.label !== name) found.push({ t: at, label: name })
+  }
+  return found
+}
+
+/** The first instant of the day that is `days` after the one that `at` falls in. */
+export function midnight(at: number, tz: string, days = 0): number {
+  const { year, month, day } = local(at, tz)
+  const wanted = new Date(Date.UTC(year, month - 1, day + days)).toISOString()
+  let t = Math.floor((at + (days - 2) * DAY) / QUARTER) * QUARTER
+  while (label(t, tz, 'day') < wanted) t += QUARTER
+  return t
+}

@@ -1,0 +1,123 @@
+import type { AgentEventRow, EventRow } from '../../src/record/row.js'
+
+/** A second reading of contract 4's filters, in plain JavaScript over one row at a time. Canonical names only. */
+export interface World {
+  /** Of the one site that is asked about. */
+  events: readonly EventRow[]
+  /** Milliseconds: from, up to and without. */
+  window: readonly [number, number]
+  /** Of a session, over its whole length. */
+  exitPage(session: bigint): string | undefined
+}
+type Row = EventRow | AgentEventRow
+type Node = Readonly<Record<string, unknown>>
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
+const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.filter(isNode) : [])
+
+export function judge(filter: Node, row: Row, world: World): boolean {
+  if (filter.and) return nodes(filter.and).every((f) => judge(f, row, world))
+  if (filter.or) return nodes(filter.or).some((f) => judge(f, row, world))
+  if (isNode(filter.not)) return !judge(filter.not, row, world)
+  if (isNode(filter.has_done)) return did(filter.has_done, row, world)
+  if (isNode(filter.has_not_done)) return !did(filter.has_not_done, row, world)
+  const op = String(filter.op)
+  const negative = op.endsWith('_not') || op === 'is_not' || op === 'is_not_set'
+  return holds(filter, value(String(filter.dimension), row, world)) !== negative
+}
+
+const doers = new WeakMap<Node, WeakMap<World, Set<bigint>>>()
+function did(filter: Node, row: Row, world: World): boolean {
+  const byWorld = doers.get(filter) ?? new WeakMap<World, Set<bigint>>()
+  doers.set(filter, byWorld)
+  const [from, to] = world.window
+  const inWindow = ({ timestamp }: EventRow) => timestamp.getTime() >= from && timestamp.getTime() < to
+  const found =
+    byWorld.get(world) ??
+    new Set(world.events.filter((e) => inWindow(e) && judge(filter, e, world)).map((e) => e.visitor_id))
+  byWorld.set(world, found)
+  return 'visitor_id' in row && found.has(row.visitor_id)
+}
+
+export function value(dimension: string, row: Row, world: World): unknown {
+  if (dimension === 'exit_page') return 'session_id' in row ? world.exitPage(row.session_id) : undefined
+  if (dimension.startsWith('prop:')) {
+    if (!('props' in row) || row.props === null) return undefined
+    const props: unknown = JSON.parse(row.props)
+    const key = dimension.slice(5)
+    const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
+    return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
+  }
+  return new Map<string, unknown>(Object.entries(row)).get(dimension) ?? undefined
+}
+
+function holds(filter: Node, actual: unknown): boolean {
+  if (actual === undefined || actual === null) return false
+  const op = String(filter.op).replace(/_not(?=$|_set$)/, '')
+  if (op === 'is_set') return actual !== ''
+  const fold = (text: string) => (filter.case_sensitive === false ? text.toLowerCase() : text)
+  const wanted = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const a = fold(String(actual))
+  const texts = wanted.map((v) => fold(String(v)))
+  const [low, high] = wanted.map(Number)
+  const n = typeof actual === 'string' && actual.trim() === '' ? Number.NaN : Number(actual)
+  switch (op) {
+    case 'is':
+      return wanted.some((v) => (typeof actual === 'string' ? a === fold(String(v)) : Number(actual) === Number(v)))
+    case 'contains':
+      return texts.some((t) => a.includes(t))
+    case 'starts_with':
+      return texts.some((t) => a.startsWith(t))
+    case 'ends_with':
+      return texts.some((t) => a.endsWith(t))
+    case 'matches':
+      return wanted.some((v) =>
+        new RegExp(String(v), filter.case_sensitive === false ? 'iu' : 'u').test(String(actual)),
+      )
+    case 'matches_wildcard':
+      return texts.some((t) => glob(t, a))
+    case 'gt':
+      return n > (low ?? 0)
+    case 'gte':
+      return n >= (low ?? 0)
+    case 'lt':
+      return n < (low ?? 0)
+    case 'lte':
+      return n <= (low ?? 0)
+    case 'between':
+      return n >= (low ?? 0) && n <= (high ?? 0)
+    default:
+      throw new Error(`no operator ${op}`)
+  }
+}
+
+/** By trying every length a star could stand for; no regular expression. */
+export function glob(pattern: string, text: string): boolean {
+  if (pattern === '') return text === ''
+  const stars = /^\*+/.exec(pattern)?.[0].length ?? 0
+  if (stars === 0) return text !== '' && pattern[0] === text[0] && glob(pattern.slice(1), text.slice(1))
+  for (let length = 0; length <= text.length; length++) {
+    if (glob(pattern.slice(stars), text.slice(length))) return true
+    if (stars === 1 && text[length] === '/') return false
+  }
+  return false
+}
+
+/** Whether the filters let a session that entered at `entry` in: what says nothing of a path may be anything. */
+export function admits(filter: Node, entry: string | null): boolean | undefined {
+  if (filter.and) {
+    const parts = nodes(filter.and).map((f) => admits(f, entry))
+    return parts.includes(false) ? false : parts.includes(undefined) ? undefined : true
+  }
+  if (filter.or) {
+    const parts = nodes(filter.or).map((f) => admits(f, entry))
+    return parts.includes(true) ? true : parts.includes(undefined) ? undefined : false
+  }
+  if (isNode(filter.not)) {
+    const part = admits(filter.not, entry)
+    return part === undefined ? undefined : !part
+  }
+  if (filter.dimension !== 'pathname') return undefined
+  const op = String(filter.op)
+  return holds(filter, entry) !== (op.endsWith('_not') || op === 'is_not' || op === 'is_not_set')
+}
