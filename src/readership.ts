@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
-import type { Config } from './config.js'
+import { socketPath } from './cli/client.js'
+import { makeDataDirectory } from './cli/lifetime.js'
+import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
+import { listenControl } from './http/server.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSites } from './manage/sites.js'
@@ -103,3 +106,37 @@ export async function openInstance(
     },
   }
 }
+
+/** Settings of an instance within an application; what is absent has its default (src/config.ts). */
+export interface Settings {
+  data?: string
+  domain?: string[]
+  memory_limit?: string
+  geoip?: string
+}
+
+/**
+ * An instance for the adapters, in the application's own process: `record` and `fetch`, and the control socket in its
+ * data directory, through which `readership tail` and `keys` reach it. Rejects as `openInstance` does, and with a
+ * `ConfigError` that names a wrong setting.
+ */
+export async function openReadership(settings: Settings = {}, log: Log = SILENT): Promise<Readership> {
+  const config = loadConfig({ flags: { ...settings }, env: {}, read: () => undefined })
+  makeDataDirectory(config.data)
+  const instance = await openInstance(config, { log })
+  const control = await listenControl((request) => instance.control(request), socketPath(config.data)).catch(
+    async (error) => {
+      await instance.close()
+      throw error
+    },
+  )
+  return {
+    record: instance.record,
+    fetch: instance.fetch,
+    async close() {
+      await control.close()
+      await instance.close()
+    },
+  }
+}
+const SILENT: Log = { info() {}, warn() {}, error() {} }
