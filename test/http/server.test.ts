@@ -8,9 +8,9 @@ import t, { type Test } from 'tap'
 import { publicPart } from '../../src/http/public.js'
 import { listenAdmin, listenControl } from '../../src/http/server.js'
 import { TailQuery, tail } from '../../src/http/tail.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
 
 const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
 
@@ -50,7 +50,11 @@ t.test('the admin listener is nobody special', async (t) => {
   t.teardown(() => admin.close())
   t.same(await (await fetch(admin.at)).json(), { ip: '127.0.0.1', operator: false })
   await t.rejects(listenAdmin(whoAmI, '127.0.0.1', admin.port), { code: 'EADDRINUSE' })
-  t.same([globalThis.Request === before[0], globalThis.Response === before[1]], [true, true], 'globals are not replaced')
+  t.same(
+    [globalThis.Request === before[0], globalThis.Response === before[1]],
+    [true, true],
+    'globals are not replaced',
+  )
 })
 
 t.test('of the public listener only what is exposed', async (t) => {
