@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
 import { createExplain } from '../agents/identify.js'
 import { listing } from '../agents/listing.js'
+import type { Config } from '../config.js'
+import { parseAddress } from '../record/place/address.js'
+import { openPlaces, type Place } from '../record/place/places.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
 import { table } from './table.js'
@@ -44,12 +47,13 @@ export const agentsIdentify: Command = {
   name: 'agents identify',
   summary: 'explain how a user agent is classified',
   arguments: [{ form: '<user-agent>', doc: 'the header as it was sent' }],
-  settings: [],
-  flags: [JSON_FLAG],
+  settings: ['geoip'],
+  flags: [{ form: '--ip <address>', doc: 'where it came from: tells the country and network' }, JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Identify)
+    const { ip, json } = flagsOf(call, Identify)
     const { terminal } = call
-    const found = createExplain(loadCatalog())(call.args[0] ?? '')
+    const place = ip === undefined ? undefined : placesOf(call.config).locate(parseAddress(ip))
+    const found = { ...createExplain(loadCatalog())(call.args[0] ?? ''), ...(place ? { place } : {}) }
     if (json) {
       terminal.out(`${safeJson(found, 2)}\n`)
       return
@@ -67,8 +71,15 @@ export const agentsIdentify: Command = {
       ...(found.audience === 'agent'
         ? [['verifiable', found.verification.join(', ') || 'by nothing that is published'] satisfies [string, string]]
         : []),
+      ...(place ? [['from', placeText(place)] satisfies [string, string]] : []),
       ...found.others.map(({ agent_id, token, why }): [string, string] => ['not', `${agent_id} ("${token}"): ${why}`]),
     ]
     for (const [label, text] of lines) terminal.out(`${style(terminal, 'dim', label.padEnd(11))} ${visible(text)}\n`)
   },
 }
+
+const placesOf = ({ geoip }: Config) => openPlaces(geoip === undefined ? {} : { geoip })
+
+const placeText = ({ city, region, country, asn }: Place): string =>
+  [city, region, country, asn === null ? null : `AS${asn}`].filter((part) => part !== null).join(', ') ||
+  'nowhere that is known'

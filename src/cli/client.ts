@@ -3,7 +3,6 @@ import { join, relative } from 'node:path'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Config } from '../config.js'
-import { openInstance } from '../readership.js'
 import { createLog } from './log.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -69,6 +68,8 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
   }
   if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
+  // Only here: a command that finds a running instance has no use for a store.
+  const { openInstance } = await import('../readership.js')
   const instance = await openInstance(config, { log: createLog(terminal, 'silent') })
   const direct = async (method: string, path: string, body?: string): Promise<Reply> => {
     const reply = await instance.control(

@@ -35,6 +35,8 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     .description("Analytics of a website's two readerships, people and agents.")
     .version(terminal.version)
     .exitOverride()
+    // A command's flags stand behind its name: `agents identify --json` is not `agents --json`.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
@@ -64,7 +66,7 @@ function add(parser: Parser, command: Command, terminal: Terminal): void {
     parser,
   )
   // `agents` is a command and has one below it.
-  const mine = parent.command(last).description(command.summary)
+  const mine = parent.enablePositionalOptions().command(last).description(command.summary)
   for (const { form, doc } of command.arguments ?? []) mine.argument(form, doc)
   for (const setting of SETTINGS) {
     if (!setting.flag || !command.settings.includes(setting.name)) continue

@@ -79,6 +79,11 @@ export const stats: Command = {
   },
 }
 
+const counted = (name: string, n: number): [string, string] => [
+  n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
+  number(n),
+]
+
 const shown = (terminal: Terminal, name: string, range: string, found: Summary): string => {
   const { people, agents } = found
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
@@ -100,9 +105,9 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     '',
     `${style(terminal, 'cyan', 'People')}   ${graph(found.people_series)}`,
     line([
-      ['visitors', number(people.visitors)],
-      ['sessions', number(people.sessions)],
-      ['pageviews', number(people.pageviews)],
+      counted('visitor', people.visitors),
+      counted('session', people.sessions),
+      counted('pageview', people.pageviews),
       ['bounce', people.bounce === undefined ? undefined : percent(people.bounce)],
       ['a session', people.duration === undefined ? undefined : duration(people.duration)],
     ]),
@@ -111,8 +116,8 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     ranked('CHANNEL', found.channels, 'visitors'),
     `${style(terminal, 'cyan', 'Agents')}   ${graph(found.agents_series)}`,
     line([
-      ['fetches', number(agents.fetches)],
-      ['agents', number(agents.agents)],
+      counted('fetch', agents.fetches),
+      counted('agent', agents.agents),
       ['verified', agents.verified === undefined ? undefined : percent(agents.verified)],
       ['sent', bytes(agents.bytes)],
     ]),

@@ -1,0 +1,88 @@
+import type { Config } from '../config.js'
+import { listenAdmin, listenControl } from '../http/server.js'
+import { type Instance, openInstance } from '../readership.js'
+import { socketPath } from './client.js'
+import type { CommandCall } from './command.js'
+import { createFront, type Front, pairOf, trustOf } from './front.js'
+import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
+import { createLog } from './log.js'
+import { Failure } from './terminal.js'
+
+/** What runs may go on for so long after the signal to stop. */
+const GRACE = 30_000
+
+/** `readership proxy`, until a signal ends it. */
+export async function runProxy({ config, terminal }: CommandCall): Promise<void> {
+  if (config.origin === undefined) throw new Failure('The origin is missing: readership proxy http://localhost:3000', 2)
+  const origin = new URL(config.origin)
+  if (isSelf(origin, config)) throw new Failure(`The origin ${config.origin} is this proxy's own address.`, 2)
+  const trust = trustOf(config)
+  const pair = await pairOf(config)
+  const log = createLog(terminal, config.log_level)
+  makeDataDirectory(config.data)
+  const open = closing(log)
+  let front: Front | undefined
+  try {
+    const instance = await openInstance(config, { log, version: terminal.version, proxy: () => front?.stats() })
+    open.add('the store', () => instance.close())
+    const made = createFront(config, { origin, trust, pair, instance, log })
+    front = made
+    open.add('the site', () => made.close(GRACE))
+    const port = await made.listen(config.host, config.port).catch((error) => {
+      throw listenFailure(error, config.host, config.port, '--port')
+    })
+    const service = await serveInstance(instance, config, open.add)
+    const scheme = config.tls_cert ? 'https' : 'http'
+    log.info(
+      { pid: terminal.pid },
+      `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}`,
+    )
+    surviveFaults(terminal, log)
+    terminal.onSignal('SIGHUP', () => void made.reload())
+    await stopped(terminal, log)
+  } finally {
+    await open.close()
+  }
+  log.info({}, 'stopped')
+}
+
+/** Whether the origin is what we listen on ourselves: each request would come round again. */
+const isSelf = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(origin.hostname) &&
+  Number(origin.port || (origin.protocol === 'https:' ? 443 : 80)) === port
+
+/** `readership serve`, until a signal ends it. */
+export async function runServe({ config, terminal }: CommandCall): Promise<void> {
+  const log = createLog(terminal, config.log_level)
+  makeDataDirectory(config.data)
+  const open = closing(log)
+  try {
+    const instance = await openInstance(config, { log, version: terminal.version })
+    open.add('the store', () => instance.close())
+    const at = await serveInstance(instance, { ...config, admin_host: config.host, admin_port: config.port }, open.add)
+    log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
+    surviveFaults(terminal, log)
+    await stopped(terminal, log)
+  } finally {
+    await open.close()
+  }
+  log.info({}, 'stopped')
+}
+
+/** Opens the admin listener and the control socket; answers where the service is. */
+async function serveInstance(
+  instance: Instance,
+  config: Pick<Config, 'admin_host' | 'admin_port' | 'data'>,
+  add: (name: string, close: () => Promise<void>) => void,
+): Promise<string> {
+  const { admin_host: host, admin_port: port } = config
+  const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port).catch((error) => {
+    throw listenFailure(error, host, port, '--admin-port')
+  })
+  add('the service', () => admin.close(1_000))
+  const control = await listenControl((request) => instance.control(request), socketPath(config.data))
+  add('the control socket', () => control.close())
+  return admin.at
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -1,0 +1,326 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { runProgram } from '../../src/cli/index.js'
+import { CHROME, cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
+
+/** The commands as a person runs them: child processes, a real instance, a real origin. */
+
+/** A command in this process, for what needs no instance: the same program, its terminal two strings. */
+async function run(...args: string[]) {
+  const said = { stdout: '', stderr: '' }
+  const code = await runProgram(args, {
+    out: (text) => {
+      said.stdout += text
+    },
+    err: (text) => {
+      said.stderr += text
+    },
+    colour: false,
+    version: '1.2.3',
+    pid: 1,
+    env: {},
+    onSignal: () => {},
+    onFault: () => {},
+    exit: (code) => {
+      throw new Error(`exit ${code}`)
+    },
+  })
+  return { ...said, code }
+}
+
+/** One request with its target byte for byte, as no client library would send it. */
+async function rawGet(port: string, target: string, agent: string): Promise<void> {
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    Buffer.from(`GET ${target} HTTP/1.1\r\nHost: a.com\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`, 'latin1'),
+  )
+  socket.resume()
+  await once(socket, 'close')
+}
+
+/** Any control character, C0 or C1, but the end of a line. */
+const hasControls = (text: string) =>
+  [...text].some((one) => one !== '\n' && (one < ' ' || (one >= '\u007f' && one <= '\u009f')))
+
+t.test('what cannot be run: one line, and the code that says whose fault', async (t) => {
+  const data = dataDir(t)
+  const file = join(data, '..', 'bad.yaml')
+  writeFileSync(file, 'port: 1\nprot: 2\n')
+  const rows: [string[], number, RegExp, string][] = [
+    [['nosuch'], 2, /unknown command 'nosuch'/, 'unknown command'],
+    [['stat'], 2, /did you mean stats/i, 'near a command'],
+    [['tail', '--jsn'], 2, /unknown option '--jsn'.*did you mean --json/i, 'near a flag'],
+    [['proxy', 'http://localhost:1', '--inject'], 2, /unknown option '--inject'/, 'not built yet'],
+    [['proxy', 'http://localhost:1', '--collector', 'http://x'], 2, /unknown option '--collector'/, 'not built yet'],
+    [['proxy', '--data', data], 2, /origin is missing/, 'no origin'],
+    [['proxy', 'http://localhost:1', 'http://localhost:2'], 2, /too many arguments/, 'two origins'],
+    [
+      ['proxy', 'http://localhost:1', '--port', 'web', '--data', data],
+      2,
+      /^error: --port must be a whole number/,
+      'bad port',
+    ],
+    [['proxy', 'http://localhost:1', '--tls-cert', 'x', '--data', data], 2, /--tls-key/, 'half a pair'],
+    [
+      ['proxy', 'http://localhost:1', '--tls-cert', '/no/c.pem', '--tls-key', '/no/k.pem', '--data', data],
+      1,
+      /tls-cert: cannot read \/no\/c\.pem/,
+      'no such certificate',
+    ],
+    [
+      ['proxy', 'http://localhost:1', '--config', file],
+      2,
+      /bad\.yaml:2: prot is not a setting; did you mean port/,
+      'settings file',
+    ],
+    [
+      ['proxy', 'http://localhost:1', '--config', '/no/such.yaml'],
+      2,
+      /such\.yaml: no such configuration file/,
+      'no file',
+    ],
+    [['tail', '-n', 'x'], 2, /^error: -n: must be a number of rows/, 'bad number'],
+    [['tail', '--audience', 'cats'], 2, /^error: --audience: must be human, agent or all/, 'bad audience'],
+    [['proxy', 'http://localhost:8080', '--data', data], 2, /own address/, 'a loop'],
+    [['keys', 'create', '--data', data], 2, /^error: --name: is missing/, 'no name'],
+    [['keys', 'revoke', 'x', '--data', data], 2, /x is not the id of a key/, 'no id'],
+    [['keys', 'revoke'], 2, /missing required argument 'id'/, 'nothing to revoke'],
+    [['keys', 'list', '--data', data], 1, /^error: No data in .*: start `readership proxy` first/, 'nothing there'],
+    [['tail', '--data', data], 1, /No data in/, 'nothing there'],
+    [['stats', '--data', data], 1, /No data in/, 'nothing there'],
+    [['agents', 'identify', 'x', '--ip', 'y'], 2, /^error: --ip: must be an IP address/, 'no address'],
+  ]
+  for (const [args, code, says, why] of rows) {
+    const result = await run(...args)
+    t.equal(result.code, code, `${why}: exit code`)
+    t.match(result.stderr, says, why)
+    t.match(result.stderr, /^[^\n]+\n$/, `${why}: one line`)
+    t.equal(result.stdout, '', `${why}: nothing on standard output`)
+  }
+  t.throws(() => statSync(data), { code: 'ENOENT' }, 'and no directory was made')
+})
+
+t.test('help says what there is', async (t) => {
+  const top = await run('--help')
+  t.equal(top.code, 0)
+  for (const name of ['proxy', 'serve', 'tail', 'stats', 'keys', 'agents', 'doctor'])
+    t.match(top.stdout, new RegExp(`^  ${name} `, 'm'))
+  const proxy = await run('proxy', '--help')
+  for (const flag of [
+    '--host',
+    '--port',
+    '--admin-host',
+    '--admin-port',
+    '--data',
+    '--domain',
+    '--base-path',
+    '--trust-proxy',
+    '--tls-cert',
+    '--tls-key',
+    '--memory-limit',
+    '--geoip',
+    '--config',
+  ])
+    t.match(proxy.stdout, new RegExp(`^  ${flag} <`, 'm'))
+  t.match((await run('--version')).stdout, /^1\.2\.3\n$/)
+})
+
+t.test('agents: the catalog, and why a user agent is what it is', async (t) => {
+  const known = JSON.parse((await run('agents', '--json')).stdout)
+  t.ok(known.length > 300, `${known.length} agents`)
+  t.match(
+    known.find((one: { agent_id: string }) => one.agent_id === 'gptbot'),
+    { operator: 'OpenAI', purpose: 'training', verification: ['ranges'] },
+  )
+  t.match((await run('agents')).stdout, /^gptbot +OpenAI +training/m)
+  t.match((await run('agents', 'identify', GPTBOT)).stdout, /GPTBot by OpenAI.*\n.*token "GPTBot"/)
+  t.match(JSON.parse((await run('agents', 'identify', GPTBOT, '--json')).stdout), {
+    agent_id: 'gptbot',
+    because: 'token',
+  })
+  t.match((await run('agents', 'identify', GPTBOT, '--ip', '8.8.8.8')).stdout, /^from +US, AS15169$/m)
+  t.match((await run('agents', 'identify', CHROME)).stdout, /a person/)
+  t.match((await run('agents', 'identify', 'curl/8 \u009b2J')).stdout, /^is /)
+})
+
+t.test('a running instance, asked from outside', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const app = await startInstance(origin.url, data, '--expose', 'api', '--domain', 'a.com')
+  t.teardown(() => app.stop())
+  const sitePort = new URL(app.site).port
+  const at = ['--data', data]
+
+  t.equal(statSync(data).mode & 0o777, 0o700, 'the data directory is its user’s alone')
+  t.equal(statSync(join(data, 'control.sock')).mode & 0o777, 0o600, 'so is the socket')
+  const start = app
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('listening'))
+  t.equal(start.length, 1, 'one line says all listeners')
+  for (const part of [app.site, app.admin, origin.url, data]) t.ok(start[0]?.includes(part), part)
+
+  await rawGet(sitePort, '/evil\u009b31m', `${GPTBOT} \u009b2J`)
+  for (const path of ['/a', '/a', '/b']) await rawGet(sitePort, path, GPTBOT)
+  await rawGet(sitePort, '/seen', CHROME)
+  await eventually('all rows', async () => (await app.fetches()) === 4 && (await app.pageviews()) === 1)
+
+  await t.test('tail', async (t) => {
+    const follow = spawn(process.execPath, ['dist/bin/readership.js', 'tail', ...at, '--audience', 'agent'])
+    let seen = ''
+    follow.stdout.on('data', (chunk) => {
+      seen += chunk
+    })
+    await eventually('the recent rows', () => seen.split('\n').length === 5)
+    t.match(seen, /^\d\d:\d\d:\d\d agent gptbot {18} {3}200 +\S+ k?B +\d+ ms \/evil/m)
+    t.notOk(hasControls(seen), 'no control character, no colour in a pipe')
+    t.notMatch(seen, '/seen', 'agents only')
+    await rawGet(sitePort, '/live', GPTBOT)
+    await eventually('the live row', () => seen.includes('/live'))
+    follow.kill('SIGINT')
+    const [code, signal] = await once(follow, 'exit')
+    t.ok(code === 130 || signal === 'SIGINT', 'Ctrl-C ends it')
+    const json = spawn(process.execPath, ['dist/bin/readership.js', 'tail', ...at, '-n', '2', '--json', '--path', '/a'])
+    const [first] = await once(json.stdout, 'data')
+    const lines = String(first).trim().split('\n')
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      [{ pathname: '/a', agent_id: 'gptbot' }, { pathname: '/a' }],
+    )
+    json.kill()
+  })
+
+  await t.test('stats', async (t) => {
+    const { stdout, code } = await cli('stats', ...at, '--range', 'today')
+    t.equal(code, 0)
+    t.match(stdout, /1 visitor {3}1 session {3}1 pageview/)
+    t.match(stdout, /5 fetches {3}1 agent {3}/)
+    t.match(stdout, /^ +2 {2}\/a$/m)
+    t.match(stdout, /^ +5 {2}gptbot$/m)
+    t.notOk(hasControls(stdout), 'nothing of a stranger’s reaches the terminal raw')
+    t.match(JSON.parse((await cli('stats', ...at, '--json')).stdout), {
+      site: 1,
+      people: { visitors: 1 },
+      agents: { fetches: 5 },
+    })
+    t.match(await cli('stats', ...at, '--range', 'soon'), { code: 1, stderr: /range/ })
+    t.match(await cli('stats', ...at, '--site', '9'), { code: 1, stderr: /site/ })
+  })
+
+  await t.test('keys', async (t) => {
+    const made = await cli('keys', 'create', '--name', 'ci \u001b[2J', ...at)
+    t.match(made.stdout, /^svcg_[0-9a-f]{8}_[\w-]{43}\n$/, 'the secret alone, for a variable')
+    const secret = made.stdout.trim()
+    const ask = async (where: string) => (await fetch(where, { headers: { authorization: `Bearer ${secret}` } })).status
+    t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 200)
+    t.equal(await ask(`${app.site}/_readership/api/stats/overview?site=1`), 200, 'exposed under the base path')
+    t.equal(await ask(`${app.site}/_readership/metrics`), 404, 'and nothing else')
+    t.equal(await ask(`${app.admin}/api/keys`), 403, 'an API key is no admin')
+    t.equal(await ask(`${app.admin}/control/status`), 404, 'nor the operator')
+    t.match((await cli('keys', 'list', ...at)).stdout, /ci \\x1b\[2J/, 'shown escaped')
+    const all: { id: number; name: string }[] = JSON.parse((await cli('keys', 'list', ...at, '--json')).stdout)
+    const id = String(all.find((one) => one.name.startsWith('ci'))?.id)
+    t.equal((await cli('keys', 'revoke', id, ...at)).code, 0)
+    t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 401, 'revoked at once')
+    t.match(await cli('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: No such key.\n' })
+    t.match(await cli('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
+      code: 1,
+      stderr: /scopes|Invalid/,
+    })
+  })
+
+  await t.test('doctor', async (t) => {
+    const good = await cli('doctor', origin.url, ...at)
+    t.equal(good.code, 0, good.stdout + good.stderr)
+    t.match(good.stdout, /✓ instance: runs, and stores what it sees/)
+    t.match(good.stdout, /✓ origin: .* answers 200/)
+    const bad = await cli('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
+    t.equal(bad.code, 1)
+    t.match(
+      JSON.parse(bad.stdout).find((one: { check: string }) => one.check === 'origin'),
+      { state: 'fail', says: /ECONNREFUSED/, mend: /Start the site/ },
+    )
+    t.match(bad.stderr, /1 of \d+ checks failed/)
+  })
+
+  await t.test('metrics', async (t) => {
+    const text = await (await fetch(`${app.admin}/metrics`)).text()
+    t.match(text, /^readership_rows_total\{audience="agent"\} 5$/m)
+    t.match(text, /^readership_rows_total\{audience="human"\} 1$/m)
+    t.match(text, /^readership_requests_total\{status="2xx"\} 6$/m, 'our own paths are not the site’s')
+  })
+
+  await t.test('stopped, and asked again without it', async (t) => {
+    t.equal(await app.stop(), 0)
+    t.throws(() => statSync(join(data, 'control.sock')), { code: 'ENOENT' }, 'its socket is gone')
+    t.match((await cli('stats', ...at)).stdout, /5 fetches/, 'the store is opened directly')
+    const last = await cli('tail', ...at, '-n', '1')
+    t.match(last, { code: 0, stdout: /\/live\n$/, stderr: /No instance runs/ })
+    t.match((await cli('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
+    t.match((await cli('doctor', ...at)).stdout, /✓ instance: none runs/)
+  })
+})
+
+t.test('the second signal does not wait', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const app = await startInstance(origin.url, dataDir(t))
+  const slow = fetch(`${app.site}/?wait=20000`).catch(() => {})
+  await sleep(300)
+  app.child.kill('SIGTERM')
+  await eventually('it drains', () => app.output().includes('stopping'))
+  const since = Date.now()
+  t.equal(await app.stop('SIGTERM'), 143)
+  t.ok(Date.now() - since < 5_000)
+  await slow
+})
+
+t.test('keys can be made before the first start', async (t) => {
+  const data = dataDir(t)
+  mkdirSync(data)
+  const made = await cli(
+    'keys',
+    'create',
+    '--name',
+    'early',
+    '--json',
+    '--data',
+    data,
+    '--scopes',
+    'stats:read,manage:read',
+  )
+  t.match(JSON.parse(made.stdout), {
+    id: 1,
+    org: 1,
+    name: 'early',
+    scopes: ['stats:read', 'manage:read'],
+    secret: /^svcg_/,
+  })
+})
+
+t.test('serve: the service without an origin', async (t) => {
+  const [port, data] = [await freePort(), dataDir(t)]
+  const child = spawn(process.execPath, [
+    'dist/bin/readership.js',
+    'serve',
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--data',
+    data,
+  ])
+  const url = `http://127.0.0.1:${port}`
+  await eventually('it serves', async () => (await fetch(`${url}/healthz`)).ok)
+  t.equal((await fetch(`${url}/readyz`)).status, 200)
+  t.equal((await fetch(`${url}/api/openapi.json`)).status, 200)
+  t.equal((await fetch(`${url}/api/stats/overview?site=1`)).status, 401)
+  child.kill('SIGTERM')
+  t.same(await once(child, 'exit'), [0, null])
+})
