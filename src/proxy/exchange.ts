@@ -23,4 +23,6 @@ export interface Exchange {
   content_type: string
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
+  /** Where it stands among those that are not over. */
+  place: number
 }

@@ -8,7 +8,7 @@ export function observation(exchange: Exchange, duration: number): Observation {
   const at = path.indexOf('?')
   const seenBefore = sent['if-none-match'] !== undefined || sent['if-modified-since'] !== undefined
   const made: Observation = {
-    timestamp: new Date(exchange.arrived).toISOString(),
+    timestamp: instant(exchange.arrived),
     user_agent: sent['user-agent'] ?? '',
     method: exchange.method,
     hostname: hostnameOf(exchange.host),
@@ -36,4 +36,15 @@ export function observation(exchange: Exchange, duration: number): Observation {
 function hostnameOf(host: string): string {
   const colon = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') : 0)
   return (colon < 0 ? host : host.slice(0, colon)).toLowerCase()
+}
+
+let lastMs = Number.NaN
+let lastInstant = ''
+/** Many exchanges come in the same millisecond: one text for all. */
+function instant(ms: number): string {
+  if (ms !== lastMs) {
+    lastMs = ms
+    lastInstant = new Date(ms).toISOString()
+  }
+  return lastInstant
 }
