@@ -79,6 +79,38 @@ t.test('browsers are people', async (t) => {
   for (const [userAgent] of BROWSERS) t.equal(id(userAgent), 'person', userAgent)
 })
 
+t.test('apps that show pages, and browsers of few, are people too', async (t) => {
+  const iphone =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148'
+  const android =
+    'Mozilla/5.0 (Linux; Android 14; SM-S918B Build/UP1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/142.0.0.0 Mobile Safari/537.36'
+  const desktop = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)'
+  const rows = [
+    `${iphone} Snapchat/12.50.0.40 (iPhone14,5; iOS 17.5; gzip)`,
+    `${iphone} [LinkedInApp]/9.30.1`,
+    `${iphone} Twitter for iPhone/10.50`,
+    `${iphone} [Pinterest/iOS]`,
+    `${android} Pinterest for Android/12.30.0`,
+    `${android} musical_ly_2023005040 BytedanceWebview/d8a21c6`,
+    `${android} Line/14.5.0/IAB`,
+    `${android} MicroMessenger/8.0.40.2460(0x28002837) WeChat/arm64`,
+    `${android} KAKAOTALK 10.4.3`,
+    `${android} NAVER(inapp; search; 1200; 12.4.3)`,
+    `${android} baiduboxapp/13.40.0.10 (Baidu; P1 13)`,
+    `${android} [FB_IAB/FB4A;FBAV/470.0.0.38.108;]`,
+    `${android} Telegram-Android/11.0.0 (Samsung SM-S918B; Android 14; SDK 34; HIGH)`,
+    `${android} Viber/22.0`,
+    `${desktop} discord/1.0.9030 Chrome/120.0.6099.291 Electron/28.2.10 Safari/537.36`,
+    `${desktop} Slack/4.35.131 Chrome/120.0.0.0 Electron/28.1.0 Safari/537.36`,
+    'Mozilla/5.0 (Linux; U; Android 4.4.2; en-us; KFTT Build/KOT49H) AppleWebKit/537.36 (KHTML, like Gecko) Silk/3.68 like Chrome/39.0.2171.93 Safari/537.36',
+    'Opera/9.80 (Android; Opera Mini/75.0.2254/191.249; U; en) Presto/2.12.423 Version/12.16',
+    'Mozilla/5.0 (Mobile; Nokia_8110_4G; rv:48.0) Gecko/48.0 Firefox/48.0 KAIOS/2.5',
+    'Lynx/2.9.0dev.12 libwww-FM/2.14 SSL-MM/1.4.1 GNUTLS/3.7.8',
+    'w3m/0.5.3+git20230121',
+  ]
+  for (const userAgent of rows) t.equal(id(userAgent), 'person', userAgent)
+})
+
 t.test('the rules of the catalog, one by one', async (t) => {
   const rows: [string, string, string][] = [
     ['gptbot/1.2', 'gptbot', 'case does not matter'],
