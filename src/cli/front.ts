@@ -62,8 +62,8 @@ export function createFront(
     requestHeaders(req: IncomingMessage) {
       const peer = plainAddress(req.socket.remoteAddress ?? '')
       const proto = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
-      const { fields, hosts } = requestHead(req.rawHeaders, { peer, trusted: trusts(peer), proto, crumbs: false })
-      return [...hosts.flatMap((host) => ['Host', host]), ...fields]
+      const { fields, host } = requestHead(req.rawHeaders, { peer, trusted: trusts(peer), proto, crumbs: false })
+      return [...(host === undefined ? [] : ['Host', host]), ...fields]
     },
     clientAddress: address,
     headersTimeout,
