@@ -20,10 +20,14 @@ export interface Listener {
 export const nodeHandler = (
   fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
 ) =>
-  getRequestListener((request, { incoming }) => fetch(request, incoming), {
+  getRequestListener((request, { incoming }) => fetch(real(request), incoming), {
     // The process may be somebody else's application: its globals are not ours to replace.
     overrideGlobalObjects: false,
   })
+
+/** The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. */
+const real = ({ url, method, headers, body }: Request): Request =>
+  new Request(url, { method, headers, ...(body ? { body, duplex: 'half' } : {}) })
 
 const serverOf = (app: App, operator: boolean): Server => {
   const server = createServer(

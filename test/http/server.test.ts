@@ -44,6 +44,29 @@ t.test('what a dead process left is removed', async (t) => {
   await control.close()
 })
 
+t.test('requests are real ones: they can be copied, and their bodies read', async (t) => {
+  const admin = await listenAdmin(
+    async (request) => {
+      const copy = new Request(request, { headers: { 'x-copied': '1' } })
+      return Response.json([copy.method, new URL(copy.url).pathname, copy.headers.get('x-copied'), await copy.text()])
+    },
+    '127.0.0.1',
+    0,
+  )
+  t.teardown(() => admin.close())
+  for (const [method, body, expected] of [
+    ['GET', undefined, ''],
+    ['DELETE', undefined, ''],
+    ['POST', '{"a":1}', '{"a":1}'],
+  ] as const)
+    t.same(await (await fetch(`${admin.at}/x`, { method, ...(body ? { body } : {}) })).json(), [
+      method,
+      '/x',
+      '1',
+      expected,
+    ])
+})
+
 t.test('the admin listener is nobody special', async (t) => {
   const before = [globalThis.Request, globalThis.Response]
   const admin = await listenAdmin(whoAmI, '127.0.0.1', 0)

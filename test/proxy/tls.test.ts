@@ -326,7 +326,7 @@ t.test('an idle session is closed, a busy one is not', async (t) => {
   const { port, tls } = await listener(
     t,
     (req, res) => {
-      if (req.url === '/slow') setTimeout(() => res.end('late'), 400)
+      if (req.url === '/slow') setTimeout(() => res.end('late'), 1_400)
       else res.end('ok')
     },
     createServer(),

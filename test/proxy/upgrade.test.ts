@@ -434,14 +434,16 @@ t.test('resets, before and after the 101, from either side', async (t) => {
 })
 
 t.test('a client that leaves with a FIN before the 101', async (t) => {
-  const origin = await rawOrigin(t, (socket) => socket.resume())
-  const { port, seen } = await before(t, origin.port)
-  const client = rawClient(t, port, WISH)
-  await until('the request', () => origin.heads.length === 1)
-  client.socket.end()
-  await until('observed', () => seen.length === 1, 1000)
-  t.equal(seen[0]?.status, 499)
-  await until('the origin is told', () => origin.sockets.every(told), 1000)
+  for (const early of ['', 'early bytes']) {
+    const origin = await rawOrigin(t, (socket) => socket.resume())
+    const { port, seen } = await before(t, origin.port)
+    const client = rawClient(t, port, WISH)
+    await until('the request', () => origin.heads.length === 1)
+    client.socket.end(early)
+    await until('observed', () => seen.length === 1, 1000)
+    t.equal(seen[0]?.status, 499)
+    await until('the origin is told', () => origin.sockets.every(told), 1000)
+  }
 })
 
 t.test('an origin that is down, silent, broken, or agrees to what nobody asked', async (t) => {
@@ -506,6 +508,7 @@ t.test('a refusal that breaks off is a visible cut', async (t) => {
   const waiting = rawClient(t, second.port, WISH)
   await waiting.over()
   t.match(waiting.text(), /\r\n\r\nhell$/, 'nor does it wait for ever')
+  t.same(second.errors, ['cut'])
 })
 
 t.test('a big refusal to a slow reader is whole', async (t) => {
@@ -681,7 +684,7 @@ t.test('a recorder that throws does not break the site', async (t) => {
 })
 
 t.test('300 exchanges of every ill kind leave nothing behind', async (t) => {
-  // A seeded sequence: a run that fails can be repeated.
+  // Seeded: the same mix in each run.
   let seed = 42
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
