@@ -30,7 +30,7 @@ export interface Loss extends Repair {
 }
 
 export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
-  /** A checkpoint runs when the log is this long: it bounds the replay of the next start (64 MB is about a second). */
+  /** A checkpoint runs when the log is this long: it bounds the next start's replay and the memory that new rows hold. */
   wal_bytes?: number
   /** And one when nothing was appended for `idle_ms` and the log is at least `idle_bytes` long. */
   idle_bytes?: number
@@ -42,7 +42,7 @@ const MARKS = 100_000
 
 /** Opens `events.duckdb`, the store of both readerships' rows. Throws `StoreFault`. */
 export async function openEvents(options: EventStoreOptions): Promise<EventStore> {
-  const { clock, log, wal_bytes = 64 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
+  const { clock, log, wal_bytes = 16 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
   const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
   const losses = await lossesOf(file)
   for (const { rows, kept } of losses) {

@@ -79,12 +79,10 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     classifier: parts.classifier,
     store: events,
     from,
-    obstacle: () => {
-      const free = world.freeDisk()
-      return free < options.min_free_disk
-        ? `${free} bytes are free on disk, ${options.min_free_disk} are kept`
-        : undefined
-    },
+    obstacle: () =>
+      world.freeDisk() < options.min_free_disk
+        ? `less than ${options.min_free_disk} bytes are free on disk`
+        : undefined,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onCommit({ mark, rows, ms }) {

@@ -18,7 +18,7 @@ export interface WriterDeps {
   clock: () => number
   sleep: (ms: number) => Promise<void>
   onCommit: (commit: { mark: Mark; rows: Rows; ms: number }) => void
-  /** Told when storing stops (why) and when it goes on (undefined). */
+  /** Told when storing stops or stops for another reason, and when it goes on (undefined). */
   onState: (reason: string | undefined) => void
   log: Log
 }
@@ -43,7 +43,7 @@ export function createWriter(deps: WriterDeps): Writer {
   const waiting: { sequence: number; batch: readonly Observation[] }[] = []
   let mark = deps.from
   let stopped = false
-  let degraded = false
+  let degraded: string | undefined
   let running: Promise<void> | undefined
   let wake = () => {}
   const stopping = new Promise<void>((resolve) => {
@@ -51,8 +51,8 @@ export function createWriter(deps: WriterDeps): Writer {
   })
 
   const tell = (reason: string | undefined) => {
-    if (reason === undefined && !degraded) return
-    degraded = reason !== undefined
+    if (reason === degraded) return
+    degraded = reason
     deps.onState(reason)
   }
 
@@ -87,7 +87,7 @@ export function createWriter(deps: WriterDeps): Writer {
             continue
           }
           reason = messageOf(error)
-          if (!degraded) deps.log('error', 'rows cannot be stored and wait', error)
+          if (degraded === undefined) deps.log('error', 'rows cannot be stored and wait', error)
         }
       }
       tell(reason)

@@ -151,6 +151,24 @@ t.test('a file that is no database is set aside, never deleted', async (t) => {
   }
 })
 
+t.test('a damaged block inside: reads of it fail, everything else goes on', async (t) => {
+  const file = join(directory(t), 'events.duckdb')
+  const store = await openAt(file)
+  const paths = Array.from({ length: 20_000 }, (_, n) => eventRow({ pathname: `/${(n * 2654435761) % 4294967296}` }))
+  await store.append({ events: paths, agent_events: [agentRow()] })
+  await store.close()
+  const bytes = readFileSync(file)
+  // Behind the three headers of 4 KB, in the middle of the first blocks of data.
+  for (let at = 12_288 + 100_000; at < bytes.length; at += 262_144) bytes.fill(7, at, at + 64)
+  writeFileSync(file, bytes)
+  const damaged = await openAt(file)
+  t.strictSame(damaged.losses, [], 'it opens')
+  await t.rejects(damaged.query(sql`select max(pathname) as last from events`), { code: 'database_error' })
+  await damaged.append(rows)
+  t.strictSame(await damaged.query(sql`select count(*) as n from agent_events where site_id = 1`), [{ n: 3 }])
+  await damaged.close()
+})
+
 t.test('what only the operator can change is one line, and touches nothing', async (t) => {
   const at = directory(t)
   mkdirSync(join(at, 'events.duckdb'))

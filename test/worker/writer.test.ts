@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Mark } from '../../src/duckdb/mark.js'
+import type { Drops } from '../../src/record/drop.js'
+import { sql } from '../../src/sql.js'
+import { createWriter, type WriterDeps } from '../../src/worker/writer.js'
+import { directory } from '../fixtures/files.js'
+import { observation } from '../fixtures/observations.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { openAt } from '../fixtures/store.js'
+
+/** A writer over a real store; the classifier makes of `/agent/...` an agent's row, of `/none` a drop, of `/nan` a row that no store takes. */
+async function writing(t: Test, given: Partial<WriterDeps> = {}) {
+  const store = await openAt(join(directory(t), 'events.duckdb'))
+  t.teardown(() => store.close())
+  const commits: Mark[] = []
+  const states: (string | undefined)[] = []
+  const classified: string[] = []
+  const writer = createWriter({
+    classifier: {
+      classify(batch) {
+        const drops: Drops = {}
+        const rows: ReturnType<WriterDeps['classifier']['classify']>['rows'] = { events: [], agent_events: [] }
+        for (const { pathname } of batch) {
+          classified.push(pathname)
+          if (pathname === '/none') drops.not_a_page = (drops.not_a_page ?? 0) + 1
+          else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
+          else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
+        }
+        return { rows, drops }
+      },
+    },
+    store,
+    from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
+    obstacle: () => undefined,
+    clock: () => performance.now(),
+    sleep: () => new Promise((resolve) => setTimeout(resolve, 5)),
+    onCommit: ({ mark }) => commits.push(mark),
+    onState: (reason) => states.push(reason),
+    log: () => {},
+    ...given,
+  })
+  const push = (sequence: number, ...paths: string[]) =>
+    writer.push(
+      sequence,
+      paths.map((pathname) => observation({ pathname })),
+    )
+  const settled = async (sequence: number) => {
+    for (let n = 0; n < 500 && commits.at(-1)?.sequence !== sequence; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  return { writer, store, push, settled, commits, states, classified }
+}
+
+t.test('totals go on from where they were, and lie beside the rows', async (t) => {
+  const { store, push, settled, commits } = await writing(t)
+  push(11, '/a', '/agent/b', '/none')
+  await settled(11)
+  const mark: Mark = {
+    run: '00000000000000aa',
+    sequence: 11,
+    human: 101,
+    agent: 51,
+    drops: { fault: 1, not_a_page: 1 },
+  }
+  t.strictSame(commits, [mark])
+  t.strictSame(await store.last('00000000000000aa'), mark)
+  push(12, '/none')
+  await settled(12)
+  t.strictSame(commits[1], { ...mark, sequence: 12, drops: { fault: 1, not_a_page: 2 } })
+  t.strictSame(await store.last('00000000000000aa'), mark, 'a batch without rows costs no transaction')
+})
+
+t.test('a row that no store takes is dropped alone', async (t) => {
+  const { store, push, settled, commits, states } = await writing(t)
+  push(11, '/a', '/nan', '/b', '/nan', '/c', '/agent/d')
+  await settled(11)
+  t.match(commits, [{ human: 103, agent: 51, drops: { fault: 3 } }])
+  t.strictSame(await store.query(sql`select pathname from events order by pathname`), [
+    { pathname: '/a' },
+    { pathname: '/b' },
+    { pathname: '/c' },
+  ])
+  t.strictSame(states, [], 'and nothing is degraded by it')
+})
+
+t.test('an obstacle holds rows back, classified once and in order', async (t) => {
+  let free = false
+  const { store, push, settled, commits, states, classified } = await writing(t, {
+    obstacle: () => (free ? undefined : 'no room'),
+  })
+  push(11, '/a')
+  push(12, '/b')
+  push(13, '/c')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.strictSame([commits, states], [[], ['no room']], 'said once')
+  free = true
+  await settled(13)
+  t.strictSame(states, ['no room', undefined])
+  t.strictSame(classified, ['/a', '/b', '/c'])
+  t.strictSame(
+    commits.map((mark) => [mark.sequence, mark.human]),
+    [
+      [11, 101],
+      [13, 103],
+    ],
+    'what waited is one commit',
+  )
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 3 }])
+})
+
+t.test('a failing store is tried again with the same rows; stop gives up at once', async (t) => {
+  const { store, writer, push, commits, states, classified } = await writing(t, {
+    sleep: () => new Promise((resolve) => setTimeout(resolve, 60_000).unref()),
+  })
+  await store.close()
+  push(11, '/a')
+  push(12, '/b')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.strictSame([commits, classified], [[], ['/a']])
+  t.match(states, [/closed/])
+  const from = performance.now()
+  await writer.stop()
+  t.ok(performance.now() - from < 1_000)
+})
+
+t.test('batches that wait are merged up to 5,000 observations, a larger one goes whole', async (t) => {
+  let free = false
+  const { push, settled, commits } = await writing(t, { obstacle: () => (free ? undefined : 'wait') })
+  push(11, '/first')
+  const many = (count: number) => Array.from({ length: count }, (_, n) => `/${n}`)
+  for (let sequence = 12; sequence < 18; sequence++) push(sequence, ...many(1_000))
+  push(18, ...many(7_000))
+  push(19, '/last')
+  free = true
+  await settled(19)
+  t.strictSame(
+    commits.map((mark) => mark.sequence),
+    [11, 16, 17, 18, 19],
+  )
+  t.equal(commits.at(-1)?.human, 100 + 1 + 6_000 + 7_000 + 1)
+})
