@@ -5,7 +5,7 @@ import { requestBody } from './body.js'
 import { refuseConnection, statusOf } from './broken-request.js'
 import { errorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
-import type { Origin } from './forward.js'
+import type { Forwarded, Origin } from './forward.js'
 import { guard, originForm } from './guard.js'
 import { type RequestHead, requestHead } from './headers.js'
 import { type Hop, plainAddress } from './hop.js'
@@ -150,13 +150,13 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
     active.push(exchange)
     connection.last = exchange
     if (draining && res instanceof ServerResponse) res.shouldKeepAlive = false
-    let leave: (() => void) | undefined
-    res.once('close', () => {
-      if (!res.writableFinished) leave?.()
+    let forwarded: Forwarded | undefined
+    res.on('close', () => {
+      if (!res.writableFinished) forwarded?.leave()
       finish(exchange)
     })
     if (refused) refuse(exchange, target.status)
-    else leave = origin.forward(exchange, fieldsOf(head), bodyOf(exchange, head))
+    else forwarded = origin.forward(exchange, fieldsOf(head), bodyOf(exchange, head))
   }
 
   function finish(exchange: Exchange): void {

@@ -95,10 +95,12 @@ function median(values: number[]): number {
 async function child(name: string, originPort: number): Promise<Contender> {
   const file = new URL('./proxy-child.js', import.meta.url)
   const process: ChildProcess = fork(file, [name, String(originPort)])
+  process.once('exit', (code) => {
+    if (code) console.error(`${name} ended with ${code}`)
+  })
   const answer = () =>
-    new Promise<Record<string, number>>((resolve, reject) => {
+    new Promise<Record<string, number>>((resolve) => {
       process.once('message', (message: Record<string, number>) => resolve(message))
-      process.once('exit', (code) => reject(new Error(`${name} ended with ${code}`)))
     })
   const { port = 0 } = await answer()
   return {
