@@ -14,8 +14,9 @@ export interface HonoOptions extends MountOptions {
 }
 
 /**
- * `site.use(middleware(readership))` on @hono/node-server: every exchange is recorded, and the service answers under the base path. The exchange is
- * watched at the socket's side of Hono, so that compression, streams, HEAD and clients that leave count as they were.
+ * `site.use(middleware(readership))` on @hono/node-server: every exchange is recorded, and the service answers under
+ * the base path. The exchange is watched at the socket's side of Hono, so that compression, streams, HEAD and clients
+ * that leave count as they were.
  */
 export function middleware(
   readership: Readership,

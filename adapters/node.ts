@@ -7,8 +7,8 @@ export interface NodeOptions extends MountOptions {
 }
 
 /**
- * `createServer(listener(readership, handler))`: the site is `handler`'s, every exchange is recorded, and the service answers
- * under the base path.
+ * `createServer(listener(readership, handler))`: the site is `handler`'s, every exchange is recorded, and the service
+ * answers under the base path.
  */
 export function listener(readership: Readership, handler: RequestListener, options: NodeOptions = {}): RequestListener {
   const take = mount(readership, options)

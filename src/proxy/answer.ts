@@ -2,9 +2,10 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Begins an ordinary answer on a socket that Node gave away for an upgrade: Node frames the body (length, chunks or none). The connection ends
- * with it, since what the client sends next was meant for another protocol. `headers` are raw pairs with a `Connection`
- * that says close. Throws, with nothing sent, where Node refuses the status, reason or a header.
+ * Begins an ordinary answer on a socket that Node gave away for an upgrade: Node frames the body (length, chunks or
+ * none). The connection ends with it, since what the client sends next was meant for another protocol. `headers` are
+ * raw pairs with a `Connection` that says close. Throws, with nothing sent, where Node refuses the status, reason or a
+ * header.
  */
 export function answerOn(
   req: IncomingMessage,
@@ -24,7 +25,9 @@ export function answerOn(
   return res
 }
 
-/** How long a client may still talk after its answer and our FIN: closing on unread bytes would reset the answer away. */
+/**
+ * How long a client may still talk after its answer and our FIN: closing on unread bytes would reset the answer away.
+ */
 const LINGER_MS = 2_000
 
 function linger(socket: Socket): void {

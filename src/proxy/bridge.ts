@@ -10,7 +10,9 @@ type Incoming = IncomingMessage | Http2ServerRequest
 type Outgoing = ServerResponse | Http2ServerResponse
 
 export interface MountOptions {
-  /** Where the service is reached, without a slash at its end (default `/_readership`); the empty string is the root. */
+  /**
+   * Where the service is reached, without a slash at its end (default `/_readership`); the empty string is the root.
+   */
   basePath?: string
 }
 export const BASE_PATH = '/_readership'
@@ -20,8 +22,8 @@ export const peerAddress = (req: Incoming): string => clientAddress(req.socket.r
 const NOBODY = parseTrust([])
 
 /**
- * For adapters: one function to call for each exchange. A request under the base path is answered by the service and gives true;
- * any other is watched, recorded when it is over, and gives false: it is the site's.
+ * For adapters: one function to call for each exchange. A request under the base path is answered by the service and
+ * gives true; any other is watched, recorded when it is over, and gives false: it is the site's.
  */
 export function mount(readership: Readership, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
@@ -43,9 +45,10 @@ export function under(basePath: string, target: string): boolean {
 }
 
 /**
- * The service as a Node handler, for HTTP/1.1 and Node's compatible form of HTTP/2. Bodies stream both ways with backpressure; a client that leaves
- * aborts the request's signal and cancels the response's body. The base path is taken off before `fetch` sees the
- * URL. Never rejects: what `fetch` throws is a bare 500, a body that breaks off a cut connection.
+ * The service as a Node handler, for HTTP/1.1 and Node's compatible form of HTTP/2. Bodies stream both ways with
+ * backpressure; a client that leaves aborts the request's signal and cancels the response's body. The base path is
+ * taken off before `fetch` sees the URL. Never rejects: what `fetch` throws is a bare 500, a body that breaks off a cut
+ * connection.
  */
 export function toNodeHandler(app: Pick<Readership, 'fetch'>, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
@@ -76,7 +79,9 @@ export function toNodeHandler(app: Pick<Readership, 'fetch'>, options: MountOpti
 const plain = (status: number, text: string): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
 
-/** Undefined where there is no such web request: a method it may not have, a host that is none, a target without a path. */
+/**
+ * Undefined where there is no such web request: a method it may not have, a host that is none, a target without a path.
+ */
 function webRequest(
   req: Incoming,
   res: Outgoing,

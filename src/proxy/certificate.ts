@@ -12,8 +12,9 @@ export interface Pair {
 }
 
 /**
- * Reads `--tls-cert` and `--tls-key`. Throws an `Error` of one line that names the setting and the file: not readable, not
- * PEM, a key of another certificate, a key that needs a passphrase. An expired certificate is taken: a site with a warning beats no site.
+ * Reads `--tls-cert` and `--tls-key`. Throws an `Error` of one line that names the setting and the file: not readable,
+ * not PEM, a key of another certificate, a key that needs a passphrase. An expired certificate is taken: a site with a
+ * warning beats no site.
  */
 export async function readPair(certFile: string, keyFile: string): Promise<Pair> {
   const cert = await part('tls-cert', certFile, (text) => new X509Certificate(text))

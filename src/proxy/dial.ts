@@ -5,9 +5,9 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 const MAX_HEAD_BYTES = 65_536
 
 /**
- * A GET to the origin, not yet ended, on a connection of its own: never pooled, so nothing is left on it for a later exchange, and resolved
- * anew. `path` goes out byte for byte: a URL parser would make a host of `//x` and lose what it takes for dot segments.
- * The connection can be half-closed. Throws where Node refuses a header or the path.
+ * A GET to the origin, not yet ended, on a connection of its own: never pooled, so nothing is left on it for a later
+ * exchange, and resolved anew. `path` goes out byte for byte: a URL parser would make a host of `//x` and lose what it
+ * takes for dot segments. The connection can be half-closed. Throws where Node refuses a header or the path.
  */
 export function dial(
   origin: URL,

@@ -12,8 +12,9 @@ export interface RequestLike {
 }
 
 /**
- * Notes the request's part of an Observation: references and slices, nothing parsed, nothing hashed (contract 3).
- * `at` is the arrival in milliseconds since 1970. `seen` stands in where a framework rewrote the URL or knows the public host.
+ * Notes the request's part of an Observation: references and slices, nothing parsed, nothing hashed (contract 3). `at`
+ * is the arrival in milliseconds since 1970. `seen` stands in where a framework rewrote the URL or knows the public
+ * host.
  */
 export function requestFacts(
   req: RequestLike,
@@ -49,8 +50,8 @@ export function requestFacts(
 export const hostnameOf = (host: string): string => host.replace(/:\d*$/, '').toLowerCase()
 
 /**
- * A request target (RFC 9112 3.2) cut at its first question mark, byte for byte. `//x` is a path, not a host: a URL parser would say
- * otherwise. Of the absolute form the authority is left out.
+ * A request target (RFC 9112 3.2) cut at its first question mark, byte for byte. `//x` is a path, not a host: a URL
+ * parser would say otherwise. Of the absolute form the authority is left out.
  */
 export function splitTarget(target: string): [pathname: string, query: string | undefined] {
   const relative = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')

@@ -15,8 +15,8 @@ const HOP_BY_HOP = new Set([
 const KEPT = new Set(['content-length', 'host'])
 
 /**
- * The end-to-end fields of a message: without the hop-by-hop ones and those that `Connection` names. Takes and gives Node's
- * raw form, `[name, value, name, value]`; case, order and duplicates stay.
+ * The end-to-end fields of a message: without the hop-by-hop ones and those that `Connection` names. Takes and gives
+ * Node's raw form, `[name, value, name, value]`; case, order and duplicates stay.
  */
 export function endToEnd(raw: readonly string[]): string[] {
   const named = new Set<string>()
@@ -53,7 +53,9 @@ export function lastOf(raw: readonly string[], wanted: string): string {
   return found
 }
 
-/** A message's head as bytes-to-be (latin1): start line, fields, empty line. What a parser refused must never get here. */
+/**
+ * A message's head as bytes-to-be (latin1): start line, fields, empty line. What a parser refused must never get here.
+ */
 export function headOf(startLine: string, raw: readonly string[]): string {
   const lines = [startLine]
   each(raw, (name, value) => lines.push(`${name}: ${value}`))

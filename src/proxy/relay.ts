@@ -11,7 +11,10 @@ import { abort, tunnel } from './tunnel.js'
 
 export interface RelayOptions {
   origin: URL
-  /** The end-to-end fields for the origin, `[name, value, ...]`; `Connection` and `Upgrade` are added here. Absent: as they came. */
+  /**
+   * The end-to-end fields for the origin, `[name, value, ...]` (default: as they came). `Connection` and `Upgrade` are
+   * added here, and `Host` where it is missing.
+   */
   requestHeaders?(req: IncomingMessage): string[]
   clientAddress(req: IncomingMessage): string
   /** Until the origin's answer begins, in ms (default 60,000): 504 then. */
@@ -20,7 +23,10 @@ export interface RelayOptions {
   idleTimeout?: number
   /** `unreachable` and `invalid` were answered 502, `timeout` 504; `cut`: the origin broke off; `fault`: ours. */
   onError?(kind: RelayError, error: Error): void
-  /** Called once per exchange, when it is over (contract 3): a tunnel when it is closed, with status 101 and the bytes after it. */
+  /**
+   * Called once per exchange, when it is over (contract 3): a tunnel when it is closed, with status 101 and the bytes
+   * after it.
+   */
   record?(observation: Observation): void
   /** Milliseconds since 1970. */
   now?(): number
@@ -42,8 +48,8 @@ export interface Relay {
   /** The whole exchange, as a pass of http-proxy in place of its `stream`. Throws only before anything has happened. */
   pass(req: IncomingMessage, client: Socket, options: unknown, head: Buffer): true
   stats(): RelayStats
-  /** Cuts what is open; resolves when all is closed and recorded. */
-  close(): Promise<void>
+  /** Lets what runs end for at most `grace` ms (default 0), then cuts it; resolves when all is closed and recorded. */
+  close(grace?: number): Promise<void>
 }
 
 /** What a client may send before the origin has agreed is held, to this many bytes; beyond it TCP holds it. */
@@ -141,7 +147,8 @@ export function createRelay(options: RelayOptions): Relay {
     const facts = requestFacts(req, options.clientAddress(req), now())
     const started = performance.now()
     const fields = endToEnd(options.requestHeaders?.(req) ?? req.rawHeaders)
-    const headers = [...fields, 'Connection', 'Upgrade', 'Upgrade', req.headers.upgrade ?? '']
+    const host = lastOf(fields, 'host') === '' ? ['Host', req.headers.host ?? ''] : []
+    const headers = [...host, ...fields, 'Connection', 'Upgrade', 'Upgrade', req.headers.upgrade ?? '']
     const upstream = dial(options.origin, req.url ?? '/', headers, options.tls)
     live.add(client)
     stats.waiting++
@@ -223,11 +230,16 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     pass,
     stats: () => ({ ...stats }),
-    close: () =>
+    close: (grace = 0) =>
       new Promise((resolve) => {
-        drained = resolve
-        if (live.size === 0) resolve()
-        for (const client of live) client.destroy()
+        const timer = setTimeout(() => {
+          for (const client of live) client.destroy()
+        }, grace)
+        drained = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        if (live.size === 0) drained()
       }),
   }
 }

@@ -11,8 +11,8 @@ import type { Pair } from './certificate.js'
 export interface TlsOptions {
   pair: Pair
   /**
-   * Gets the connections that speak HTTP/1.1, so that every limit, time-out and upgrade is the plain listener's own. It need not
-   * listen itself.
+   * Gets the connections that speak HTTP/1.1, so that every limit, time-out and upgrade is the plain listener's own. It
+   * need not listen itself.
    */
   http1: Server
   /** Gets the requests of HTTP/2, in Node's compatible form. */
@@ -27,7 +27,10 @@ export interface TlsListener {
   /** New connections get this pair; running ones keep theirs. `read` that throws changes nothing. */
   reload(read: () => Promise<Pair>): Promise<Reloaded>
   stats(): { sessions: number; handshake_errors: number }
-  /** Takes nothing new, lets streams finish for at most `grace` ms, then cuts. HTTP/1.1 connections are `http1`'s to close. */
+  /**
+   * Takes nothing new, lets streams finish for at most `grace` ms, then cuts. HTTP/1.1 connections are `http1`'s to
+   * close.
+   */
   close(grace: number): Promise<void>
 }
 /** What a reload came to, for one line in the log. */

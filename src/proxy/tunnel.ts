@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 const KEEPALIVE_MS = 60_000
 /**
  * Joins two sockets until both are closed: bytes both ways with backpressure, a half-close passed on as a half-close, a
- * reset as a reset, and never one side left open when the other is gone. A tunnel that is open both ways has no idle limit:
- * a quiet WebSocket is a healthy one. Once one side has ended, the other may stand still for `idle` ms.
+ * reset as a reset, and never one side left open when the other is gone. A tunnel that is open both ways has no idle
+ * limit: a quiet WebSocket is a healthy one. Once one side has ended, the other may stand still for `idle` ms.
  */
 export function tunnel(a: Socket, b: Socket, idle: number): void {
   for (const socket of [a, b]) {

@@ -7,7 +7,10 @@ import { each, headOf, tokens } from './fields.js'
 import { createRelay, type RelayOptions, type RelayStats } from './relay.js'
 
 export interface UpgradeOptions extends RelayOptions {
-  /** Takes back a connection whose request is not to be upgraded; the request, without `Upgrade`, is the next thing read from it. */
+  /**
+   * Takes back a connection whose request is not to be upgraded; the request, without `Upgrade`, is the next thing read
+   * from it.
+   */
   ordinary(socket: Socket): void
 }
 
@@ -15,13 +18,13 @@ export interface Upgrader {
   /** For a server's `upgrade` event. Never throws. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
   stats(): RelayStats
-  /** Cuts the exchanges and tunnels that are open; resolves when all are closed and recorded. */
-  close(): Promise<void>
+  /** Lets exchanges and tunnels end for at most `grace` ms (default 0), then cuts them; resolves when all are recorded. */
+  close(grace?: number): Promise<void>
 }
 
 /**
- * Upgrades through http-proxy (WebSocket and whatever else a site speaks). http-proxy takes the request through its list of passes;
- * the list is ours, because its own passes lose answers, bytes and sockets (README, Decisions).
+ * Upgrades through http-proxy (WebSocket and whatever else a site speaks). http-proxy takes the request through its
+ * list of passes; the list is ours, because its own passes lose answers, bytes and sockets (README, Decisions).
  */
 export function createUpgrader(options: UpgradeOptions): Upgrader {
   const relay = createRelay(options)
@@ -61,9 +64,9 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
 function ignore(): void {}
 
 /**
- * Only the plain form is switched: HTTP/1.1, GET, a path, one Host, nothing that could frame a body, and protocols that do not
- * carry HTTP themselves (through h2c or TLS a client would send requests that nobody sees). For all else a server may ignore
- * `Upgrade` (RFC 9110 7.8), and the rules for ordinary requests decide.
+ * Only the plain form is switched: HTTP/1.1, GET, a path, one Host, nothing that could frame a body, and protocols that
+ * do not carry HTTP themselves (through h2c or TLS a client would send requests that nobody sees). For all else a
+ * server may ignore `Upgrade` (RFC 9110 7.8), and the rules for ordinary requests decide.
  */
 export function isUpgrade(req: IncomingMessage): boolean {
   const asked = tokens(req.headers.upgrade ?? '')

@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Observation } from '../record/observation.js'
 import { requestFacts } from './facts.js'
 
-/** What a framework knows better than the request in hand: the URL before routing rewrote it, the host before a trusted proxy. */
+/**
+ * What a framework knows better than the request in hand: the URL before routing rewrote it, the host before a trusted
+ * proxy.
+ */
 export interface Seen {
   url?: string
   host?: string
@@ -11,9 +14,10 @@ export interface Seen {
 const observed = new WeakSet<object>()
 
 /**
- * Watches a Node exchange and calls `done` once, when the response is over, also when the client leaves. Call it before anything
- * writes: bytes are counted where they leave for the socket, after compression by whatever wraps the response later. On a
- * response cut short only what the system took is counted. What `done` throws goes nowhere: the site comes first.
+ * Watches a Node exchange and calls `done` once, when the response is over, also when the client leaves. Call it before
+ * anything writes: bytes are counted where they leave for the socket, after compression by whatever wraps the response
+ * later. On a response cut short only what the system took is counted. What `done` throws goes nowhere: the site comes
+ * first.
  */
 export function observe(
   req: IncomingMessage,
@@ -43,7 +47,10 @@ export function observe(
   })
 }
 
-/** Counts what passes through `write` and `end`, and notes a content type that `writeHead` was given, which Node does not keep. */
+/**
+ * Counts what passes through `write` and `end`, and notes a content type that `writeHead` was given, which Node does
+ * not keep.
+ */
 function count(res: ServerResponse): { handed: number; taken: number; content_type: string } {
   const counted = { handed: 0, taken: 0, content_type: '' }
   const { write, end, writeHead } = res

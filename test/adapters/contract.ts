@@ -23,8 +23,8 @@ export const SITE = {
 } as const
 
 /**
- * What every adapter must do, whatever the framework (contract 3). `start` builds a site as `SITE` says with the adapter in front of it, everything at
- * its defaults, and returns the server, not yet listening.
+ * What every adapter must do, whatever the framework (contract 3). `start` builds a site as `SITE` says with the
+ * adapter in front of it, everything at its defaults, and returns the server, not yet listening.
  */
 export function adapterContract(t: Test, start: (readership: Readership) => Server): void {
   const setup = async (t: Test, record?: () => void) => {

@@ -184,7 +184,12 @@ async function webSocketOrigin(t: Test) {
 t.test('WebSockets', async (t) => {
   const origin = await webSocketOrigin(t)
   const { port, seen, upgrader } = await before(t, origin.port, {
-    requestHeaders: (req) => [...req.rawHeaders, 'X-Forwarded-For', '192.0.2.1'],
+    // A rewrite that leaves Host out: the client's is kept.
+    requestHeaders: (req) => [
+      ...req.rawHeaders.filter((_, i, all) => all[i - (i % 2)]?.toLowerCase() !== 'host'),
+      'X-Forwarded-For',
+      '192.0.2.1',
+    ],
   })
   const dial = (path: string) => new WebSocket(`ws://127.0.0.1:${port}${path}`, { maxPayload: 32 << 20 })
   const talk = async (message: string | Buffer) => {
@@ -666,6 +671,22 @@ t.test('close cuts what is open, and says so', async (t) => {
   await until('closed', () => open.state.closed || open.state.ended)
   await until('closed', () => waiting.state.closed || waiting.state.ended)
   t.match(upgrader.stats(), { open: 0, waiting: 0 })
+})
+
+t.test('close gives a tunnel its grace', async (t) => {
+  const origin = await rawOrigin(t, (socket) => {
+    socket.write(SWITCH)
+    setTimeout(() => socket.end('last words'), 150)
+  })
+  const { port, seen, upgrader } = await before(t, origin.port)
+  const client = rawClient(t, port, WISH)
+  client.socket.once('end', () => client.socket.end())
+  await until('the tunnel', () => client.text() === SWITCH)
+  const started = Date.now()
+  await upgrader.close(3000)
+  t.ok(Date.now() - started < 2000, 'and no longer than it needs')
+  t.equal(client.text(), `${SWITCH}last words`)
+  t.match(seen, [{ status: 101, bytes: 10 }])
 })
 
 t.test('a recorder that throws does not break the site', async (t) => {
