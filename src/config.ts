@@ -201,8 +201,8 @@ function fromEnv(env: Readonly<Record<string, string | undefined>>): Map<Setting
 
 /** What the settings are read from; disk and environment come in as arguments. */
 export interface Sources {
-  /** By setting name, as text; what the person did not give is undefined. */
-  flags: Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>
+  /** By setting name, as text or as what it becomes; what was not given is undefined. */
+  flags: Readonly<Partial<Record<SettingName, unknown>>>
   env: Readonly<Record<string, string | undefined>>
   /** `--config`, or `READERSHIP_CONFIG`; absent: `readership.yaml` where there is one. */
   file?: string | undefined

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
-import { socketPath } from './cli/client.js'
-import { makeDataDirectory } from './cli/lifetime.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
-import { listenControl } from './http/server.js'
+import { listenControl, socketPath } from './http/server.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSites } from './manage/sites.js'
@@ -23,6 +21,42 @@ export interface Readership {
   /** The HTTP API of the spec as one web-standard function. */
   fetch(request: Request, peer: { ip: string }): Promise<Response>
   close(): Promise<void>
+}
+
+/** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
+export type ReadershipOptions = Partial<
+  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>
+> & { log?: Log }
+
+/**
+ * Readership inside an application, for the adapters: the store is opened in `data`, and the commands reach it through
+ * the control socket there. Throws `ConfigError` for an option that is wrong, and one line where the store cannot be
+ * opened.
+ */
+export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
+  const config = loadConfig({ flags: options, env: {}, read: () => undefined })
+  const instance = await openInstance(config, { log })
+  try {
+    const control = await listenControl((request) => instance.control(request), socketPath(config.data))
+    return {
+      record: (observation) => instance.record(observation),
+      fetch: (request, peer) => instance.fetch(request, peer),
+      async close() {
+        await control.close()
+        await instance.close()
+      },
+    }
+  } catch (error) {
+    await instance.close()
+    throw error
+  }
+}
+
+/** In somebody else's application only what needs them is said. */
+const toConsole: Log = {
+  info() {},
+  warn: (details, message) => console.warn(`readership: ${message}`, details),
+  error: (details, message) => console.error(`readership: ${message}`, details),
 }
 
 /** An instance as its own process sees it: what the operator may do is apart from what the world may. */
@@ -106,37 +140,3 @@ export async function openInstance(
     },
   }
 }
-
-/** Settings of an instance within an application; what is absent has its default (src/config.ts). */
-export interface Settings {
-  data?: string
-  domain?: string[]
-  memory_limit?: string
-  geoip?: string
-}
-
-/**
- * An instance for the adapters, in the application's own process: `record` and `fetch`, and the control socket in its
- * data directory, through which `readership tail` and `keys` reach it. Rejects as `openInstance` does, and with a
- * `ConfigError` that names a wrong setting.
- */
-export async function openReadership(settings: Settings = {}, log: Log = SILENT): Promise<Readership> {
-  const config = loadConfig({ flags: { ...settings }, env: {}, read: () => undefined })
-  makeDataDirectory(config.data)
-  const instance = await openInstance(config, { log })
-  const control = await listenControl((request) => instance.control(request), socketPath(config.data)).catch(
-    async (error) => {
-      await instance.close()
-      throw error
-    },
-  )
-  return {
-    record: instance.record,
-    fetch: instance.fetch,
-    async close() {
-      await control.close()
-      await instance.close()
-    },
-  }
-}
-const SILENT: Log = { info() {}, warn() {}, error() {} }

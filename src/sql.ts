@@ -58,7 +58,7 @@ export interface Dialect {
   matches(column: Sql, pattern: string): Sql
   /** Text to a number, null where it is none. */
   number(column: Sql): Sql
-  /** One value of a column of JSON text, as text; null where the key is missing. */
+  /** One value of a column of JSON text, as text; null where the key is missing or the text is no JSON. */
   jsonText(column: Sql, key: string): Sql
   /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
   first(value: Sql, by: Sql): Sql

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Config } from '../config.js'
+import { socketPath } from '../http/server.js'
 import { createLog } from './log.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -20,13 +21,6 @@ export interface Client {
   /** Each line of a stream as JSON. */
   lines(path: string): AsyncIterable<unknown>
   close(): Promise<void>
-}
-
-/** Unix sockets have short names: about 100 bytes, so the shorter of two ways to write it. */
-export function socketPath(data: string): string {
-  const path = join(data, 'control.sock')
-  const near = relative('.', path)
-  return near.length < path.length ? near : path
 }
 
 /** Whether a process answers at the data directory's control socket. */

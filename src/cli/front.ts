@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { publicPart } from '../http/public.js'
-import { nodeHandler } from '../http/server.js'
 import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
+import { toNodeHandler, under } from '../proxy/bridge.js'
 import { type Pair, readPair } from '../proxy/certificate.js'
 import { requestHead } from '../proxy/headers.js'
 import { plainAddress } from '../proxy/hop.js'
@@ -74,14 +74,17 @@ export function createFront(
       if (kind === 'fault') log.error({ err: error }, 'an upgrade failed by our fault')
     },
   })
-  const ours = publicPart((request, peer) => instance.fetch(request, peer), config.base_path, config.expose)
+  const ours = toNodeHandler(
+    { fetch: publicPart((request, peer) => instance.fetch(request, peer), config.expose) },
+    { basePath: config.base_path },
+  )
   const proxy = createProxy({
     origin,
     record,
     clientAddress: address,
     trusts,
-    own: (path) => path.startsWith(`${config.base_path}/`) || path === config.base_path,
-    handle: nodeHandler((request, incoming) => ours(request, { ip: address(incoming), operator: false })),
+    own: (path) => under(config.base_path, path),
+    handle: (req, res) => void ours(req, res, address(req)),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,

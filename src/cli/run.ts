@@ -1,7 +1,6 @@
 import type { Config } from '../config.js'
-import { listenAdmin, listenControl } from '../http/server.js'
+import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import { type Instance, openInstance } from '../readership.js'
-import { socketPath } from './client.js'
 import type { CommandCall } from './command.js'
 import { createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'

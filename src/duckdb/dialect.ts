@@ -20,7 +20,8 @@ export const duckdb: Dialect = {
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
   number: (column) => sql`try_cast(${column} as double)`,
-  jsonText: (column, key) => sql`json_extract_string(${column}, ${pointer(key)})`,
+  // Half a surrogate pair, which a browser can send, is JSON to JavaScript and an error to DuckDB.
+  jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
   first: (value, by) => sql`arg_min(${value}, ${by})`,
   last: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,

@@ -32,7 +32,6 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     threads: String(settings.threads),
     memory_limit: settings.memory_limit,
     temp_directory: `${file}.tmp`,
-    max_temp_directory_size: settings.temp_limit,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     storage_compatibility_version: 'latest',
@@ -43,6 +42,8 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     const writer = await instance.connect()
     const reader = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
+    // Given to `create`, it is not heeded.
+    await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
     await writer.run('set enable_external_access = false')
     await writer.run('set lock_configuration = true')
     return {

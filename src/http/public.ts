@@ -6,20 +6,12 @@ import { renderError } from './error.js'
 export type Exposed = 'api'
 
 /**
- * The public listener's own part: under `basePath` what is exposed, and nothing else. Health, metrics and the control
- * routes are never there.
+ * The service as the public sees it, its base path taken off: what is exposed, and nothing else. Health, metrics and
+ * the control routes are never there.
  */
-export function publicPart(
-  app: (request: Request, peer: Peer) => Promise<Response>,
-  basePath: string,
-  exposed: readonly Exposed[],
-): (request: Request, peer: Peer) => Promise<Response> {
-  return async (request, peer) => {
-    const url = new URL(request.url)
-    const path = url.pathname.startsWith(`${basePath}/`) ? url.pathname.slice(basePath.length) : ''
-    if (!path.startsWith('/api/') || !exposed.includes('api'))
-      return renderError(new ApiError('not_found', 'There is nothing here.'), () => {})
-    url.pathname = path
-    return app(new Request(url, request), { ...peer, operator: false })
-  }
-}
+export const publicPart =
+  (app: (request: Request, peer: Peer) => Promise<Response>, exposed: readonly Exposed[]) =>
+  async (request: Request, peer: { ip: string }): Promise<Response> =>
+    exposed.includes('api') && new URL(request.url).pathname.startsWith('/api/')
+      ? app(request, { ...peer, operator: false })
+      : renderError(new ApiError('not_found', 'There is nothing here.'), () => {})

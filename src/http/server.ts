@@ -3,6 +3,7 @@ import { existsSync, unlinkSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { connect } from 'node:net'
+import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
 
@@ -71,6 +72,13 @@ const answers = async (path: string): Promise<boolean> => {
   } finally {
     socket.destroy()
   }
+}
+
+/** Unix sockets have short names: about 100 bytes, so the shorter of two ways to write it. */
+export function socketPath(data: string): string {
+  const path = join(data, 'control.sock')
+  const near = relative('.', path)
+  return near.length < path.length ? near : path
 }
 
 /**

@@ -23,6 +23,10 @@ export interface Exchange {
   content_type: string
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
+  /** The client has to take what is there before there is more. */
+  behind: boolean
+  /** Whoever waits for the client to take it has a limit set. */
+  watched: boolean
   /** Where it stands among those that are not over. */
   place: number
 }

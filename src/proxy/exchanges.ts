@@ -66,6 +66,7 @@ interface Connection {
 const PIPELINE = 1_000
 /** A client that goes on sending after its answer is read for this long, ms. */
 const LINGER = 10_000
+/** Clients that are behind are found this often, ms: looking is cheaper than a timer each time one is. */
 const SWEEP = 5_000
 
 /** Each request to the origin and back, noted when it is over. */
@@ -77,17 +78,18 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
   // each with what was in it, and so every exchange is kept until the next full collection (measured: 2.9 KB of each).
   const active: Exchange[] = []
   const connections = new WeakMap<object, Connection>()
-  /** Answered in full by us, not yet taken in full by their clients, and told that they must. */
-  const flushing = new WeakSet<Exchange>()
   let draining: (() => void) | undefined
 
-  const sweep = setInterval(() => {
-    for (const exchange of active) {
-      if (!exchange.ended || flushing.has(exchange)) continue
-      flushing.add(exchange)
-      waitForClient(exchange.res, options.clientTimeout)
-    }
-  }, SWEEP)
+  const sweep = setInterval(
+    () => {
+      for (const exchange of active) {
+        if (exchange.watched || !(exchange.ended || exchange.behind)) continue
+        exchange.watched = true
+        waitForClient(exchange.res, options.clientTimeout)
+      }
+    },
+    Math.min(SWEEP, options.clientTimeout),
+  )
   sweep.unref()
 
   function connectionOf(req: Incoming): Connection {
@@ -145,6 +147,8 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
       bytes: 0,
       content_type: '',
       ended: false,
+      behind: false,
+      watched: false,
       place: active.length,
     }
     active.push(exchange)

@@ -1,10 +1,11 @@
+import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { errorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
 import { responseHead, trailerFields } from './headers.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
-import { stopWaiting, waitForClient } from './patience.js'
+import { stopWaiting } from './patience.js'
 import { cut, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
 
 export interface OriginOptions {
@@ -18,8 +19,6 @@ export interface OriginOptions {
   headersTimeout: number
   /** Between two parts of a response's body, ms. */
   bodyIdleTimeout: number
-  /** Without progress at the client, ms. */
-  clientTimeout: number
   /** Largest head of a response, bytes. */
   maxHeaderSize: number
 }
@@ -54,13 +53,14 @@ const INFORMATION = 100
 export function createOrigin(options: OriginOptions): Origin {
   const { origin } = options
   const counters: OriginCounters = { retries: 0, failures: {} }
+  const ends: Ends = { byReset: false }
   const pool = new Pool(origin.origin, {
-    connect: connector(options),
+    connect: connector(options, ends),
     headersTimeout: options.headersTimeout,
     bodyTimeout: options.bodyIdleTimeout,
     maxHeaderSize: options.maxHeaderSize,
   })
-  const way: Way = { pool, servername: origin.hostname, clientTimeout: options.clientTimeout, counters }
+  const way: Way = { pool, servername: origin.hostname, counters, ends }
   return {
     forward(exchange, fields, body) {
       const relay = new Relay(exchange, fields, body, way)
@@ -72,22 +72,36 @@ export function createOrigin(options: OriginOptions): Origin {
   }
 }
 
+/** While undici is told that a connection to the origin ended: whether it was a reset. */
+interface Ends {
+  byReset: boolean
+}
+
 /** undici's connector, with one name for the origin and with resets as failures. */
-function connector(options: OriginOptions): buildConnector.connector {
+function connector(options: OriginOptions, ends: Ends): buildConnector.connector {
+  const hostname = options.origin.hostname.replace(/^\[|\]$/g, '')
   const connect = buildConnector({ timeout: options.connectTimeout, ...options.originTls })
   return (request, callback) => {
-    // The name in the certificate is the configured origin's, not what a client wrote in `Host`.
-    connect({ ...request, servername: options.origin.hostname }, (...args) => {
+    // The name in the certificate is the configured origin's, not what a client wrote in `Host`; an address is no name.
+    connect({ ...request, servername: isIP(hostname) ? '' : hostname }, (...args) => {
       const [error, socket] = args
       if (error !== null) return callback(error, null)
-      // Before undici's listener: it takes a reset for the end of a body that only the close would end (a truncated
-      // success), and its assertion throws where the parser is paused. As a socket error it does neither, and what
-      // was not yet written to a stale connection goes to a new one.
+      // Before undici's listeners: they take a reset for the end of a body that only the close would end (a truncated
+      // success), and an assertion of theirs throws where the parser is paused. As a socket error it does neither,
+      // and what was not yet written to a stale connection goes to a new one.
       socket.on('error', (reset: NodeJS.ErrnoException) => {
         if (reset.code !== 'ECONNRESET' && reset.code !== 'EPIPE') return
         Object.assign(reset, { code: 'UND_ERR_SOCKET', socket: { bytesRead: socket.bytesRead } })
       })
+      // libuv tells a reset that comes with unread bytes as an end. A connection that is reset has no peer any more,
+      // one that the peer closed has; nobody may ask before, for Node remembers the answer.
+      socket.on('end', () => {
+        ends.byReset = socket.remoteAddress === undefined
+      })
       callback(null, socket)
+      socket.on('end', () => {
+        ends.byReset = false
+      })
     })
   }
 }
@@ -96,8 +110,8 @@ function connector(options: OriginOptions): buildConnector.connector {
 interface Way {
   pool: Pool
   servername: string
-  clientTimeout: number
   counters: OriginCounters
+  ends: Ends
 }
 
 /**
@@ -168,36 +182,47 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
   }
 
   onData(chunk: Buffer): boolean {
-    const { res } = this.exchange
-    this.exchange.bytes += chunk.length
-    if (sendBody(res, chunk)) return true
-    waitForClient(res, this.way.clientTimeout)
+    const { exchange } = this
+    exchange.bytes += chunk.length
+    if (sendBody(exchange.res, chunk)) return true
+    exchange.behind = true
     this.#drained ??= () => {
-      stopWaiting(res)
+      exchange.behind = false
+      if (exchange.watched) {
+        exchange.watched = false
+        stopWaiting(exchange.res)
+      }
       this.#again?.()
     }
-    res.once('drain', this.#drained)
+    exchange.res.once('drain', this.#drained)
     return false
   }
 
   onComplete(raw: readonly (Buffer | string)[] | null): void {
     if (this.exchange.ended) return
+    if (this.way.ends.byReset) {
+      this.#fail('closed')
+      return
+    }
     this.#end(raw !== null && raw.length > 0 && speaksModern(this.exchange.req) ? trailerFields(raw) : [])
   }
 
   onError(error: Error): void {
-    const { exchange } = this
-    const { req, res } = exchange
-    const { counters } = this.way
-    if (this.#left || exchange.ended) return
+    if (this.#left || this.exchange.ended) return
     if (this.#mayRetry(error)) {
       this.#retried = true
-      counters.retries += 1
+      this.way.counters.retries += 1
       setImmediate(() => (this.#left ? undefined : this.dispatch()))
       return
     }
-    const failure = failureOf(error)
-    counters.failures[failure] = (counters.failures[failure] ?? 0) + 1
+    this.#fail(failureOf(error))
+  }
+
+  #fail(failure: OriginFailure): void {
+    const { exchange } = this
+    const { req, res } = exchange
+    const { failures } = this.way.counters
+    failures[failure] = (failures[failure] ?? 0) + 1
     exchange.ended = true
     if (res.headersSent) {
       cut(res, this.#sized)

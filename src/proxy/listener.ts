@@ -62,6 +62,8 @@ export function createProxy(given: ProxyOptions): Proxy {
       // An upload may take hours as long as it moves: `clientTimeout` watches that.
       requestTimeout: 0,
       keepAliveTimeout: options.keepAliveTimeout,
+      // A page of 100 KB goes through without a pause; a client that does not read holds no more than this.
+      highWaterMark: 128 * 1024,
       connectionsCheckingInterval: Math.min(5_000, options.requestHeadTimeout),
     },
     exchanges.take,

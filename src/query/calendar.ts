@@ -10,6 +10,18 @@ export type CalendarUnit = 'day' | 'week' | 'month' | 'year'
 const zoned = (at: Date, tz: string) => Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(tz)
 const instant = (at: Temporal.ZonedDateTime) => new Date(at.epochMilliseconds)
 
+/** An ISO-8601 instant, with its offset; undefined for text that is none: 30 February, a time without a zone. */
+export function instantOf(text: string): Date | undefined {
+  if (!ISO.test(text)) return undefined
+  try {
+    return new Date(Temporal.Instant.from(text).epochMilliseconds)
+  } catch {
+    return undefined
+  }
+}
+/** Temporal reads more than the standard's everyday form: annotations, other separators, years of six digits. */
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+
 /** An IANA zone in its usual spelling; undefined for a word that is none. An offset such as `+01:00` is none. */
 export function zoneName(word: string): string | undefined {
   if (!/^[A-Za-z]/.test(word)) return undefined

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { GRANULARITIES } from '../sql.js'
-import { zoneName } from './calendar.js'
+import { instantOf, zoneName } from './calendar.js'
 import { AUDIENCES, quoted } from './dimensions.js'
 import { type Filter, parseFilters } from './filters.js'
 
@@ -11,13 +11,11 @@ export type Range = (typeof RANGES)[number]
 
 const EARLIEST = Date.UTC(1970, 0, 2)
 const LATEST = Date.UTC(2200, 0, 1)
-const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
 /** A plus sign that was not escaped in the URL arrives as a space. */
 const instant = z.string().transform((text, context) => {
-  const iso = text.replace(/ (\d{2}:?\d{2})$/, '+$1')
-  const at = ISO.test(iso) ? Date.parse(iso) : Number.NaN
-  if (at >= EARLIEST && at < LATEST) return new Date(at)
+  const at = instantOf(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
+  if (at && at.getTime() >= EARLIEST && at.getTime() < LATEST) return at
   context.addIssue('no ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
   return z.NEVER
 })
@@ -42,7 +40,7 @@ export const ENVELOPE = {
     .transform((word, context) => {
       const name = zoneName(word)
       if (name !== undefined) return name
-      context.addIssue(`there is no time zone ${quoted(word)}`)
+      context.addIssue('no IANA time zone such as Europe/Berlin')
       return z.NEVER
     })
     .optional()

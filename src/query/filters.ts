@@ -132,7 +132,7 @@ function typedValue(value: unknown, type: Dimension['type']): Value | undefined 
   if (type === 'boolean') return truth
   if (type === 'flag') return truth === undefined ? undefined : Number(truth)
   if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return undefined
-  return Number.isFinite(Number(value)) ? Number(value) : undefined
+  return Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER ? Number(value) : undefined
 }
 
 /** Every condition of a list of trees, behavioural groups included. */

@@ -71,21 +71,23 @@ const did = (f: Filter, plan: Plan, dialect: Dialect): Sql =>
 function condition(c: Condition, base: ReturnType<typeof operator>['base'], dialect: Dialect): Sql {
   const d = findDimension(c.dimension, 'filters')
   const own = column(d, dialect)
-  if (base === 'is_set')
-    return d.type === 'text' ? sql`(${own} is not null and ${own} <> '')` : sql`(${own} is not null)`
+  // A property is looked up once; a column's own null test is what the engine can use to skip rows.
+  const known = (test: Sql) =>
+    propKey(d) === undefined ? sql`(${own} is not null and ${test})` : sql`coalesce(${test}, false)`
+  if (base === 'is_set') return d.type === 'text' ? known(sql`${own} <> ''`) : sql`(${own} is not null)`
   const values: readonly Value[] = c.value === undefined ? [] : typeof c.value === 'object' ? c.value : [c.value]
   const insensitive = c.case_sensitive === false
   const typed = base === 'is' || d.type === 'text' ? own : sql`cast(${own} as varchar)`
   const subject = insensitive && d.type === 'text' ? sql`lower(${typed})` : typed
   const param = (v: Value) => (insensitive && typeof v === 'string' ? sql`lower(${v})` : sql`${v}`)
-  const anyOf = (one: (v: Value) => Sql) => sql`(${own} is not null and ${all(values.map(one), ' or ')})`
+  const anyOf = (one: (v: Value) => Sql) => known(all(values.map(one), ' or '))
   const flags = insensitive ? '(?i)' : ''
   const [low = 0, high = 0] = values
   const number = d.type === 'number' ? own : dialect.number(own)
   const compared = (test: Sql) => sql`coalesce(${number} ${test}, false)`
   switch (base) {
     case 'is':
-      return sql`(${own} is not null and ${subject} in (${join(values.map(param), ', ')}))`
+      return known(sql`${subject} in (${join(values.map(param), ', ')})`)
     case 'contains':
       return anyOf((v) => dialect.contains(subject, param(v)))
     case 'starts_with':

@@ -87,21 +87,21 @@ t.test('of the public listener only what is exposed', async (t) => {
     return new Response('ok')
   }
   const rows: [readonly 'api'[], string, number, string][] = [
-    [[], '/_readership/api/sites', 404, 'nothing is exposed'],
-    [['api'], '/_readership/api/sites?org=1', 200, 'exposed'],
-    [['api'], '/_readership/metrics', 404, 'never the metrics'],
-    [['api'], '/_readership/healthz', 404, 'nor health'],
-    [['api'], '/_readership/control/status', 404, 'nor control'],
-    [['api'], '/_readership/api/../control/status', 404, 'by no detour'],
-    [['api'], '/_readership', 404, 'the path itself'],
-    [['api'], '/_readershipx/api/sites', 404, 'another path'],
+    [[], '/api/sites', 404, 'nothing is exposed'],
+    [['api'], '/api/sites?org=1', 200, 'exposed'],
+    [['api'], '/metrics', 404, 'never the metrics'],
+    [['api'], '/healthz', 404, 'nor health'],
+    [['api'], '/control/status', 404, 'nor control'],
+    [['api'], '/api/../control/status', 404, 'by no detour'],
+    [['api'], '/api/%2e%2e/control/status', 404, 'however it is written'],
+    [['api'], '/', 404, 'the path itself'],
   ]
   for (const [exposed, path, status, why] of rows) {
-    const part = publicPart(app, '/_readership', exposed)
-    const response = await part(new Request(`http://a.com${path}`), { ip: '1.2.3.4', operator: true })
+    const part = publicPart(app, exposed)
+    const response = await part(new Request(`http://a.com${path}`), { ip: '1.2.3.4' })
     t.equal(response.status, status, why)
   }
-  t.same(seen, ['GET /api/sites?org=1 false'], 'without its prefix, and never as the operator')
+  t.same(seen, ['GET /api/sites?org=1 false'], 'and never as the operator')
 })
 
 /** The lines of a stream as they come. */

@@ -43,6 +43,8 @@ export function value(dimension: string, row: Row, world: World): unknown {
   if (dimension === 'exit_page') return 'session_id' in row ? world.exitPage(row.session_id) : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
+    // Half a surrogate pair is no JSON to the store: such a row has no properties.
+    if (/\\ud[89a-f]/i.test(row.props)) return undefined
     const props: unknown = JSON.parse(row.props)
     const key = dimension.slice(5)
     const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
@@ -55,7 +57,9 @@ function holds(filter: Node, actual: unknown): boolean {
   if (actual === undefined || actual === null) return false
   const op = String(filter.op).replace(/_not(?=$|_set$)/, '')
   if (op === 'is_set') return actual !== ''
-  const fold = (text: string) => (filter.case_sensitive === false ? text.toLowerCase() : text)
+  // Stored as UTF-8, so half a surrogate pair is U+FFFD.
+  const utf8 = (text: string) => Buffer.from(text).toString()
+  const fold = (text: string) => (filter.case_sensitive === false ? utf8(text).toLowerCase() : utf8(text))
   const wanted = Array.isArray(filter.value) ? filter.value : [filter.value]
   const a = fold(String(actual))
   const texts = wanted.map((v) => fold(String(v)))

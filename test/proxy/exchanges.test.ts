@@ -316,7 +316,10 @@ t.test('an https origin is asked by its own name, and must prove it', async (t) 
   const origin = createTlsServer({ cert, key }, (socket) => {
     names.push(socket.servername)
     socket.on('error', () => {})
-    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret'))
+    socket.on('data', (part) => {
+      if (part.includes('GET /closed')) socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsecret')
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret')
+    })
   })
   origin.on('tlsClientError', () => {})
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
@@ -327,6 +330,8 @@ t.test('an https origin is asked by its own name, and must prove it', async (t) 
     t.ok(text.endsWith('secret'))
   }
   t.same(names, ['localhost'], 'one connection, whatever Host says')
+  const closed = await talk(known.port, ['GET /closed HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'])
+  t.ok(closed.text.endsWith('6\r\nsecret\r\n0\r\n\r\n'), 'a body that the close ends is whole')
   const unknown = await proxyFor(0, { origin: url })
   t.match(
     (await talk(unknown.port, ['GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'])).text,

@@ -90,7 +90,7 @@ t.test('a client that does not read holds the origin back, and is cut in the end
     (await talk(port, [request('/', 'Connection: close\r\n')], { done: (text) => text.length > 100 })).end,
     'open',
   )
-  t.ok(await until(() => records.length >= 2, 4_000), 'cut')
+  t.ok(await until(() => records.length >= 2, 6_000), 'cut')
   t.ok(await until(() => proxy.stats().active === 0))
   socket.destroy()
   await proxy.close(100)
@@ -128,6 +128,45 @@ t.test('a reset of the origin while its client is behind does not end the proces
   clearInterval(upload)
   t.not(last, '0\r\n\r\n', 'before the end of its body')
   t.equal(records[0]?.status, 200, 'the status that it got')
+  await proxy.close(100)
+  origin.close()
+})
+
+t.test('a reset with bytes still unread is not the end of a body without a length', async (t) => {
+  const origin = createRawServer({ pauseOnConnect: true }, (socket) => {
+    socket.on('error', () => {})
+    setTimeout(() => {
+      socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n')
+      for (let i = 0; i < 20; i++) socket.write(Buffer.alloc(1_000_000))
+      setTimeout(() => socket.destroy(), 200)
+    }, 50)
+  })
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
+  const { proxy, port } = await proxyFor(portOf(origin))
+  for (const version of ['1.0', '1.1']) {
+    const socket = client(port)
+    let last = ''
+    let end = ''
+    socket.on('data', (part) => {
+      last = part.subarray(-5).toString('latin1')
+    })
+    let reset = false
+    socket.on('end', () => {
+      // This client, too, may be told of an end.
+      reset = socket.remoteAddress === undefined
+    })
+    socket.on('close', (failed) => {
+      end = failed || reset ? 'reset' : 'closed'
+    })
+    socket.pause()
+    socket.write(`GET / HTTP/${version}\r\nHost: s\r\n\r\n`)
+    await sleep(500)
+    socket.resume()
+    t.ok(await until(() => end !== ''))
+    if (version === '1.0') t.equal(end, 'reset', 'the only sign that HTTP/1.0 leaves')
+    else t.not(last, '0\r\n\r\n', 'no last chunk')
+  }
+  t.equal(proxy.stats().failures.closed, 2)
   await proxy.close(100)
   origin.close()
 })

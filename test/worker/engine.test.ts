@@ -1,12 +1,19 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { isOpenHere } from '../../src/duckdb/held.js'
+import type { Mark } from '../../src/duckdb/mark.js'
+import type { ApiError } from '../../src/errors.js'
 import { raw, sql } from '../../src/sql.js'
 import { startEngine } from '../../src/worker/client.js'
 import type { TailRow } from '../../src/worker/engine.js'
+import { createOutbox } from '../../src/worker/outbox.js'
+import type { WorkerOptions } from '../../src/worker/protocol.js'
 import { counted, engineFor, until } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { eventRow } from '../fixtures/rows.js'
 import { openAt } from '../fixtures/store.js'
 
 const people = (count: number, from = 0) =>
@@ -92,4 +99,91 @@ t.test('what cannot start says so in one line', async (t) => {
   const engine = await startEngine({ data: at, log })
   t.equal(engine.status().state, 'ready', 'and the file is free again')
   await engine.close()
+})
+
+t.test('a worker started behind another’s last commit says how far that one came', async (t) => {
+  const data = directory(t)
+  const run = '00000000000000aa'
+  const store = await openAt(join(data, 'events.duckdb'))
+  const mark = { run, sequence: 3, human: 7, agent: 2, drops: { fault: 1 } }
+  await store.append({ events: [eventRow()], agent_events: [] }, mark)
+  await store.close()
+  const cases: [Mark, Mark, string][] = [
+    [{ run, sequence: 2, human: 5, agent: 2, drops: {} }, mark, 'it was committed, and never told'],
+    [
+      { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
+      { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
+      'a batch without rows leaves no mark',
+    ],
+    [
+      { run: '00000000000000bb', sequence: 0, human: 0, agent: 0, drops: {} },
+      { run: '00000000000000bb', sequence: 0, human: 0, agent: 0, drops: {} },
+      'another run begins at nothing',
+    ],
+  ]
+  for (const [from, expected, why] of cases) {
+    const workerData: WorkerOptions = { data, memory_limit: '256MB', threads: 1, min_free_disk: 0, from }
+    const worker = new Worker(new URL('../../src/worker/entry.js', import.meta.url), { workerData })
+    const [ready] = await once(worker, 'message')
+    t.strictSame(ready, { type: 'ready', mark: expected, losses: [] }, why)
+    worker.postMessage({ type: 'close' })
+    t.strictSame(await once(worker, 'exit'), [0])
+  }
+})
+
+t.test('the outbox: in order, a window at a time, each batch until it is committed', async (t) => {
+  const posted: number[] = []
+  const outbox = createOutbox({
+    post: (message) => {
+      if (message.type === 'batch') posted.push(message.sequence)
+    },
+  })
+  const done: number[] = []
+  const add = (n: number) =>
+    outbox.add([observation()]).then(
+      () => done.push(n),
+      (error: ApiError) => done.push(-n, error.code === 'internal_error' ? 0 : 1),
+    )
+  for (let n = 1; n <= 12; n++) void add(n)
+  t.strictSame(posted, [], 'no worker yet')
+  outbox.open()
+  t.strictSame(posted, [1, 2, 3, 4, 5, 6, 7, 8])
+  outbox.committed(2)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(
+    [posted.slice(8), done],
+    [
+      [9, 10],
+      [1, 2],
+    ],
+  )
+  outbox.close()
+  posted.length = 0
+  outbox.open()
+  t.strictSame(posted, [3], 'the first that a worker died with goes alone')
+  outbox.committed(3)
+  outbox.committed(10)
+  t.strictSame(posted, [3, 4, 11, 12], 'those of the dead worker one by one, then as many as the window takes')
+  posted.length = 0
+  for (let death = 0; death < 3; death++) {
+    outbox.close()
+    outbox.open()
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(posted, [11, 11, 12], 'at the third death the first is given up')
+  t.strictSame(done.slice(-2), [-11, 0])
+  outbox.committed(12)
+  await outbox.drained()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(done.at(-1), 12)
+})
+
+t.test('a batch that is no data is refused alone', async (t) => {
+  const { engine } = await engineFor(t)
+  const bad = { ...observation(), headers: Object.assign(() => {}, { accept: 'x' }) }
+  // @ts-expect-error: what a careless adapter may hand over.
+  const refused = t.rejects(engine.record([bad]), { code: 'internal_error' })
+  await engine.record(people(2))
+  await refused
+  t.strictSame(await engine.events.query(counted), [{ human: 2, agent: 0 }])
 })

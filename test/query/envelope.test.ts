@@ -1,0 +1,73 @@
+import t from 'tap'
+import { ENVELOPE, PAGING, parseQuery } from '../../src/query/envelope.js'
+
+const parse = (query: string) => parseQuery({ ...ENVELOPE, ...PAGING }, new URLSearchParams(query))
+
+t.test('defaults', async (t) => {
+  t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', limit: 50, page: 1 })
+})
+
+const taken: [query: string, what: object, why: string][] = [
+  ['site=1&tz=america/new_york', { tz: 'America/New_York' }, 'a zone in its own spelling'],
+  ['site=1&start=2026-11-21T08:00:00.123Z', { start: new Date('2026-11-21T08:00:00.123Z') }, 'milliseconds'],
+  ['site=1&start=2026-11-21T08:00Z', { start: new Date('2026-11-21T08:00:00Z') }, 'no seconds'],
+  ['site=1&start=2026-11-21T08:00:00-0330', { start: new Date('2026-11-21T11:30:00Z') }, 'an offset without a colon'],
+  ['site=1&limit=1000&page=3', { limit: 1000, page: 3 }, 'the most'],
+  [
+    'site=1&audience=all&compare=year&granularity=week',
+    { audience: 'all', compare: 'year', granularity: 'week' },
+    'words',
+  ],
+  ['site=1&wat=7&__proto__=1&constructor=2', { site: 1 }, 'unknown parameters are ignored'],
+  ['site=1&wat=7&wat=8', { site: 1 }, 'however often'],
+]
+t.test('taken', async (t) => {
+  for (const [query, what, why] of taken) t.match(parse(query), what, why)
+})
+
+const refused: [query: string, field: string, message: RegExp][] = [
+  ['', 'site', /site is missing/],
+  ['site=', 'site', /whole number/],
+  ['site=0', 'site', /not from 1/],
+  ['site=-1', 'site', /whole number/],
+  ['site=1.0', 'site', /whole number/],
+  ['site=1e3', 'site', /whole number/],
+  ['site=0x1', 'site', /whole number/],
+  ['site= 1', 'site', /whole number/],
+  ['site=9999999999', 'site', /not from 1/],
+  ['site=99999999999999999999', 'site', /whole number/],
+  ['site=1&site=2', 'site', /twice/],
+  ['site=1&site=1', 'site', /twice/],
+  ['site=1&range=1y', 'range', /range "1y"/],
+  ['site=1&range=', 'range', /range ""/],
+  ['site=1&range=toString', 'range', /range/],
+  ['site=1&range=7d&range=30d', 'range', /twice/],
+  ['site=1&compare=next', 'compare', /compare/],
+  ['site=1&granularity=second', 'granularity', /granularity/],
+  ['site=1&audience=bots', 'audience', /audience/],
+  ['site=1&tz=Mars', 'tz', /tz "Mars": no IANA time zone/],
+  ['site=1&tz=%2B01:00', 'tz', /no IANA time zone/],
+  ['site=1&start=yesterday', 'start', /ISO-8601/],
+  ['site=1&start=2026-11-21', 'start', /ISO-8601/],
+  ['site=1&start=2026-11-21T08:00:00', 'start', /ISO-8601/],
+  ['site=1&start=2026-02-30T08:00:00Z', 'start', /ISO-8601/],
+  ['site=1&start=2026-13-01T08:00:00Z', 'start', /ISO-8601/],
+  ['site=1&end=2026-11-21T25:00:00Z', 'end', /ISO-8601/],
+  ['site=1&end=1969-12-31T00:00:00Z', 'end', /1970/],
+  ['site=1&end=2300-01-01T00:00:00Z', 'end', /2199/],
+  ['site=1&filters=', 'filters', /no JSON/],
+  ['site=1&filters={', 'filters', /no JSON/],
+  ['site=1&filters=[{"dimension":"wat","op":"is","value":"x"}]', 'filters', /no dimension "wat"/],
+  ['site=1&segment=', 'segment', /segment/],
+  ['site=1&limit=0', 'limit', /not from 1 to 1000/],
+  ['site=1&limit=1001', 'limit', /not from 1 to 1000/],
+  ['site=1&limit=ten', 'limit', /whole number/],
+  ['site=1&page=0', 'page', /not from 1/],
+]
+t.test('refused, with the field', async (t) => {
+  for (const [query, field, message] of refused) {
+    t.throws(() => parse(query), { code: 'validation_error', field, message }, query || 'nothing')
+  }
+  const long = `site=1&tz=${'x'.repeat(9000)}`
+  t.throws(() => parse(long), { message: /^.{1,120}$/ }, 'a long word is not given back whole')
+})
