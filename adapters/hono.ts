@@ -29,7 +29,10 @@ export function middleware(
     if (incoming === undefined || outgoing === undefined) return next()
     const ip = options.clientAddress?.(c, incoming) ?? peerAddress(incoming)
     if (!take(incoming, outgoing, ip)) return next()
-    // The server's sign that the answer is not to be written again.
-    return new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
+    // The server's sign that the answer is not to be written again. `serve` makes a Response of its own global, whose headers are
+    // looked at only when something has been read of it.
+    const sent = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
+    void sent.body
+    return sent
   }
 }

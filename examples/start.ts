@@ -7,6 +7,17 @@ import { startDemo } from './demo.js'
 const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
 const words = process.argv.slice(2)
 
+// npm stops its shell, and the shell passes nothing on: whoever stops npm means this process.
+if (process.env.npm_lifecycle_event === 'start') {
+  const shell = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  watch.unref()
+}
+
 if (words[0] !== undefined && !words[0].startsWith('--')) {
   process.argv = [process.execPath, program, 'proxy', ...words]
   await import(program)

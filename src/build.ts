@@ -1,10 +1,22 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { z } from 'zod'
 import { compile } from './record/place/compile.js'
 import { encode } from './record/place/table.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$/.test(file) })
+// npm links the program once and marks it executable then; each build makes a new file.
+chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
 
 /** Countries and networks, from the two packages of data, into one dated file. It stays until their versions change. */

@@ -1,0 +1,17 @@
+// The same on Hono's Node server.
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { openReadership } from 'readership'
+import { middleware } from 'readership/hono'
+
+const readership = await openReadership({ data: './readership-data' })
+const site = new Hono()
+site.use(middleware(readership))
+site.get('/', (c) => c.html('<!doctype html><title>Hello</title><h1>Hello from Hono</h1>'))
+
+const port = Number(process.env.PORT ?? 3000)
+const server = serve({ fetch: site.fetch, port }, () =>
+  console.log(`http://localhost:${port}/ and http://localhost:${port}/_readership/`),
+)
+const stop = () => void server.close(() => void readership.close())
+process.once('SIGINT', stop).once('SIGTERM', stop)
