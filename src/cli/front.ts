@@ -108,7 +108,7 @@ export function createFront(
       else log.error({}, `the certificate was not read again: ${said.reason}`)
     },
     async close(grace) {
-      await Promise.all([tls?.close(grace), proxy.close(grace), upgrader.close()])
+      await Promise.all([tls?.close(grace), proxy.close(grace), upgrader.close(grace)])
     },
   }
 }
