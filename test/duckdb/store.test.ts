@@ -109,7 +109,8 @@ t.test('an append repeated after a failure of unknown outcome stores nothing twi
 
 t.test('rows of a failed append do not come in when its appender is collected', async (t) => {
   const store = await opened(t)
-  const bad = eventRow({ status: Number.NaN })
+  // The first column of a row: an appender in the middle of one writes nothing anyway.
+  const bad = eventRow({ site_id: Number.NaN })
   for (let n = 0; n < 5; n++) {
     await t.rejects(store.append({ events: [eventRow(), eventRow(), bad], agent_events: [] }))
   }
