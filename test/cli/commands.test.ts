@@ -187,8 +187,12 @@ t.test('a running instance, asked from outside', async (t) => {
     const [code, signal] = await once(follow, 'exit')
     t.ok(code === 130 || signal === 'SIGINT', 'Ctrl-C ends it')
     const json = spawn(process.execPath, ['dist/bin/readership.js', 'tail', ...at, '-n', '2', '--json', '--path', '/a'])
-    const [first] = await once(json.stdout, 'data')
-    const lines = String(first).trim().split('\n')
+    let printed = ''
+    json.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    await eventually('two lines', () => printed.split('\n').length === 3)
+    const lines = printed.trim().split('\n')
     t.match(
       lines.map((line) => JSON.parse(line)),
       [{ pathname: '/a', agent_id: 'gptbot' }, { pathname: '/a' }],
