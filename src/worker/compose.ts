@@ -14,7 +14,16 @@ export const compose: Compose = ({ options, siteOf, log }) => {
   const salts = openSalts({ file: saltFile(`${options.data}/salts.json`), now, random: randomBytes, log: say })
   const places = openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip })
   return {
-    classifier: createClassifier({ catalog: loadCatalog(), places, siteOf, salts, sessions, log: say }),
+    classifier: createClassifier({
+      catalog: loadCatalog(),
+      places,
+      siteOf,
+      salts,
+      sessions,
+      log: say,
+      // A flood of new user agents may take half of the worker's time, and no more.
+      clock: () => performance.now(),
+    }),
     restore: (open) => sessions.restore(open),
     tick: () => salts.expire(),
   }

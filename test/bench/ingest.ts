@@ -1,8 +1,11 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
+import { createProxy } from '../../src/proxy/listener.js'
 import { OBSERVED_HEADERS, type Observation } from '../../src/record/observation.js'
 import { createRecorder, type Recorder } from '../../src/record/recorder.js'
 import { sql } from '../../src/sql.js'
@@ -12,22 +15,23 @@ import { addSite } from '../fixtures/engine.js'
 import { fillPast } from './past.js'
 
 /**
- * Issue 2, show 6: `rate` observations a second for `seconds`, through the Recorder and the worker into DuckDB, and the
- * event-loop delay of this thread, which is the proxy's; then the same while a 90-day read over `rows` stored rows
- * repeats. Each beside the same load with recording off.
+ * Issue 2, show 6: `rate` rows a second for `seconds`, through the Recorder and the worker into DuckDB, and the event-loop
+ * delay of this thread, which is the proxy's: `serving` of them are real requests through the proxy, the rest
+ * observations. Then the same while a 90-day read over `rows` stored rows repeats. Each beside recording off.
  */
 export async function run(args: string[] = []): Promise<void> {
   const number = { type: 'string' } as const
-  const { values } = parseArgs({ args, options: { seconds: number, rate: number, rows: number } })
+  const { values } = parseArgs({ args, options: { seconds: number, rate: number, rows: number, serving: number } })
   const seconds = Number(values.seconds ?? 60)
   const rate = Number(values.rate ?? 5_000)
   const rows = Number(values.rows ?? 5_000_000)
+  const serving = Number(values.serving ?? 1_000)
 
   const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
   try {
     await fillPast(join(data, 'events.duckdb'), rows)
     perRecord()
-    const off = await phase('recording off', { seconds: Math.min(seconds, 20), rate, record: () => {} })
+    const off = await phase('recording off', { seconds: Math.min(seconds, 20), rate, serving, record: () => {} })
     const engine = await startEngine({ data, log: { info() {}, warn: console.warn, error: console.error } })
     await addSite(engine)
     const results = [off]
@@ -39,7 +43,7 @@ export async function run(args: string[] = []): Promise<void> {
       })
       const stop = reading ? readOverAndOver(engine) : async () => undefined
       const name = reading ? `recording, 90-day read over ${rows} rows` : 'recording'
-      const result = await phase(name, { seconds, rate, record: (o) => recorder.record(o), engine, recorder })
+      const result = await phase(name, { seconds, rate, serving, record: (o) => recorder.record(o), engine, recorder })
       const reads = await stop()
       await recorder.close()
       results.push({ ...result, ...reads })
@@ -57,6 +61,7 @@ export async function run(args: string[] = []): Promise<void> {
 interface Phase {
   seconds: number
   rate: number
+  serving: number
   record: (observation: Observation) => void
   engine?: Engine
   recorder?: Recorder
@@ -65,6 +70,8 @@ interface Phase {
 interface Figures {
   name: string
   sent: number
+  served: number
+  served_p99_ms: number
   stored?: number
   dropped?: number
   loop_p50_ms: number
@@ -79,7 +86,8 @@ interface Figures {
   read_p50_ms?: number
 }
 
-async function phase(name: string, { seconds, rate, record, engine, recorder }: Phase): Promise<Figures> {
+async function phase(name: string, { seconds, rate, serving, record, engine, recorder }: Phase): Promise<Figures> {
+  const site = await serve(record, serving)
   const loop = monitorEventLoopDelay({ resolution: 1 })
   const before = engine?.status().rows ?? { human: 0, agent: 0 }
   const flushes: number[] = []
@@ -93,7 +101,7 @@ async function phase(name: string, { seconds, rate, record, engine, recorder }: 
   await new Promise<void>((resolve) => {
     const tick = setInterval(() => {
       const passed = performance.now() - from
-      const due = Math.min(seconds * rate, Math.floor((passed / 1000) * rate))
+      const due = Math.min(seconds * (rate - serving), Math.floor((passed / 1000) * (rate - serving)))
       for (; sent < due; sent++) record(observed(sent))
       waiting = Math.max(waiting, recorder?.stats().waiting ?? 0)
       if (passed - asked > 1_000) {
@@ -101,13 +109,14 @@ async function phase(name: string, { seconds, rate, record, engine, recorder }: 
         rss = Math.max(rss, process.memoryUsage.rss())
         flushes.push(...(engine?.status().flush_ms.slice(-5) ?? []))
       }
-      if (sent >= seconds * rate) {
+      if (sent >= seconds * (rate - serving)) {
         clearInterval(tick)
         resolve()
       }
     }, 2)
   })
   loop.disable()
+  const { answered, p99 } = await site.stop()
   const took = performance.now() - from
   const { user, system } = process.cpuUsage(cpu)
   for (let n = 0; recorder && recorder.stats().waiting > 0 && n < 200; n++) {
@@ -118,7 +127,9 @@ async function phase(name: string, { seconds, rate, record, engine, recorder }: 
   flushes.sort((a, b) => a - b)
   return {
     name,
-    sent,
+    sent: sent + answered,
+    served: answered,
+    served_p99_ms: round(p99),
     ...(engine ? { stored: after.human + after.agent - before.human - before.agent, dropped: drops } : {}),
     loop_p50_ms: round(loop.percentile(50) / 1e6),
     loop_p99_ms: round(loop.percentile(99) / 1e6),
@@ -129,6 +140,39 @@ async function phase(name: string, { seconds, rate, record, engine, recorder }: 
     waiting_max: waiting,
     rss_mb: round(rss / 1e6),
     cpu_cores: round((user + system) / 1000 / took),
+  }
+}
+
+/** The proxy on this thread, an origin and its readers in processes of their own. */
+async function serve(record: (observation: Observation) => void, rate: number) {
+  const child = (file: string, args: string[]) => fork(new URL(file, import.meta.url), args)
+  const told = async <T>(from: ChildProcess): Promise<T> => (await once(from, 'message'))[0]
+  const origin = child('./proxy-child.js', ['origin', '0'])
+  const { port } = await told<{ port: number }>(origin)
+  const proxy = createProxy({
+    origin: new URL(`http://127.0.0.1:${port}`),
+    record,
+    clientAddress: (req) => req.socket.remoteAddress ?? '',
+    trusts: () => true,
+  })
+  proxy.server.listen(0, '127.0.0.1')
+  await once(proxy.server, 'listening')
+  const address = proxy.server.address()
+  const readers = child('./reader.js', [
+    String(typeof address === 'object' && address ? address.port : 0),
+    String(rate),
+  ])
+  return {
+    async stop() {
+      readers.send('how was it')
+      const report = await told<{ answered: number; failed: number; p99: number }>(readers)
+      if (report.failed > 0) throw new Error(`${report.failed} requests failed`)
+      readers.disconnect()
+      await once(readers, 'exit')
+      await proxy.close(1_000)
+      origin.disconnect()
+      return report
+    },
   }
 }
 

@@ -1,18 +1,32 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import httpProxy from 'http-proxy'
 import { type Dispatcher, Pool } from 'undici'
 import { createProxy } from '../../src/proxy/listener.js'
 import type { Observation } from '../../src/record/observation.js'
-
-/** What a recorder under test exports: `BENCH_RECORDER` names its file. */
-interface Recording {
-  start(): Promise<{ record(observation: Observation): void }>
-}
+import { createRecorder } from '../../src/record/recorder.js'
+import { startEngine } from '../../src/worker/client.js'
+import { addSite } from '../fixtures/engine.js'
 
 /** One server of the bench in a process of its own: it says where it listens, and its CPU time when asked. */
 const [kind = '', originPort = '0'] = process.argv.slice(2)
 const origin = new URL(`http://127.0.0.1:${originPort}`)
+
+let drops = () => 0
+
+const ours = (record: (observation: Observation) => void): Server => {
+  const clientAddress = (req: { socket: { remoteAddress?: string | undefined } }) => req.socket.remoteAddress ?? ''
+  return createProxy({ origin, record, clientAddress, trusts: () => true }).server
+}
+
+/** CPU time of the thread that serves, in microseconds; the kernel counts in ticks of 10 ms. */
+function threadCpu(): number {
+  const fields = readFileSync(`/proc/self/task/${process.pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10_000
+}
 
 const servers: Record<string, () => Server | Promise<Server>> = {
   origin: () => {
@@ -24,18 +38,27 @@ const servers: Record<string, () => Server | Promise<Server>> = {
     })
   },
 
+  /** As `readership proxy` runs it: every exchange is recorded, by the worker, into a DuckDB file. */
   async readership() {
-    const file = process.env.BENCH_RECORDER
+    const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
+    process.on('exit', () => rmSync(data, { recursive: true, force: true }))
+    const engine = await startEngine({ data, log: { info() {}, warn: console.warn, error: console.error } })
+    await addSite(engine)
+    const recorder = createRecorder({
+      send: (batch) => engine.record(batch),
+      now: () => performance.now(),
+      log: { warn: console.warn },
+    })
+    drops = () => Object.values(recorder.stats().drops).reduce((sum, n) => sum + n, 0)
+    return ours((observation) => recorder.record(observation))
+  },
+
+  /** The wire alone: observations are made and thrown away. */
+  'not recording': () => {
     let kept: Observation[] = []
-    let record = (observation: Observation) => {
+    return ours((observation) => {
       if (kept.push(observation) >= 1_000) kept = []
-    }
-    if (file) {
-      const recording: Recording = await import(file)
-      ;({ record } = await recording.start())
-    }
-    const clientAddress = (req: { socket: { remoteAddress?: string | undefined } }) => req.socket.remoteAddress ?? ''
-    return createProxy({ origin, record, clientAddress, trusts: () => true }).server
+    })
   },
 
   'http-proxy': () => {
@@ -90,6 +113,6 @@ server.listen(0, '127.0.0.1', () => {
 })
 process.on('message', () => {
   const { user, system } = process.cpuUsage()
-  process.send?.({ cpu: user + system, rss: process.memoryUsage().rss })
+  process.send?.({ cpu: user + system, thread: threadCpu(), rss: process.memoryUsage().rss, drops: drops() })
 })
 process.on('disconnect', () => process.exit(0))

@@ -5,16 +5,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from './load.js'
 
+interface Usage {
+  cpu: number
+  thread: number
+  rss: number
+  drops: number
+}
 interface Contender {
   name: string
   port: number
-  /** CPU microseconds so far, and resident bytes. */
-  usage(): Promise<{ cpu: number; rss: number }>
+  /** CPU microseconds so far, of the process and of the thread that serves; resident bytes; rows dropped. */
+  usage(): Promise<Usage>
   stop(): void
 }
 interface Slice {
-  /** CPU microseconds of the proxy for one request. */
+  /** CPU microseconds of the proxy for one request: of its process, and of the thread that serves. */
   cpu: number
+  thread: number
   p99: number
   rate: number
 }
@@ -24,15 +31,16 @@ const CONNECTIONS = 32
 
 /**
  * CPU per request and p99 of our proxy beside bare http-proxy, bare undici and nginx, in slices that take turns, so
- * that what else the machine does falls on all alike. Each runs in its own process. `rounds` and `ms` of a slice are
- * arguments; `BENCH_RECORDER` names a module that makes the recorder (else observations are made and thrown away).
+ * that what else the machine does falls on all alike. Each runs in its own process. Every request is a person's page,
+ * so every one becomes a row: the worst case for what recording costs. `rounds` and `ms` of a slice are arguments.
  */
 export async function run(args: string[] = []): Promise<void> {
   const rounds = Number(args[0] ?? 8)
   const ms = Number(args[1] ?? 1_000)
   const origin = await child('origin', 0)
-  const contenders = [await child('readership', origin.port), await child('http-proxy', origin.port)]
-  contenders.push(await child('undici', origin.port))
+  const contenders: Contender[] = []
+  for (const name of ['readership', 'not recording', 'http-proxy', 'undici'])
+    contenders.push(await child(name, origin.port))
   const nginx = await nginxBefore(origin.port)
   if (nginx) contenders.push(nginx)
   try {
@@ -56,32 +64,39 @@ async function slice(one: Contender, size: number, ms: number): Promise<Slice> {
   const { requests, seconds, latencies } = await load(one.port, size, CONNECTIONS, ms)
   const after = await one.usage()
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN
-  return { cpu: (after.cpu - before.cpu) / requests, p99, rate: requests / seconds }
+  const per = (key: 'cpu' | 'thread') => (after[key] - before[key]) / requests
+  return { cpu: per('cpu'), thread: per('thread'), p99, rate: requests / seconds }
 }
 
 async function report(size: number, contenders: Contender[], slices: Map<string, Slice[]>): Promise<void> {
   console.log(
     `\n${size / 1_024} KB, ${CONNECTIONS} connections: median (least) over ${slices.values().next().value?.length} slices`,
   )
-  console.log('proxy         CPU us/request     p99 ms   req/s   RSS MB   readership is, paired')
+  console.log('proxy           CPU us/request   its thread   p99 ms   req/s   RSS MB   readership is, paired')
   const ours = slices.get('readership') ?? []
   for (const { name, usage } of contenders) {
     const mine = slices.get(name) ?? []
     const cpu = mine.map((one) => one.cpu)
-    const ratio = median(mine.map((one, i) => (ours[i]?.cpu ?? Number.NaN) / one.cpu))
-    const { rss } = await usage()
+    const ratio = (key: 'cpu' | 'thread') =>
+      median(mine.map((one, i) => (ours[i]?.[key] ?? Number.NaN) / one[key])).toFixed(2)
+    const { rss, drops } = await usage()
     console.log(
       [
-        name.padEnd(12),
-        `${median(cpu).toFixed(1)} (${Math.min(...cpu).toFixed(1)})`.padStart(16),
+        name.padEnd(13),
+        `${median(cpu).toFixed(1)} (${Math.min(...cpu).toFixed(1)})`.padStart(17),
+        median(mine.map((one) => one.thread))
+          .toFixed(1)
+          .padStart(12),
         median(mine.map((one) => one.p99))
           .toFixed(1)
-          .padStart(10),
+          .padStart(8),
         median(mine.map((one) => one.rate))
           .toFixed(0)
           .padStart(7),
         (rss / 1e6).toFixed(0).padStart(8),
-        name === 'readership' ? '' : `   ${ratio.toFixed(2)} of its CPU`,
+        name === 'readership'
+          ? `   ${drops} rows dropped`
+          : `   ${ratio('cpu')} of its CPU; the serving thread alone ${ratio('thread')}`,
       ].join(' '),
     )
   }
@@ -109,8 +124,8 @@ async function child(name: string, originPort: number): Promise<Contender> {
     async usage() {
       const told = answer()
       process.send('usage')
-      const { cpu = 0, rss = 0 } = await told
-      return { cpu, rss }
+      const { cpu = 0, thread = 0, rss = 0, drops = 0 } = await told
+      return { cpu, thread, rss, drops }
     },
     stop: () => void process.kill(),
   }
@@ -149,7 +164,7 @@ async function nginxBefore(originPort: number): Promise<Contender | undefined> {
         cpu += (Number(fields[11]) + Number(fields[12])) * 10_000
         rss += Number(fields[21]) * 4_096
       }
-      return { cpu, rss }
+      return { cpu, thread: cpu, rss, drops: 0 }
     },
     stop() {
       process.kill('SIGQUIT')

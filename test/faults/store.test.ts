@@ -69,7 +69,8 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
     ['a flipped bit in the twentieth commit', flipped(twentieth), 23, /wal cut.*checksum/],
     ['a flipped bit in a length, which DuckDB passes over', flipped(lengthOfSome + 2), 23, /wal cut/],
     ['a flipped bit in the header', flipped(5), 4, /wal set aside/],
-    ['the header of no database', flipped(20), 4, /wal set aside/],
+    // The first of the database's 16 numbers; a later byte may be a number's second, whose bits above 8 DuckDB ignores.
+    ['the header of another database', flipped(9), 4, /wal set aside/],
     ['no log at all but text', Buffer.from('garbage '.repeat(1000)), 4, /wal set aside: 8000 bytes/],
     ['empty', Buffer.alloc(0), 4, undefined],
   ]
