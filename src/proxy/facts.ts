@@ -24,26 +24,37 @@ export function requestFacts(
 ): RequestFacts {
   const { headers } = req
   const [pathname, query] = splitTarget(seen.url ?? req.url ?? '/')
-  const observed: Record<string, string> = {}
-  let any = false
-  for (const name of OBSERVED_HEADERS) {
-    const value = headers[name]
-    if (value === undefined) continue
-    observed[name] = typeof value === 'string' ? value : value.join(', ')
-    any = true
-  }
-  return {
-    timestamp: new Date(at).toISOString(),
+  const made: RequestFacts = {
+    timestamp: instant(at),
     user_agent: headers['user-agent'] ?? '',
     method: req.method ?? 'GET',
     hostname: hostnameOf(seen.host ?? headers.host ?? one(headers[':authority']) ?? ''),
     pathname,
     conditional: headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined ? 1 : 0,
     ip,
-    ...(query === undefined ? {} : { query }),
-    ...(headers.referer === undefined ? {} : { referrer: headers.referer }),
-    ...(any ? { headers: observed } : {}),
   }
+  if (query !== undefined) made.query = query
+  if (headers.referer !== undefined) made.referrer = headers.referer
+  let observed: Record<string, string> | undefined
+  for (const name of OBSERVED_HEADERS) {
+    const value = headers[name]
+    if (value === undefined) continue
+    observed ??= {}
+    observed[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  if (observed !== undefined) made.headers = observed
+  return made
+}
+
+let lastMs = Number.NaN
+let lastInstant = ''
+/** Many requests come in the same millisecond: one text for all. */
+function instant(ms: number): string {
+  if (ms !== lastMs) {
+    lastMs = ms
+    lastInstant = new Date(ms).toISOString()
+  }
+  return lastInstant
 }
 
 /** `Host` or `:authority` to a name: lower case, without the port; an IPv6 literal keeps its brackets. */
