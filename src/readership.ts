@@ -13,7 +13,7 @@ import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
 import { startEngine } from './worker/client.js'
-import type { Engine } from './worker/engine.js'
+import type { Engine, EngineStatus } from './worker/engine.js'
 
 /** What the proxy and every adapter are written against: three functions, no framework in sight. */
 export interface Readership {
@@ -112,8 +112,18 @@ async function compose(engine: Engine, config: Pick<Config, 'domain'>, deps: Ins
   await sites.addDomains(1, config.domain)
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const started = now()
+  /** The engine's state, or that nothing reaches it. */
+  const health = (): EngineStatus => {
+    const status = engine.status()
+    if (status.state !== 'ready' || recorder.stats().on) return status
+    return {
+      ...status,
+      state: 'degraded',
+      reason: 'recording is off after repeated faults; it is tried again by itself',
+    }
+  }
   const metrics = createMetrics({
-    engine: () => engine.status(),
+    health,
     recorder: () => recorder.stats(),
     proxy: () => deps.proxy?.(),
   })
@@ -122,6 +132,7 @@ async function compose(engine: Engine, config: Pick<Config, 'domain'>, deps: Ins
       ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
       ...routes({
         engine,
+        health,
         keys,
         sites,
         metrics,

@@ -14,8 +14,8 @@ export interface ProxyCounts {
 
 /** Plain counters, asked for when somebody scrapes: no hot path knows this file. */
 export interface Sources {
-  engine(): EngineStatus
-  recorder(): { waiting: number; drops: Drops }
+  health(): EngineStatus
+  recorder(): { waiting: number; drops: Drops; on: boolean }
   /** Nothing where there is no proxy. */
   proxy(): ProxyCounts | undefined
 }
@@ -58,18 +58,21 @@ export function createMetrics(sources: Sources): Metrics {
       },
     })
 
-  const { engine, recorder, proxy } = sources
-  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => engine().rows)
+  const { health, recorder, proxy } = sources
+  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
   counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
-    const drops: Record<string, number> = { ...engine().drops }
+    const drops: Record<string, number> = { ...health().drops }
     for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
     return drops
   })
   gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
   gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
-    engine().state === 'ready' ? 1 : 0,
+    health().state === 'ready' ? 1 : 0,
   )
-  gauge('readership_worker_restarts', 'Times the worker thread was started again.', () => engine().restarts)
+  gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
+    recorder().on ? 1 : 0,
+  )
+  gauge('readership_worker_restarts', 'Times the worker thread was started again.', () => health().restarts)
   new Gauge({
     name: 'readership_flush_seconds',
     help: 'Duration of the last 100 commits.',
@@ -77,7 +80,7 @@ export function createMetrics(sources: Sources): Metrics {
     registers,
     collect() {
       this.reset()
-      const times = engine().flush_ms.toSorted((a, b) => a - b)
+      const times = health().flush_ms.toSorted((a, b) => a - b)
       for (const q of [0.5, 0.9, 0.99, 1]) {
         const at = times[Math.max(0, Math.ceil(q * times.length) - 1)]
         if (at !== undefined) this.set({ quantile: String(q) }, at / 1000)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { Site, type Sites } from '../manage/sites.js'
-import type { Engine } from '../worker/engine.js'
+import type { Engine, EngineStatus } from '../worker/engine.js'
 import { reaches } from './auth.js'
 import type { Metrics } from './metrics.js'
 import { answer, bodyOf, Id, idOf, queryOf, type Route } from './route.js'
@@ -9,7 +9,9 @@ import { TailQuery, tail } from './tail.js'
 
 /** What the routes answer from. */
 export interface Service {
-  engine: Engine
+  engine: Pick<Engine, 'events' | 'tail'>
+  /** Whether what is seen is stored, and if not why. */
+  health(): EngineStatus
   keys: Keys
   sites: Sites
   metrics: Metrics
@@ -21,7 +23,7 @@ const OfOrg = z.object({ org: Id.optional() })
 const text = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
 /** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
-export const routes = ({ engine, keys, sites, metrics, status }: Service): Route[] => [
+export const routes = ({ engine, health, keys, sites, metrics, status }: Service): Route[] => [
   {
     method: 'get',
     path: '/api/sites',
@@ -100,7 +102,7 @@ export const routes = ({ engine, keys, sites, metrics, status }: Service): Route
     summary: 'Rows are being stored; 503 with the reason while they are not',
     data: z.object({ state: z.string(), reason: z.string().optional() }),
     run: async () => {
-      const { state, reason } = engine.status()
+      const { state, reason } = health()
       return Response.json(
         { data: { state, ...(reason === undefined ? {} : { reason }) } },
         { status: state === 'ready' ? 200 : 503 },
@@ -125,7 +127,7 @@ export const routes = ({ engine, keys, sites, metrics, status }: Service): Route
     access: 'operator',
     tag: 'control',
     summary: 'State of the running instance',
-    run: async () => answer({ ...status(), store: engine.status() }),
+    run: async () => answer({ ...status(), store: health() }),
   },
   {
     method: 'get',

@@ -33,11 +33,12 @@ async function open(t: Test, more: readonly Route[] = []) {
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
   const service: Service = {
     engine,
+    health: () => parts.status,
     sites,
     keys,
     metrics: createMetrics({
-      engine: () => parts.status,
-      recorder: () => ({ waiting: 3, drops: { queue_full: 2 } }),
+      health: () => parts.status,
+      recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
     status: () => ({ version: '0' }),
@@ -245,6 +246,7 @@ t.test('health, readiness, metrics', async (t) => {
     'readership_requests_total{status="2xx"} 5',
     'readership_origin_errors_total{kind="refused"} 1',
     'readership_store_ready 1',
+    'readership_recorder_on 1',
   ])
     t.ok(metrics.includes(`${line}\n`), line)
   for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes'])

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { z } from 'zod'
+import { loadConfig } from '../src/config.js'
+import { openInstance } from '../src/readership.js'
+import { directory } from './fixtures/files.js'
+import { observation } from './fixtures/observations.js'
+
+t.test('a recorder that switched itself off is said: not ready, with the reason, and a gauge', async (t) => {
+  const config = loadConfig({ flags: { data: directory(t) }, env: {}, read: () => undefined })
+  const log = { info() {}, warn() {}, error() {} }
+  const instance = await openInstance(config, { log })
+  t.teardown(() => instance.close())
+  const ask = async (path: string) => instance.control(new Request(`http://localhost${path}`))
+  t.equal((await ask('/readyz')).status, 200)
+  t.match(await (await ask('/metrics')).text(), /^readership_recorder_on 1$/m)
+
+  // What no thread can be sent: each batch of 1,000 is one fault, ten in a minute switch it off.
+  const broken = Object.assign(observation(), { query: () => {} })
+  for (let n = 0; n < 10_000; n++) instance.record(broken)
+  await sleep(50)
+
+  const ready = await ask('/readyz')
+  t.equal(ready.status, 503)
+  const { data } = z.object({ data: z.object({ state: z.string(), reason: z.string() }) }).parse(await ready.json())
+  t.match(data, { state: 'degraded', reason: /recording is off/ })
+  const status = z.object({ data: z.object({ store: z.unknown() }) }).parse(await (await ask('/control/status')).json())
+  t.match(status.data.store, data, 'the doctor is told the same')
+  const metrics = await (await ask('/metrics')).text()
+  t.match(metrics, /^readership_recorder_on 0$/m)
+  t.match(metrics, /^readership_store_ready 0$/m)
+  t.match(metrics, /^readership_drops_total\{reason="fault"\} 10000$/m)
+})
