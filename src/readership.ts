@@ -36,9 +36,10 @@ export type ReadershipOptions = Partial<
  */
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
+  const socket = socketPath(config.data)
   const instance = await openInstance(config, { log })
   try {
-    const control = await listenControl((request) => instance.control(request), socketPath(config.data))
+    const control = await listenControl((request) => instance.control(request), socket)
     return {
       record: (observation) => instance.record(observation),
       fetch: (request, peer) => instance.fetch(request, peer),

@@ -18,6 +18,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const trust = trustOf(config)
   const pair = await pairOf(config)
   const log = createLog(terminal, config.log_level)
+  const socket = socketPath(config.data)
   makeDataDirectory(config.data)
   const open = closing(log)
   let front: Front | undefined
@@ -30,7 +31,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const port = await made.listen(config.host, config.port).catch((error) => {
       throw listenFailure(error, config.host, config.port, '--port')
     })
-    const service = await serveInstance(instance, config, open.add)
+    const service = await serveInstance(instance, config, socket, open.add)
     const scheme = config.tls_cert ? 'https' : 'http'
     log.info(
       { pid: terminal.pid },
@@ -53,12 +54,14 @@ const isSelf = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
 /** `readership serve`, until a signal ends it. */
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
   const log = createLog(terminal, config.log_level)
+  const socket = socketPath(config.data)
   makeDataDirectory(config.data)
   const open = closing(log)
   try {
     const instance = await openInstance(config, { log, version: terminal.version })
     open.add('the store', () => instance.close())
-    const at = await serveInstance(instance, { ...config, admin_host: config.host, admin_port: config.port }, open.add)
+    const listener = { admin_host: config.host, admin_port: config.port }
+    const at = await serveInstance(instance, listener, socket, open.add)
     log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
     surviveFaults(terminal, log)
     await stopped(terminal, log)
@@ -71,7 +74,8 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
 /** Opens the admin listener and the control socket; answers where the service is. */
 async function serveInstance(
   instance: Instance,
-  config: Pick<Config, 'admin_host' | 'admin_port' | 'data'>,
+  config: Pick<Config, 'admin_host' | 'admin_port'>,
+  socket: string,
   add: (name: string, close: () => Promise<void>) => void,
 ): Promise<string> {
   const { admin_host: host, admin_port: port } = config
@@ -79,7 +83,7 @@ async function serveInstance(
     throw listenFailure(error, host, port, '--admin-port')
   })
   add('the service', () => admin.close(1_000))
-  const control = await listenControl((request) => instance.control(request), socketPath(config.data))
+  const control = await listenControl((request) => instance.control(request), socket)
   add('the control socket', () => control.close())
   return admin.at
 }

@@ -74,11 +74,22 @@ const answers = async (path: string): Promise<boolean> => {
   }
 }
 
-/** Unix sockets have short names: about 100 bytes, so the shorter of two ways to write it. */
+/** Bytes of a socket's path that every system takes: macOS has 103, Linux 107. Node cuts a longer one without a word. */
+const SOCKET_PATH = 103
+
+/**
+ * Where the control socket of a data directory is: absolute or from here, whichever way to write it is shorter. Throws
+ * one line that names it where both are too long to be a socket's.
+ */
 export function socketPath(data: string): string {
   const path = join(data, 'control.sock')
   const near = relative('.', path)
-  return near.length < path.length ? near : path
+  const shorter = Buffer.byteLength(near) < Buffer.byteLength(path) ? near : path
+  const length = Buffer.byteLength(shorter)
+  if (length <= SOCKET_PATH) return shorter
+  throw new Error(
+    `${shorter} is too long for a socket: ${length} bytes, and at most ${SOCKET_PATH} work; choose a data directory with a shorter path, or start nearer to it.`,
+  )
 }
 
 /**

@@ -50,6 +50,7 @@ const hasControls = (text: string) =>
 t.test('what cannot be run: one line, and the code that says whose fault', async (t) => {
   const data = dataDir(t)
   const file = join(data, '..', 'bad.yaml')
+  const long = join(data, 'x'.repeat(100))
   writeFileSync(file, 'port: 1\nprot: 2\n')
   const rows: [string[], number, RegExp, string][] = [
     [['nosuch'], 2, /unknown command 'nosuch'/, 'unknown command'],
@@ -93,6 +94,10 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
     [['keys', 'list', '--data', data], 1, /^error: No data in .*: start `readership proxy` first/, 'nothing there'],
     [['tail', '--data', data], 1, /No data in/, 'nothing there'],
     [['stats', '--data', data], 1, /No data in/, 'nothing there'],
+    [['proxy', 'http://localhost:1', '--data', long], 1, /x\/control\.sock is too long for a socket/, 'a long path'],
+    [['serve', '--data', long], 1, /x\/control\.sock is too long for a socket/, 'a long path'],
+    [['keys', 'create', '--name', 'x', '--data', long], 1, /x\/control\.sock is too long/, 'a long path'],
+    [['tail', '--data', long], 1, /x\/control\.sock is too long/, 'a long path'],
     [['agents', 'identify', 'x', '--ip', 'y'], 2, /^error: --ip: must be an IP address/, 'no address'],
   ]
   for (const [args, code, says, why] of rows) {

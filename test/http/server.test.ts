@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { publicPart } from '../../src/http/public.js'
-import { listenAdmin, listenControl } from '../../src/http/server.js'
+import { listenAdmin, listenControl, socketPath } from '../../src/http/server.js'
 import { TailQuery, tail } from '../../src/http/tail.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
@@ -42,6 +42,16 @@ t.test('what a dead process left is removed', async (t) => {
   const control = await listenControl(whoAmI, path)
   t.equal((await via(path)).status, 200)
   await control.close()
+})
+
+t.test('a path is never longer than a socket can have: it would be cut without a word', async (t) => {
+  const data = (bytes: number) => `/${'d'.repeat(bytes - '//control.sock'.length)}`
+  t.equal(socketPath(data(103)), `${data(103)}/control.sock`, 'as long as every system takes')
+  t.throws(() => socketPath(data(104)), /^\/d+\/control\.sock is too long for a socket: 104 bytes[^\n]*$/)
+  t.throws(() => socketPath(`/${'ä'.repeat(50)}`), /114 bytes/, 'bytes, not characters')
+  t.equal(socketPath(join(process.cwd(), 'a', 'b')), join('a', 'b', 'control.sock'), 'from here where that is shorter')
+  const deep = join(process.cwd(), 'd'.repeat(80))
+  t.equal(socketPath(deep), `${'d'.repeat(80)}/control.sock`, 'though it is too long from the root')
 })
 
 t.test('requests are real ones: they can be copied, and their bodies read', async (t) => {
