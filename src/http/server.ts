@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
+import { failure } from './error.js'
 
 type App = (request: Request, peer: Peer) => Promise<Response>
 
@@ -24,6 +25,10 @@ export const nodeHandler = (
   getRequestListener((request, { incoming }) => fetch(real(request), incoming), {
     // The process may be somebody else's application: its globals are not ours to replace.
     overrideGlobalObjects: false,
+    // HTTP/1.0 need not say a host, and load balancers' health checks do not.
+    hostname: 'localhost',
+    // What `fetch` throws it renders itself: this is a target or a method that no `Request` can have.
+    errorHandler: () => failure('bad_request', 'This is no request that the service understands.'),
   })
 
 /** The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. */

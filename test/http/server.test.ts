@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { get } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -88,6 +89,23 @@ t.test('the admin listener is nobody special', async (t) => {
     [true, true],
     'globals are not replaced',
   )
+})
+
+t.test('requests that are hardly one', async (t) => {
+  const admin = await listenAdmin(async (request) => new Response(new URL(request.url).pathname), '127.0.0.1', 0)
+  t.teardown(() => admin.close())
+  for (const [head, expected, why] of [
+    ['GET /healthz HTTP/1.0\r\n', /^HTTP\/1\.1 200 .*\/healthz$/s, 'no host: as health checks ask'],
+    ['TRACE / HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a method that fetch forbids'],
+    ['GET / HTTP/1.1\r\nHost: a b\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a host that is none'],
+    ['OPTIONS * HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a target that is no path'],
+  ] as const) {
+    const socket = connect(admin.port, '127.0.0.1')
+    socket.end(`${head}Connection: close\r\n\r\n`)
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    t.match(answer, expected, why)
+  }
 })
 
 t.test('of the public listener only what is exposed', async (t) => {
