@@ -110,11 +110,11 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
   const asked = ask({ plan, site, now, catalog: deps.catalog, store: deps.store, name: read.path, paging })
   const { data, rows } = await answer(asked)
   const { start, end } = plan.window
-  const ranged = !(envelope.start && envelope.end)
   const meta: Meta = {
     query: {
       site: site.id,
-      ...(ranged ? { range: envelope.range } : {}),
+      // Beside a `start` it says nothing: an end that is not given is now.
+      ...(envelope.start ? {} : { range: envelope.range }),
       start: start.toISOString(),
       end: end.toISOString(),
       compare: envelope.compare,

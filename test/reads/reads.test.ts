@@ -405,6 +405,10 @@ t.test('meta', async (t) => {
   const given = await ask('stats/overview', 'site=1&range=7d&start=2026-10-25T00:00:00Z&end=2026-10-25T06:00:00Z')
   t.notOk('range' in given.meta.query, 'start and end win')
   t.notOk(given.meta.warnings, 'one day, one salt')
+  const since = await ask('stats/overview', 'site=1&range=7d&start=2026-10-26T00:00:00Z')
+  t.notOk('range' in since.meta.query, 'start alone wins too: the window ends now')
+  const until = await ask('stats/overview', 'site=1&range=7d&end=2026-10-26T00:00:00Z')
+  t.match(until.meta.query, { range: '7d' }, 'of end alone the range is measured back')
   t.match((await ask('stats/pages', 'site=1&range=today')).meta.warnings, [
     { metric: 'visitors', code: 'salt_rotated_in_window' },
     { metric: 'time_on_page', code: 'no_engagement_data' },
