@@ -36,11 +36,15 @@ export function failure(code: Code, message: string, field?: string, status: num
   )
 }
 
+/** `rows[3].name`, as contract 6 writes fields. */
+const fieldOf = (path: readonly PropertyKey[]): string =>
+  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('')
+
 /** `value` as `schema` sees it; throws `validation_error` with the first field that is wrong. */
 export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.map(String).join('.')
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : fieldOf(issue?.path ?? [])
   throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
 }

@@ -191,7 +191,7 @@ t.test('errors: one shape, one status each', async (t) => {
     ['/api/keys', post('{}'), 422, 'validation_error', 'name', 'no name'],
     ['/api/keys', post('{"name":"x","scope":"stats:read"}'), 422, 'validation_error', 'scope', 'a misspelt field'],
     ['/api/keys', post('{"name":" "}'), 422, 'validation_error', 'name', 'blank name'],
-    ['/api/keys', post('{"name":"x","scopes":["root"]}'), 422, 'validation_error', 'scopes.0', 'unknown scope'],
+    ['/api/keys', post('{"name":"x","scopes":["root"]}'), 422, 'validation_error', 'scopes[0]', 'unknown scope'],
     ['/api/keys', post('{"name":"x","expires_at":"soon"}'), 422, 'validation_error', 'expires_at', 'not an instant'],
     [
       '/api/keys',
