@@ -74,7 +74,9 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
   return client(direct, false, () => instance.close())
 }
 
-const ErrorBody = z.object({ error: z.object({ message: z.string(), field: z.string().optional() }) })
+const ErrorBody = z.object({
+  error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }),
+})
 
 function client(
   ask: (method: string, path: string, body?: string) => Promise<Reply>,
@@ -85,7 +87,11 @@ function client(
     const reply = await ask(method, path, body === undefined ? undefined : JSON.stringify(body))
     if (reply.status < 400) return reply
     const said = ErrorBody.safeParse(JSON.parse(await textOf(reply)))
-    throw new Failure(said.success ? said.data.error.message : `The service answered ${reply.status}.`)
+    if (!said.success) throw new Failure(`The service answered ${reply.status}.`)
+    const { code, message, field } = said.data.error
+    // A value that the service refuses was typed wrong: usage, as where the command itself can tell (contract 2).
+    if (code !== 'validation_error') throw new Failure(message)
+    throw new Failure(field === undefined || message.includes(field) ? message : `${field}: ${message}`, 2)
   }
   return {
     running,

@@ -14,7 +14,8 @@ const Flags = z.object({
 const count = z.number()
 const maybe = z.number().optional()
 const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
-const People = z.object({
+// Loose: `--json` prints the API's whole answers.
+const People = z.looseObject({
   visitors: count,
   sessions: count,
   pageviews: count,
@@ -22,8 +23,8 @@ const People = z.object({
   duration: maybe,
   views_per_session: maybe,
 })
-const Agents = z.object({ fetches: count, agents: count, verified: maybe, bytes: count })
-const Series = z.object({ granularity: z.string(), buckets: z.array(z.object({ t: z.string(), value: maybe })) })
+const Agents = z.looseObject({ fetches: count, agents: count, verified: maybe, bytes: count })
+const Series = z.looseObject({ granularity: z.string(), buckets: z.array(z.object({ t: z.string(), value: maybe })) })
 const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
 type Ranked = z.infer<typeof Ranked>
 

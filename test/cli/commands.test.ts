@@ -215,10 +215,11 @@ t.test('a running instance, asked from outside', async (t) => {
     t.notOk(hasControls(stdout), 'nothing of a stranger’s reaches the terminal raw')
     t.match(JSON.parse((await cli('stats', ...at, '--json')).stdout), {
       site: 1,
-      people: { visitors: 1 },
-      agents: { fetches: 5 },
+      people: { visitors: 1, events: 0 },
+      people_series: { metric: 'visitors' },
+      agents: { fetches: 5, operators: [{ operator: 'OpenAI' }] },
     })
-    t.match(await cli('stats', ...at, '--range', 'soon'), { code: 1, stderr: /range/ })
+    t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
     t.match(await cli('stats', ...at, '--site', '9'), { code: 1, stderr: /site/ })
   })
 
@@ -239,8 +240,8 @@ t.test('a running instance, asked from outside', async (t) => {
     t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 401, 'revoked at once')
     t.match(await cli('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: No such key.\n' })
     t.match(await cli('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
-      code: 1,
-      stderr: /scopes|Invalid/,
+      code: 2,
+      stderr: /^error: scopes\[0\]: Invalid/,
     })
   })
 
