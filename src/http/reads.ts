@@ -5,12 +5,23 @@ import { reads } from '../reads/index.js'
 import { reaches } from './auth.js'
 import { answer, type Route } from './route.js'
 
-const Meta = z.looseObject({
-  query: z.record(z.string(), z.unknown()),
+/** The `meta` of a read (spec 2.3, contract 4). */
+const Meta = z.object({
+  query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
   rows: z.int(),
   sampled: z.boolean(),
   took_ms: z.int(),
-  total: z.int().optional(),
+  total: z.int().optional().describe('Rows on all pages.'),
+  limit: z.int().optional(),
+  page: z.int().optional(),
+  comparison: z
+    .object({ start: z.iso.datetime(), end: z.iso.datetime() })
+    .optional()
+    .describe('The window compared with.'),
+  warnings: z
+    .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
+    .optional()
+    .describe('Why a metric is absent, or what a number is based on.'),
 })
 
 /** The routes of the reads, one for each, from what they say of themselves. */

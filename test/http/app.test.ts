@@ -275,6 +275,22 @@ t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) 
   t.equal((await ask('/')).headers.get('location'), '/api/docs')
 })
 
+t.test('every part of an answer is in the document', async (t) => {
+  const { ask, table } = await open(t)
+  for (const route of table.filter(({ tag }) => tag === 'stats' || tag === 'agents')) {
+    const path = `${route.path}?site=1&dimension=pathname&range=90d&compare=previous&limit=1`
+    const response = await ask(path, { operator: true })
+    t.equal(response.status, 200, path)
+    const { meta } = z.object({ meta: z.record(z.string(), z.unknown()) }).parse(await bodyOf(response))
+    const described = z.object({ shape: z.record(z.string(), z.unknown()) }).parse(route.meta).shape
+    t.strictSame(
+      Object.keys(meta).filter((key) => !(key in described)),
+      [],
+      `${route.path}: meta`,
+    )
+  }
+})
+
 t.test('the OpenAPI document is whole', async (t) => {
   const { ask, table } = await open(t)
   const document = await bodyOf(await ask('/api/openapi.json'))
