@@ -80,7 +80,7 @@ export interface InstanceDeps {
   now?(): Date
   /** Counters of the proxy in front, where there is one. */
   proxy?(): ProxyCounts | undefined
-  /** What more the operator may know: listeners, the origin. */
+  /** What more the operator may know: the origin. */
   status?(): Record<string, unknown>
 }
 

@@ -37,17 +37,18 @@ const STALE = 400 * 86_400_000
 export const doctor: Command = {
   name: 'doctor',
   summary: 'check settings, data, origin and clock, and say how to mend what is wrong',
-  arguments: [{ form: '[origin-url]', doc: 'the site (default: that of the settings)' }],
+  arguments: [{ form: '[origin-url]', doc: 'the site (default: that of the settings, or of the running instance)' }],
   settings: ['origin', 'data', 'min_free_disk', 'geoip'],
   flags: [JSON_FLAG],
   async run(call) {
     const { json } = flagsOf(call, Flags)
     const { config, terminal } = call
+    const running = await instance(call)
     const findings = [
       ok('settings', 'known and valid'),
       ...(await dataDirectory(config)),
-      await instance(call),
-      ...(await origin(config.origin)),
+      running.finding,
+      ...(await origin(config.origin ?? running.origin)),
       geoData(config.geoip),
     ]
     if (json) terminal.out(`${safeJson(findings, 2)}\n`)
@@ -100,32 +101,40 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
 
 const Status = z.object({
   data: z.object({
+    origin: z.string().optional(),
     store: z.object({ state: z.string(), reason: z.string().optional(), losses: z.array(z.string()).optional() }),
   }),
 })
 
-async function instance({ config, terminal }: CommandCall): Promise<Finding> {
-  if (!(await isRunning(config.data))) return ok('instance', `none runs on ${config.data}`)
+/** What is to be said of a running instance, and the site that it stands in front of. */
+async function instance({ config, terminal }: CommandCall): Promise<{ finding: Finding; origin?: string | undefined }> {
+  if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
   const client = await connect(config, terminal)
   try {
-    const { store } = Status.parse(await client.call('GET', '/control/status')).data
-    if (store.state === 'ready' && store.losses?.length)
-      return warn(
-        'instance',
-        `runs; its start gave up ${store.losses.join('; ')}`,
-        'Keep the files named there until you know what was in them.',
-      )
-    if (store.state === 'ready') return ok('instance', 'runs, and stores what it sees')
-    return fail(
-      'instance',
-      `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,
-      'The site goes on; what is said here has to be mended for rows to be stored.',
-    )
+    const { origin, store } = Status.parse(await client.call('GET', '/control/status')).data
+    return { finding: state(store), origin }
   } catch (error) {
-    return fail('instance', `does not answer (${why(error)})`, 'Look at its log; start it again if it hangs.')
+    return {
+      finding: fail('instance', `does not answer (${why(error)})`, 'Look at its log; start it again if it hangs.'),
+    }
   } finally {
     await client.close()
   }
+}
+
+function state(store: z.infer<typeof Status>['data']['store']): Finding {
+  if (store.state === 'ready' && store.losses?.length)
+    return warn(
+      'instance',
+      `runs; its start gave up ${store.losses.join('; ')}`,
+      'Keep the files named there until you know what was in them.',
+    )
+  if (store.state === 'ready') return ok('instance', 'runs, and stores what it sees')
+  return fail(
+    'instance',
+    `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,
+    'The site goes on; what is said here has to be mended for rows to be stored.',
+  )
 }
 
 async function origin(url: string | undefined): Promise<Finding[]> {

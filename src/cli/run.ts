@@ -23,7 +23,12 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const open = closing(log)
   let front: Front | undefined
   try {
-    const instance = await openInstance(config, { log, version: terminal.version, proxy: () => front?.stats() })
+    const instance = await openInstance(config, {
+      log,
+      version: terminal.version,
+      proxy: () => front?.stats(),
+      status: () => ({ origin: config.origin }),
+    })
     open.add('the store', () => instance.close())
     const made = createFront(config, { origin, trust, pair, instance, log })
     front = made

@@ -250,6 +250,7 @@ t.test('a running instance, asked from outside', async (t) => {
     t.equal(good.code, 0, good.stdout + good.stderr)
     t.match(good.stdout, /✓ instance: runs, and stores what it sees/)
     t.match(good.stdout, /✓ origin: .* answers 200/)
+    t.match((await cli('doctor', ...at)).stdout, /✓ origin: .* answers 200/, 'the running instance knows its site')
     const bad = await cli('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
     t.equal(bad.code, 1)
     t.match(
