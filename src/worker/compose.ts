@@ -14,7 +14,15 @@ export const compose: Compose = ({ options, siteOf, log }) => {
   const salts = openSalts({ file: saltFile(`${options.data}/salts.json`), now, random: randomBytes, log: say })
   const places = openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip })
   return {
-    classifier: createClassifier({ catalog: loadCatalog(), places, siteOf, salts, sessions, log: say }),
+    classifier: createClassifier({
+      catalog: loadCatalog(),
+      places,
+      siteOf,
+      salts,
+      sessions,
+      clock: () => performance.now(),
+      log: say,
+    }),
     restore: (open) => sessions.restore(open),
     tick: () => salts.expire(),
   }
