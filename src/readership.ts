@@ -94,23 +94,29 @@ export async function openInstance(
   config: Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const engine = await startEngine({ ...config, log: deps.log })
+  const { log, now = () => new Date() } = deps
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const engine = await startEngine({
+    ...config,
+    log,
+    async prepare(records) {
+      await bootstrap(records, { domains: config.domain, timezone, now: now() })
+      await createSites(records).addDomains(1, config.domain)
+    },
+  })
   try {
-    return await compose(engine, config, deps)
+    return await compose(engine, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, config: Pick<Config, 'domain'>, deps: InstanceDeps): Promise<Instance> {
+async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  await bootstrap(records, { domains: config.domain, timezone, now: now() })
   const sites = createSites(records)
-  await sites.addDomains(1, config.domain)
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const started = now()
   /** The engine's state, or that nothing reaches it. */

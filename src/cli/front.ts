@@ -54,6 +54,7 @@ export function createFront(
     clientAddress(req.socket.remoteAddress, listed(req.headers['x-forwarded-for']), trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
+  const own = (path: string) => under(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000
   const idleTimeout = config.origin_idle_timeout * 1000
 
@@ -66,6 +67,7 @@ export function createFront(
       return [...(host === undefined ? [] : ['Host', host]), ...fields]
     },
     clientAddress: address,
+    own,
     headersTimeout,
     idleTimeout,
     record,
@@ -83,7 +85,7 @@ export function createFront(
     record,
     clientAddress: address,
     trusts,
-    own: (path) => under(config.base_path, path),
+    own,
     handle: (req, res) => void ours(req, res, address(req)),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,

@@ -85,7 +85,8 @@ function parse(text: string): Known | undefined {
   const made = address && { address, text: address.toString() }
   // Emptied whole: a stranger who sends many must not make each one cost a search for the oldest.
   if (known.size >= KNOWN) known.clear()
-  known.set(text, made)
+  // A copy: what was cut out of a header would keep the whole of it.
+  known.set(Buffer.from(text).toString(), made)
   return made
 }
 

@@ -53,8 +53,9 @@ const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ['upgrade', 'upgrade'],
 ])
 
-/** Spellings remembered: a site meets few, and a stranger who sends many must not grow the table. */
+/** Spellings remembered: a site meets few, and a stranger who sends many or long ones must not grow the table. */
 const SPELLINGS = 1_024
+const LONGEST = 64
 
 const requestKind = remember<RequestKind>((lower) => {
   if (lower.startsWith(':')) return REQUEST_KINDS.get(lower) ?? 'drop'
@@ -261,7 +262,7 @@ function remember<K>(classify: (lower: string) => K): (name: string) => K {
     const known = seen.get(name)
     if (known !== undefined) return known
     const kind = classify(name.toLowerCase())
-    if (seen.size < SPELLINGS) seen.set(name, kind)
+    if (seen.size < SPELLINGS && name.length <= LONGEST) seen.set(name, kind)
     return kind
   }
 }

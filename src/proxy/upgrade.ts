@@ -12,6 +12,8 @@ export interface UpgradeOptions extends RelayOptions {
    * from it.
    */
   ordinary(socket: Socket): void
+  /** Targets that are ours, of which the origin must not hear: none of them is upgraded. */
+  own?(target: string): boolean
 }
 
 export interface Upgrader {
@@ -35,7 +37,7 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
   const begin = (req: IncomingMessage, socket: Socket, head: Buffer): void => {
     if (socket.destroyed) return
     try {
-      if (isUpgrade(req)) {
+      if (isUpgrade(req) && !options.own?.(req.url ?? '')) {
         proxy.ws(req, socket, head)
       } else {
         socket.off('error', ignore)

@@ -19,3 +19,6 @@ export const CAPS = {
 export function cap(text: string, limit: number): string {
   return text.length <= limit ? text : Buffer.from(text.slice(0, limit)).toString()
 }
+
+/** A copy of `text` alone: what was cut out of a longer one keeps all of that in memory for as long as it lives. */
+export const alone = (text: string): string => Buffer.from(text).toString()

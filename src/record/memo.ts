@@ -10,18 +10,21 @@ export interface Recent<K, V> {
 
 /**
  * Two generations: entries move to the young one when asked for, and the old one is dropped when the young one holds
- * `limit / 2`. At most `limit` entries; half the cost of an LRU, since a hit on a young entry moves nothing.
+ * `limit / 2`, or half of what entries may weigh together. At most `limit` entries; half the cost of an LRU, since a hit on a young entry moves nothing.
  */
-export function createRecent<K, V>(limit: number): Recent<K, V> {
+export function createRecent<K, V>(limit: number, weigh?: { of: (value: V) => number; limit: number }): Recent<K, V> {
   let young = new Map<K, V>()
   let old = new Map<K, V>()
+  let weight = 0
   const age = () => {
     old = young
     young = new Map()
+    weight = 0
   }
   const set = (key: K, value: V) => {
-    if (young.size >= limit / 2) age()
+    if (young.size >= limit / 2 || (weigh && weight >= weigh.limit / 2)) age()
     young.set(key, value)
+    if (weigh) weight += weigh.of(value)
   }
   return {
     get(key) {

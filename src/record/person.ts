@@ -1,4 +1,5 @@
 import { campaign } from './campaign.js'
+import { alone } from './caps.js'
 import { channel } from './channel.js'
 import type { Device } from './device.js'
 import { asksForPrivacy, isNavigation, isPage, isPrefetch } from './document.js'
@@ -93,11 +94,18 @@ function arrivalOf({ observation, hostname, pathname, site }: Seen): Arrival {
   const foreign = outside && !isOwn(outside, hostname, site.domains) ? outside : undefined
   const sender = foreign && sourceOfReferrer(foreign)
   const source = sourceOf({ ref, click, ...utm }, sender)
+  // A session keeps them for half an hour: copies, or it would keep the whole query and referrer they were cut from.
   return {
-    entry_page: pathname,
-    referrer: sender && foreign ? foreign.url : null,
-    source: source?.name ?? null,
+    entry_page: alone(pathname),
+    referrer: sender && foreign ? alone(foreign.url) : null,
+    source: own(source?.name),
     channel: channel(source, { ref, click, ...utm }, sender),
-    ...utm,
+    utm_source: own(utm.utm_source),
+    utm_medium: own(utm.utm_medium),
+    utm_campaign: own(utm.utm_campaign),
+    utm_content: own(utm.utm_content),
+    utm_term: own(utm.utm_term),
   }
 }
+
+const own = (text: string | null | undefined): string | null => (text == null ? null : alone(text))

@@ -1,5 +1,6 @@
 import type { DropReason, Drops } from './drop.js'
 import type { Observation } from './observation.js'
+import { shortened, weightOf } from './weight.js'
 
 export interface RecorderOptions {
   /** Hands a batch on; resolves when it is stored. May reject or throw: the batch is then dropped as `fault`. */
@@ -9,8 +10,11 @@ export interface RecorderOptions {
   log: { warn(details: object, message: string): void }
   /** Observations that may wait, from `record` until they are stored. */
   limit?: number
-  /** A batch goes out at this size, or `interval` milliseconds after its first observation. */
+  /** And the characters of their texts: 64,000 as browsers send them, far fewer of somebody who pads them. */
+  weight?: number
+  /** A batch goes out at this size or at `batchWeight` characters (a message is read at once), or `interval` milliseconds after its first observation. */
   batch?: number
+  batchWeight?: number
   interval?: number
   /** This many faults within a minute switch it off for `pause` milliseconds. */
   faults?: number
@@ -30,10 +34,13 @@ const MINUTE = 60_000
 /** Between the website and everything that is ours: bounded, caught and counted (contract 3, issue 2 `Recording`). */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { send, now, log, limit = 64_000, batch = 1_000, interval = 200, faults = 10, pause = MINUTE } = options
+  const { weight = 64 << 20, batchWeight = 1 << 20 } = options
   const drops: Drops = {}
   const pending = new Set<Promise<void>>()
   let buffer: Observation[] = []
+  let buffered = 0
   let sent = 0
+  let sentWeight = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let off = false
@@ -60,6 +67,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     faulted = []
     if (buffer.length > 0) drop('recorder_off', buffer.length)
     buffer = []
+    buffered = 0
     say({ err: error }, `recording is off after ${faults} faults in a minute; it is tried again in ${pause} ms`)
     setTimeout(() => {
       off = false
@@ -67,7 +75,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }, pause).unref()
   }
 
-  const hand = async (rows: readonly Observation[]): Promise<void> => {
+  const hand = async (rows: readonly Observation[], heavy: number): Promise<void> => {
     try {
       await send(rows)
     } catch (error) {
@@ -75,6 +83,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       fault(error)
     } finally {
       sent -= rows.length
+      sentWeight -= heavy
     }
   }
 
@@ -83,9 +92,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     timer = undefined
     if (buffer.length === 0) return
     const rows = buffer
+    const heavy = buffered
     buffer = []
+    buffered = 0
     sent += rows.length
-    const handed = hand(rows)
+    sentWeight += heavy
+    const handed = hand(rows, heavy)
     pending.add(handed)
     void handed.finally(() => pending.delete(handed))
   }
@@ -93,9 +105,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     record(observation) {
       if (off || closed) return drop('recorder_off', 1)
-      if (sent + buffer.length >= limit) return drop('queue_full', 1)
-      buffer.push(observation)
-      if (buffer.length >= batch) flush()
+      if (sent + buffer.length >= limit || sentWeight + buffered >= weight) return drop('queue_full', 1)
+      try {
+        const kept = shortened(observation)
+        buffered += weightOf(kept)
+        buffer.push(kept)
+      } catch {
+        // An adapter's caller may hand over what is no observation.
+        return drop('fault', 1)
+      }
+      if (buffer.length >= batch || buffered >= batchWeight) flush()
       else timer ??= setTimeout(flush, interval).unref()
     },
     stats: () => ({ waiting: sent + buffer.length, drops: { ...drops }, on: !off && !closed }),

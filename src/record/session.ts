@@ -62,8 +62,17 @@ const DEPTH = 4
  * forgotten first; those that nobody hit for an hour of the clock go too. A hit joins the session it is nearest to, if
  * that is less than 30 minutes away in either direction, so late hits and clocks that step back open no session twice.
  */
-export function createSessions({ now, limit = 200_000 }: { now: () => number; limit?: number }): Sessions {
-  const recent = createRecent<bigint, Running>(limit)
+export function createSessions({
+  now,
+  limit = 200_000,
+  texts = 64 << 20,
+}: {
+  now: () => number
+  limit?: number
+  /** Characters that all of them together may hold: at their longest, sessions hold 7,000 each. */
+  texts?: number
+}): Sessions {
+  const recent = createRecent<bigint, Running>(limit, { of: ({ arrival }) => lengthOf(arrival), limit: texts })
   let aged = now()
 
   const forget = () => {
@@ -115,6 +124,13 @@ export function createSessions({ now, limit = 200_000 }: { now: () => number; li
       return recent.size
     },
   }
+}
+
+function lengthOf(arrival: Arrival): number {
+  let length = 0
+  let name: keyof Arrival
+  for (name in arrival) length += arrival[name]?.length ?? 0
+  return length
 }
 
 function nearest(chain: Running | undefined, at: number): Running | undefined {

@@ -6,7 +6,7 @@ import type { Mark } from '../duckdb/mark.js'
 import { ApiError } from '../errors.js'
 import type { Observation } from '../record/observation.js'
 import type { Sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import type { Records, ResultRow } from '../store.js'
 import type { Engine, EngineStatus, TailRow } from './engine.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
@@ -19,6 +19,8 @@ export interface EngineOptions {
   /** Bytes; with less free disk nothing is stored until there is room again; 512 MB. */
   min_free_disk?: number | undefined
   geoip?: string | undefined
+  /** What the records must hold before rows are stored: seen to each time they were opened, for they may be new ones. */
+  prepare?: (records: Records) => Promise<void>
   log: {
     info(details: object, message: string): void
     warn(details: object, message: string): void
@@ -72,9 +74,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     switch (message.type) {
       case 'ready':
         losses = [...losses, ...message.losses]
-        status = { state: 'ready' }
         settle(message.mark)
-        outbox.open()
         if (listeners.size > 0) post({ type: 'tail', on: true })
         return
       case 'failed':
@@ -107,6 +107,21 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
+  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> =>
+    new Promise((resolve, reject) => {
+      const id = nextCall++
+      post(make(id))
+      calls.set(id, { resolve, reject })
+    })
+  const query = (file: 'events' | 'control') => (asked: Sql) =>
+    call((id) => ({ type: 'query', id, file, statement: statementOf(asked) }))
+  const records: Records = {
+    query: query('control'),
+    async write(...statements) {
+      await call((id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
+    },
+  }
+
   const launch = (whenOpen: () => void, whenDead: (reason: string) => void) => {
     const workerData: WorkerOptions = {
       data: options.data,
@@ -119,19 +134,33 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const started = performance.now()
     let reason = 'the worker ended'
     failure = undefined
-    worker = new Worker(options.entry ?? new URL('./entry.js', import.meta.url), {
+    const thread = new Worker(options.entry ?? new URL('./entry.js', import.meta.url), {
       name: 'readership',
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: options.heap_mb ?? 512 },
     })
-    worker.on('message', (message: FromWorker) => {
+    worker = thread
+    const open = async () => {
+      try {
+        await options.prepare?.(records)
+      } catch (error) {
+        reason = `the records cannot be prepared: ${error instanceof Error ? error.message : String(error)}`
+        if (worker === thread) post({ type: 'close' })
+        return
+      }
+      if (worker !== thread) return
+      status = { state: 'ready' }
+      outbox.open()
+      whenOpen()
+    }
+    thread.on('message', (message: FromWorker) => {
       receive(message)
-      if (message.type === 'ready') whenOpen()
+      if (message.type === 'ready') void open()
     })
-    worker.on('error', (error) => {
+    thread.on('error', (error) => {
       reason = error.message
     })
-    worker.on('exit', () => {
+    thread.on('exit', () => {
       worker = undefined
       outbox.close()
       for (const call of calls.values()) call.reject(new ApiError('database_error', 'The store is being opened again.'))
@@ -163,25 +192,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     )
   })
 
-  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> =>
-    new Promise((resolve, reject) => {
-      const id = nextCall++
-      post(make(id))
-      calls.set(id, { resolve, reject })
-    })
-  const query = (file: 'events' | 'control') => (asked: Sql) =>
-    call((id) => ({ type: 'query', id, file, statement: statementOf(asked) }))
-
   return {
     record: (batch: readonly Observation[]) =>
       closing ? Promise.reject(new ApiError('database_error', 'The store is closed.')) : outbox.add(batch),
     events: { dialect: duckdb, query: query('events') },
-    records: {
-      query: query('control'),
-      async write(...statements) {
-        await call((id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
-      },
-    },
+    records,
     status: () => ({
       ...status,
       rows: { human: acked.human, agent: acked.agent },

@@ -70,7 +70,11 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
 
   let siteOf = await loadSiteOf(records)
   const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), log })
-  parts.restore(await openSessions(events, world.now()))
+  try {
+    parts.restore(await openSessions(events, world.now()))
+  } catch (error) {
+    log('error', 'the sessions that ran cannot be read back: their visits are split', error)
+  }
   const stored = await events.last(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 

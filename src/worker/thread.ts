@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FromWorker, WorkerOptions } from './protocol.js'
@@ -14,6 +14,8 @@ export async function runThread(compose: Compose): Promise<void> {
       now: () => new Date(),
       clock: () => performance.now(),
       freeDisk: () => {
+        // What is written to a file that was deleted is lost: the next worker makes a new one.
+        if (!existsSync(`${options.data}/events.duckdb`)) throw new Error(`events.duckdb is gone from ${options.data}`)
         const { bavail, bsize } = statfsSync(options.data)
         return bavail * bsize
       },

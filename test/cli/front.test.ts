@@ -31,7 +31,11 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   }).listen(0, '127.0.0.1')
   await once(origin, 'listening')
   const sockets = new WebSocketServer({ server: origin })
-  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)))
+  let opened = 0
+  sockets.on('connection', (socket) => {
+    opened++
+    socket.on('message', (data) => socket.send(`echo ${data}`))
+  })
   t.teardown(() => {
     origin.closeAllConnections()
     origin.close()
@@ -73,6 +77,11 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   t.equal(String(message), 'echo hello')
   socket.close()
   await once(socket, 'close')
+  const ours = new WebSocket(`wss://127.0.0.1:${at}/_readership/api/x`, { rejectUnauthorized: false })
+  const [, refusal] = await once(ours, 'unexpected-response')
+  t.equal(refusal.statusCode, 404, 'our own path is no way to the origin, upgrade or not')
+  refusal.destroy()
+  t.equal(opened, 1, 'and the origin has not heard of it')
 
   const before = await certificateOf(at)
   copyFileSync(`${CERTS}/second.cert.pem`, cert)

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
@@ -389,4 +391,24 @@ t.test('whatever strangers send: no throw, no address, nothing unbounded', async
     .agent_events
   t.equal(row?.pathname.length, CAPS.pathname)
   t.equal(row?.user_agent.length, CAPS.user_agent)
+})
+
+t.test('what a session keeps of a long query is only that', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const { classify } = classifier()
+  const used = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  classify([view])
+  const before = used()
+  for (let n = 0; n < 4_000; n++) {
+    const padded = Buffer.from(`utm_source=newsletter-of-${n}&x=${'x'.repeat(8_000)}`).toString()
+    const referrer = Buffer.from(`https://sender-${n}.example/?${'x'.repeat(8_000)}`).toString()
+    classify([{ ...view, user_agent: `${CHROME} ${n}`, query: padded, referrer }])
+  }
+  const kept = (used() - before) / 4_000
+  t.ok(kept > 0 && kept < 4_000, `${Math.round(kept)} bytes a session`)
+  t.equal(classify([view]).rows.events.length, 1, 'they are still there')
 })

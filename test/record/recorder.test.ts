@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Observation } from '../../src/record/observation.js'
 import { createRecorder, type RecorderOptions } from '../../src/record/recorder.js'
 import { observation } from '../fixtures/observations.js'
 
@@ -80,6 +81,47 @@ t.test('what waits at the store counts, and makes room once stored', async (t) =
   t.equal(made.stats().waiting, 5)
   record(6)
   t.match(made.stats(), { waiting: 10, drops: { queue_full: 3 } })
+})
+
+t.test('texts bound it too: a stranger decides how long they are', async (t) => {
+  const sent: Observation[] = []
+  const { made } = recorder({
+    send: (batch) => {
+      sent.push(...batch)
+      return new Promise(() => {})
+    },
+  })
+  const long = 'x'.repeat(60_000)
+  for (let n = 0; n < 20_000; n++)
+    made.record(
+      observation({
+        user_agent: `${n} ${long}`,
+        pathname: `/${long}`,
+        query: long,
+        referrer: long,
+        headers: { accept: long },
+      }),
+    )
+  const { waiting, drops } = made.stats()
+  // 64 MB of at most 41 KB each.
+  t.ok(waiting > 1_600 && waiting < 1_700, `${waiting} wait`)
+  t.equal(drops.queue_full, 20_000 - waiting)
+  t.ok(
+    sent.every(({ user_agent, pathname, query, referrer, headers }) =>
+      [user_agent, pathname, query, referrer, headers?.accept].every((text) => text?.length === 8_192),
+    ),
+    'no text is longer than a row could need',
+  )
+  t.match(sent[1]?.user_agent, /^1 x/)
+})
+
+t.test('a heavy batch goes out before it is a thousand; what is no observation is a fault', async (t) => {
+  const { made, batches } = recorder()
+  for (let n = 0; n < 300; n++) made.record(observation({ query: 'x'.repeat(8_000) }))
+  t.strictSame(batches, [130, 130], '1 MB')
+  // @ts-expect-error: a caller in JavaScript
+  t.doesNotThrow(() => made.record(undefined))
+  t.strictSame(made.stats().drops, { fault: 1 })
 })
 
 t.test('faults are counted; ten in a minute switch it off, and it tries again', async (t) => {

@@ -131,6 +131,12 @@ t.test('whatever the order, no session starts twice and none is shared', async (
   )
 })
 
+t.test('long texts make room for fewer sessions', async (t) => {
+  const sessions = createSessions({ now: () => 0, texts: 1_000_000 })
+  for (let visitor = 1n; visitor <= 2_000n; visitor++) join_(sessions, visitor, 0, `/${'x'.repeat(1_999)}`)
+  t.ok(sessions.size > 200 && sessions.size <= 510, `${sessions.size} of 2,000 characters in a million`)
+})
+
 t.test('recent values', async (t) => {
   const recent = createRecent<string, number>(4)
   for (const [i, key] of ['a', 'b', 'c'].entries()) recent.set(key, i)

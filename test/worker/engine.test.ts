@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -6,10 +7,12 @@ import { isOpenHere } from '../../src/duckdb/held.js'
 import type { Mark } from '../../src/duckdb/mark.js'
 import type { ApiError } from '../../src/errors.js'
 import { raw, sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
 import { startEngine } from '../../src/worker/client.js'
 import type { TailRow } from '../../src/worker/engine.js'
 import { createOutbox } from '../../src/worker/outbox.js'
 import type { WorkerOptions } from '../../src/worker/protocol.js'
+import { openSessions } from '../../src/worker/sessions.js'
 import { counted, engineFor, until } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { fetchByAgent, observation } from '../fixtures/observations.js'
@@ -186,4 +189,47 @@ t.test('a batch that is no data is refused alone', async (t) => {
   await engine.record(people(2))
   await refused
   t.strictSame(await engine.events.query(counted), [{ human: 2, agent: 0 }])
+})
+
+t.test('a data directory deleted under it: said, and recording goes on in new files', async (t) => {
+  const prepare = async (records: Records) => {
+    if ((await records.query(sql`select id from sites`)).length > 0) return
+    await records.write(sql`insert into sites (id, org, name, domains, timezone, excluded_paths, respect_gpc,
+      visitor_salt, created_at) values (1, 1, 'Site', '[]', 'UTC', '[]', false, 'month', ${new Date()})`)
+  }
+  const { engine, data, lines } = await engineFor(t, { prepare })
+  await engine.record(people(3))
+  rmSync(data, { recursive: true })
+  await engine.record(people(5))
+  t.match(lines.join('\n'), /events\.duckdb is gone/)
+  t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }], 'none has an unknown host')
+  t.match(engine.status(), { state: 'ready', rows: { human: 8 }, drops: {}, restarts: 1 })
+})
+
+t.test('records that cannot be prepared: the start says so', async (t) => {
+  const prepare = () => Promise.reject(new Error('no room for a site'))
+  const { log } = (await engineFor(t)).options
+  await t.rejects(startEngine({ data: directory(t), log, min_free_disk: 0, prepare }), {
+    message: 'the records cannot be prepared: no room for a site',
+  })
+})
+
+t.test('after a flood of sessions with long texts a start reads back only the latest', async (t) => {
+  const { engine, data } = await engineFor(t)
+  await engine.record(
+    Array.from({ length: 6_000 }, (_, n) =>
+      observation({
+        timestamp: new Date(Date.now() - 600_000 + n).toISOString(),
+        user_agent: `Mozilla/5.0 Chrome/137.0.0.0 ${n}`,
+        pathname: `/${n}/`.padEnd(2_000, 'x'),
+        referrer: 'https://news.example/'.padEnd(2_000, 'x'),
+      }),
+    ),
+  )
+  await engine.close()
+  const store = await openAt(join(data, 'events.duckdb'))
+  const open = await openSessions(store, new Date())
+  await store.close()
+  t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
+  t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
 })
