@@ -24,7 +24,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   try {
     const instance = await openInstance(config, { log, version: terminal.version, proxy: () => front?.stats() })
     open.add('the store', () => instance.close())
-    const made = createFront(config, { origin, trust, pair, instance, log })
+    const made = createFront(config, { origin, trust, pair, instance, log, openFiles: terminal.openFiles })
     front = made
     open.add('the site', () => made.close(GRACE))
     const port = await made.listen(config.host, config.port).catch((error) => {
