@@ -10,6 +10,16 @@ const { version }: { version: string } = JSON.parse(
 /** A server outlives whoever read its log; a command ends with its reader. */
 let serving = false
 
+/** Linux says it in a file; Node has raised the soft limit to the hard one by now. */
+function openFiles(): number | undefined {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined
+  }
+}
+
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -17,6 +27,7 @@ const terminal: Terminal = {
   colour: process.stdout.isTTY === true && !process.env.NO_COLOR,
   version,
   pid: process.pid,
+  openFiles: openFiles(),
   env: process.env,
   onSignal: (name, listener) => process.on(name, listener),
   onFault(listener) {

@@ -47,9 +47,17 @@ export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | unde
 /** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
 export function createFront(
   config: Config,
-  deps: { origin: URL; trust: Trust; pair: Pair | undefined; instance: Instance; log: Log },
+  deps: {
+    origin: URL
+    trust: Trust
+    pair: Pair | undefined
+    instance: Instance
+    log: Log
+    /** Files this process may have open; undefined where the system does not say. */
+    openFiles?: number | undefined
+  },
 ): Front {
-  const { origin, trust, pair, instance, log } = deps
+  const { origin, trust, pair, instance, log, openFiles } = deps
   const address = (req: Incoming) =>
     clientAddress(req.socket.remoteAddress, listed(req.headers['x-forwarded-for']), trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
@@ -90,6 +98,7 @@ export function createFront(
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,
+    ...(openFiles === undefined ? {} : { maxConnections: connectionsFor(openFiles) }),
   })
 
   const tls = pair && createTlsListener({ pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
@@ -114,6 +123,10 @@ export function createFront(
     },
   }
 }
+
+/** Some clients' connections need one to the origin as well; the rest is the store's and the service's. */
+export const connectionsFor = (openFiles: number): number =>
+  Math.max(16, Math.min(20_000, Math.floor(((openFiles - 128) * 2) / 3)))
 
 const listed = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value

@@ -30,7 +30,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       status: () => ({ origin: config.origin }),
     })
     open.add('the store', () => instance.close())
-    const made = createFront(config, { origin, trust, pair, instance, log })
+    const made = createFront(config, { origin, trust, pair, instance, log, openFiles: terminal.openFiles })
     front = made
     open.add('the site', () => made.close(GRACE))
     const port = await made.listen(config.host, config.port).catch((error) => {

@@ -8,6 +8,8 @@ export interface Terminal {
   colour: boolean
   version: string
   pid: number
+  /** Files it may have open; absent where the system does not say. */
+  openFiles?: number | undefined
   env: Readonly<Record<string, string | undefined>>
   onSignal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): void
   /** Errors that nobody caught. With a listener the process goes on. */

@@ -1,13 +1,13 @@
 import { ApiError } from '../errors.js'
 import type { Records } from '../store.js'
 import { CONTROL_SCHEMA } from './control-schema.js'
-import { type DataFileOptions, openDataFile } from './datafile.js'
+import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { runQuery } from './query.js'
 
 /** Opens `control.duckdb`, the store of records. Throws `StoreFault`. */
 export async function openRecords(
   options: Omit<DataFileOptions, 'migrations'>,
-): Promise<Records & { close(): Promise<void> }> {
+): Promise<Records & Pick<DataFile, 'repairs' | 'close'>> {
   const { log } = options
   const file = await openDataFile({ ...options, migrations: CONTROL_SCHEMA })
   const failed = (cause: unknown): ApiError =>
@@ -43,6 +43,7 @@ export async function openRecords(
         .write((writer) => writer.run('checkpoint'))
         .catch((error: unknown) => log('warn', `${options.file}: the checkpoint failed`, error))
     },
+    repairs: file.repairs,
     close: () => file.close(),
   }
 }

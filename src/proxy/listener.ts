@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { refuseConnection } from './broken-request.js'
 import { errorPage } from './error-page.js'
@@ -49,6 +50,10 @@ const DEFAULTS = {
   monotonic: () => performance.now(),
 }
 
+/** While this share of the connections is taken, those without a request are closed this often, ms. */
+const CROWDED = 0.9
+const ROOM_INTERVAL = 100
+
 /** The public listener: every request to the origin and back. It does not listen yet. */
 export function createProxy(given: ProxyOptions): Proxy {
   const options: AllOptions = { ...DEFAULTS, ...given }
@@ -78,6 +83,23 @@ export function createProxy(given: ProxyOptions): Proxy {
   })
   server.on('connect', (_, socket) => refuseConnection(socket, 501))
   server.on('clientError', exchanges.broken)
+  const connections = new Set<Socket>()
+  const crowded = () => connections.size >= options.maxConnections * CROWDED
+  let making: NodeJS.Timeout | undefined
+  /** Who only keeps a place must not keep anyone out. */
+  const makeRoom = () => {
+    if (!crowded()) return
+    making ??= setTimeout(() => {
+      making = undefined
+      server.closeIdleConnections()
+      makeRoom()
+    }, ROOM_INTERVAL).unref()
+  }
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+    makeRoom()
+  })
   server.on('drop', () => {
     connections_dropped += 1
   })

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
+import type { Repair } from '../duckdb/repair.js'
 import { openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
 import type { Classifier } from '../record/classifier.js'
@@ -142,12 +143,15 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
       })
     }
   })
-  const losses = events.losses.map(
-    ({ what, rows, bytes, kept }) =>
-      `${what.replaceAll('_', ' ')}: ${rows ?? 'an unknown number of'} rows lost (${bytes} bytes, kept in ${kept})`,
-  )
+  const losses = [
+    ...events.losses.map((loss) => `${lossOf(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
+    ...records.repairs.map((repair) => `records: ${lossOf(repair)} (with the sites and keys in it)`),
+  ]
   post({ type: 'ready', mark: from, losses })
 }
+
+const lossOf = ({ what, bytes, kept }: Repair): string =>
+  `${what.replaceAll('_', ' ')}: ${bytes} bytes, kept in ${kept}`
 
 const sqlOf = ({ text, values }: Statement): Sql => new Sql(text, values)
 

@@ -318,3 +318,24 @@ t.test('a recorder that throws does not touch the site', async (t) => {
   await proxy.close(100)
   origin.close()
 })
+
+t.test('a listener that is full of idle connections has a place for who asks', async (t) => {
+  const origin = await httpOrigin((_, res) => res.end('page'))
+  const { proxy, port } = await proxyFor(origin.port, { maxConnections: 20 })
+  const idle = Array.from({ length: 30 }, () => client(port, request('/')))
+  await until(() => proxy.stats().requests >= 18)
+  await sleep(200)
+  let answered = 0
+  for (let n = 0; n < 3; n++) {
+    const asking = client(port, request('/', 'Connection: close\r\n'))
+    const gone = new Promise((resolve) => asking.once('close', resolve))
+    asking.on('data', (data) => {
+      if (String(data).startsWith('HTTP/1.1 200')) answered++
+    })
+    await gone
+  }
+  t.equal(answered, 3)
+  for (const socket of idle) socket.destroy()
+  await proxy.close(100)
+  origin.close()
+})

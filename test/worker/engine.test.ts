@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -232,4 +232,17 @@ t.test('after a flood of sessions with long texts a start reads back only the la
   await store.close()
   t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
   t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
+})
+
+t.test('records that are garbage: set aside, replaced and said', async (t) => {
+  const { engine, data } = await engineFor(t)
+  await engine.close()
+  writeFileSync(join(data, 'control.duckdb'), 'garbage '.repeat(5_000))
+  const next = await engineFor(t, { data })
+  t.match(next.engine.status(), {
+    state: 'ready',
+    losses: [/^records: file set aside: 40000 bytes, kept in .*sites and keys/],
+  })
+  await next.engine.record(people(2))
+  t.match(next.engine.status(), { rows: { human: 2 }, drops: {} })
 })
