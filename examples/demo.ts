@@ -54,15 +54,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     proxy.on('exit', (code) => done(code ?? 1))
   })
   const keys = async (...words: string[]): Promise<unknown> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      program,
-      'keys',
-      ...words,
-      '--json',
-      '--data',
-      data,
-    ])
-    return JSON.parse(stdout)
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'keys', ...words, '--data', data])
+    return words.includes('--json') ? JSON.parse(stdout) : undefined
   }
   const admin = `http://localhost:${admin_port}`
   try {
@@ -123,10 +116,10 @@ const NewKey = z.object({ secret: z.string() })
 
 /** A fresh key named demo. The one of the last run is revoked: nobody can read its secret again. */
 async function makeKey(keys: (...words: string[]) => Promise<unknown>): Promise<string> {
-  for (const key of Keys.parse(await keys('list'))) {
+  for (const key of Keys.parse(await keys('list', '--json'))) {
     if (key.name === 'demo' && !key.revoked_at) await keys('revoke', String(key.id))
   }
-  return NewKey.parse(await keys('create', '--name', 'demo')).secret
+  return NewKey.parse(await keys('create', '--name', 'demo', '--json')).secret
 }
 
 /** Asks with SIGTERM, again after 3 seconds (a browser may hold a stream open), and at last insists. */
@@ -155,6 +148,7 @@ function whatToTry(at: { site: string; origin: string; admin: string; secret: st
   Agents   ${ask('/api/agents/overview?site=1&range=today')}
   Both     ${command('stats --range today')}
 
-  The key is for this run. Visitors and agents keep coming until Ctrl-C.
+  The next demo revokes this key. Its visitors lie in ${at.data}: remove that before your own site's come.
+  Visitors and agents keep coming until Ctrl-C.
 `
 }

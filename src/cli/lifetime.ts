@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Log } from '../readership.js'
 import { Failure, type Terminal } from './terminal.js'
@@ -7,10 +7,17 @@ import { Failure, type Terminal } from './terminal.js'
 const Fault = z.object({ code: z.string() })
 const codeOf = (error: unknown): string => Fault.safeParse(error).data?.code ?? ''
 
+/** One level after the other: `recursive` of Node 20 never returns where a directory says ENOENT, as those of /proc do. */
+function makeDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+  if (dirname(path) !== path) makeDirectory(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+}
+
 /** Makes the data directory, for this user alone. Throws `Failure` naming it where it cannot be written. */
 export function makeDataDirectory(data: string): void {
   try {
-    mkdirSync(resolve(data), { recursive: true, mode: 0o700 })
+    makeDirectory(resolve(data))
   } catch (error) {
     throw new Failure(`The data directory ${data} cannot be made (${codeOf(error)}); choose another with --data.`)
   }

@@ -63,7 +63,7 @@ export function createApp(deps: {
   const document = openApi(app, deps.routes, deps.version)
   app.get('/api/openapi.json', (c) => c.json(document))
   app.get('/api/docs', (c) => c.html(docsPage(deps.routes)))
-  app.get('/', (c) => c.redirect('/api/docs'))
+  app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
   app.onError((error) => renderError(error, deps.log))
   return async (request, peer) => app.fetch(request, peer)

@@ -21,7 +21,7 @@ export const docsPage = (routes: readonly Route[]) => html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>readership API</title><style>${style}</style></head><body>
 <h1>readership API</h1>
-<p>The machine's version is <a href="/api/openapi.json">openapi.json</a>. Make a key with
+<p>The machine's version is <a href="openapi.json">openapi.json</a>. Make a key with
 <code>readership keys create --name me</code> and send it:</p>
 <pre>curl -H "Authorization: Bearer $KEY" "http://127.0.0.1:8081/api/stats/overview?site=1&amp;range=7d"</pre>
 ${routes

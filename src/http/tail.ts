@@ -28,7 +28,7 @@ export function tail(engine: Pick<Engine, 'events' | 'tail'>, query: TailQuery):
   return new ReadableStream<Uint8Array>(
     {
       async start(controller) {
-        const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`))
+        const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value, absent)}\n`))
         const live = (row: TailRow) => {
           if (!wanted(query, row)) return
           if ((controller.desiredSize ?? 0) <= 0) {
@@ -67,6 +67,9 @@ export function tail(engine: Pick<Engine, 'events' | 'tail'>, query: TailQuery):
     { highWaterMark: MAX_WAITING },
   )
 }
+
+/** What is not known is absent (contract 3), never null. */
+const absent = (_: string, value: unknown): unknown => value ?? undefined
 
 /** Two rows with the same key are one row, seen in the store and live. */
 const keyOf = (row: Record<string, unknown>): string =>

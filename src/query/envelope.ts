@@ -61,7 +61,9 @@ export const ENVELOPE = {
       }
     })
     .optional()
-    .describe('JSON array of filters (all have to hold), or one group. See GET /api/stats/dimensions.'),
+    .describe(
+      'JSON array of filters, all of which have to hold: `[{"dimension": "country", "op": "is", "value": ["DE", "AT"]}]`. Groups: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"has_done": {…}}`. Names: GET /api/stats/dimensions.',
+    ),
   segment: z.string().min(1).max(100).optional().describe('A saved segment, whose filters have to hold too.'),
   audience: z.enum(AUDIENCES).optional().describe('Whose readership: `human` (default), `agent` or `all`.'),
 } as const

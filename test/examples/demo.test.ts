@@ -114,12 +114,15 @@ async function until(run: Run, pattern: RegExp): Promise<void> {
 
 t.test('npm start, then SIGTERM', async (t) => {
   const [port, admin] = await freePorts()
-  const run = start(t, '--port', `${port}`, '--admin-port', `${admin}`, '--data', newData(t))
-  await until(run, /until Ctrl-C/)
-  t.match(run.out(), `http://localhost:${port}/`)
-  run.child.kill('SIGTERM')
-  t.equal(await run.ended, 0)
-  t.same([await isFree(port), await isFree(admin)], [true, true])
+  const data = newData(t)
+  for (const time of ['the first time', 'and again on the same data']) {
+    const run = start(t, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
+    await until(run, /until Ctrl-C/)
+    t.match(run.out(), `http://localhost:${port}/`, time)
+    run.child.kill('SIGTERM')
+    t.equal(await run.ended, 0)
+    t.same([await isFree(port), await isFree(admin)], [true, true])
+  }
 })
 
 t.test('a taken port is named in one line, and nothing stays behind', async (t) => {

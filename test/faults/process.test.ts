@@ -147,6 +147,7 @@ t.test('wrong starts: one line that names it', async (t) => {
       new RegExp(new URL(app.admin).port),
       'admin port in use: names it',
     ],
+    [[origin.url, '--data', '/proc/none', ...(await free())], 1, /\/proc\/none/, 'a directory that nobody can make'],
     [['not a url', '--data', other, ...(await free())], 2, /origin/i, 'origin malformed'],
     [['ftp://example.com', '--data', other, ...(await free())], 2, /origin/i, 'origin of another scheme'],
     [[origin.url, '--data', join(file, 'sub'), ...(await free())], 1, /a-file/, 'data directory not writable'],
