@@ -88,8 +88,8 @@ export function createProxy(given: ProxyOptions): Proxy {
   let making: NodeJS.Timeout | undefined
   /** Who only keeps a place must not keep anyone out. */
   const makeRoom = () => {
-    if (!crowded()) return
-    making ??= setTimeout(() => {
+    if (making !== undefined || !crowded()) return
+    making = setTimeout(() => {
       making = undefined
       server.closeIdleConnections()
       makeRoom()
