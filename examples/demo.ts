@@ -46,7 +46,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const taken = await answers(data)
   const site = await startSite({ port: 0, base: `http://localhost:${port}` })
   const ports = ['--port', String(port), '--admin-port', String(admin_port)]
-  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, '--data', data], {
+  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, '--data', data, '--offline'], {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const ended = new Promise<number>((done) => {

@@ -52,8 +52,10 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as
 interface About {
   /** One line for `--help` and the README. */
   doc: string
-  /** What the flag's value is called in `--help`; absent: the setting is an argument, not a flag. */
+  /** What the flag's value is called in `--help`; absent with no `switch`: the setting is an argument, not a flag. */
   value?: string
+  /** The flag has no value: it is there or not. */
+  switch?: true
   list?: true
 }
 const about = z.registry<About>()
@@ -95,6 +97,15 @@ const Settings = z.strictObject({
     .default(512_000_000)
     .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
   geoip: text.optional().register(about, { value: 'file', doc: 'MMDB file that adds region and city' }),
+  ranges: list(text).default([]).register(about, {
+    value: 'file|dir',
+    list: true,
+    doc: "an operator's published addresses from a file of your own, instead of fetching them",
+  }),
+  offline: z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false).register(about, {
+    switch: true,
+    doc: 'no request but to the origin, and no DNS: agents are verified by what is held',
+  }),
   origin_headers_timeout: seconds
     .default(60)
     .register(about, { value: 'seconds', doc: 'an origin silent for longer is answered 504' }),
@@ -117,14 +128,14 @@ const flagOf = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
 
 /** The settings as `--help` and the README's table show them, in order. */
 export const SETTINGS = names.map((name) => {
-  const { doc, value, list } = about.get(Settings.shape[name]) ?? { doc: '' }
+  const { doc, value, list, switch: bare } = about.get(Settings.shape[name]) ?? { doc: '' }
   const fallback = Settings.shape[name].safeParse(undefined)
   return {
     name,
     doc,
     env: envOf(name),
     /** As commander writes it; absent for the origin, which is an argument. */
-    ...(value ? { flag: `${flagOf(name)} <${value}>` } : {}),
+    ...(value ? { flag: `${flagOf(name)} <${value}>` } : bare ? { flag: flagOf(name) } : {}),
     list: list === true,
     default: fallback.success ? fallback.data : undefined,
   }

@@ -26,7 +26,7 @@ export interface Readership {
 
 /** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
 export type ReadershipOptions = Partial<
-  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>
+  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'>
 > & { log?: Log }
 
 /**
@@ -91,7 +91,10 @@ const KEY_USE_INTERVAL = 10_000
  * store cannot be opened: it is another process's, or its directory cannot be written.
  */
 export async function openInstance(
-  config: Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip'>,
+  config: Pick<
+    Config,
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
+  >,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, now = () => new Date() } = deps

@@ -43,7 +43,7 @@ t.test('the table of settings is the configuration’s', async (t) => {
 t.test('the table of endpoints is what the service says of itself', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'docs-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const config = loadConfig({ flags: { data: folder }, env: {}, read: () => undefined })
+  const config = loadConfig({ flags: { data: folder, offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(config, { log })
   const answer = await instance.fetch(new Request('http://localhost/api/openapi.json'), { ip: '127.0.0.1' })

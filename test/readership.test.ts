@@ -7,7 +7,7 @@ import { directory } from './fixtures/files.js'
 import { observation } from './fixtures/observations.js'
 
 t.test('a recorder that switched itself off is said: not ready, with the reason, and a gauge', async (t) => {
-  const config = loadConfig({ flags: { data: directory(t) }, env: {}, read: () => undefined })
+  const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(config, { log })
   t.teardown(() => instance.close())

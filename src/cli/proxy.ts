@@ -22,6 +22,8 @@ export const proxy: Command = {
     'memory_limit',
     'min_free_disk',
     'geoip',
+    'ranges',
+    'offline',
     'log_level',
   ],
   // Loaded when it is asked for: every other command starts faster without it.

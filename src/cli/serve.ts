@@ -3,6 +3,17 @@ import type { Command } from './command.js'
 export const serve: Command = {
   name: 'serve',
   summary: 'the service alone, without an origin: one listener, everything at /',
-  settings: ['host', 'port', 'data', 'domain', 'memory_limit', 'min_free_disk', 'geoip', 'log_level'],
+  settings: [
+    'host',
+    'port',
+    'data',
+    'domain',
+    'memory_limit',
+    'min_free_disk',
+    'geoip',
+    'ranges',
+    'offline',
+    'log_level',
+  ],
   run: async (call) => (await import('./run.js')).runServe(call),
 }

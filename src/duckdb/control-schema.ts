@@ -12,4 +12,11 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
       id integer, org integer, site integer, name varchar, prefix varchar, digest varchar, scopes varchar,
       created_at timestamp, expires_at timestamp, revoked_at timestamp, last_used_at timestamp, requests bigint)`,
   ],
+  [
+    // Every version of each hostname's robots.txt and llms.txt (kind). A fetch that failed is a version too: its status
+    // is 0 where nothing answered, and its body is empty.
+    `create table policies (
+      hostname varchar, kind varchar, url varchar, status integer, sha256 varchar, body varchar, truncated boolean,
+      etag varchar, last_modified varchar, first_seen timestamp, last_seen timestamp)`,
+  ],
 ]

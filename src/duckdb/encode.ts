@@ -59,6 +59,8 @@ export const COLUMNS: { events: Columns<EventRow>; agent_events: Columns<AgentEv
     identified_id: 'varchar',
     props: 'varchar',
     recorded_by: 'varchar',
+    suspected: 'boolean',
+    suspected_by: 'varchar',
   },
   agent_events: {
     site_id: 'integer',
@@ -84,6 +86,11 @@ export const COLUMNS: { events: Columns<EventRow>; agent_events: Columns<AgentEv
     ip_hash: 'ubigint',
     robots_allowed: 'boolean',
     llms_listed: 'integer',
+    robots_rule: 'varchar',
+    robots_line: 'integer',
+    robots_grace: 'boolean',
+    x_robots_tag: 'varchar',
+    content_usage: 'varchar',
   },
 }
 

@@ -24,4 +24,15 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // One row a commit, with what it brought the run's totals to: how a batch is known to be stored already.
     'create table commits (run varchar, sequence bigint, mark varchar)',
   ],
+  [
+    'alter table events add column suspected boolean',
+    'alter table events add column suspected_by varchar',
+    'alter table agent_events add column robots_rule varchar',
+    'alter table agent_events add column robots_line integer',
+    'alter table agent_events add column robots_grace boolean',
+    'alter table agent_events add column x_robots_tag varchar',
+    'alter table agent_events add column content_usage varchar',
+    // What each hostname's sitemaps list, replaced whole: coverage tells from it what no agent ever fetched.
+    'create table sitemap_urls (hostname varchar, pathname varchar, lastmod timestamp)',
+  ],
 ]

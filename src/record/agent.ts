@@ -42,6 +42,11 @@ export function agentRow(
     asn,
     ip_hash: addressHash(secret, seen.site.id, seen.address_key),
     robots_allowed: null,
+    robots_rule: null,
+    robots_line: null,
+    robots_grace: null,
     llms_listed: null,
+    x_robots_tag: null,
+    content_usage: null,
   }
 }

@@ -30,7 +30,12 @@ export interface Observation {
   referrer?: string
   /** The request headers below as sent, by lower-case name; only those of `OBSERVED_HEADERS`. */
   headers?: Readonly<Record<string, string>>
+  /** The response headers below as sent, by lower-case name; only those of `OBSERVED_RESPONSE_HEADERS`. */
+  response?: Readonly<Record<string, string>>
 }
+
+/** What a response asks of those who read it: shown, never judged (reference/agents.md 3.6). */
+export const OBSERVED_RESPONSE_HEADERS = ['x-robots-tag', 'content-usage'] as const
 
 /** The request headers an observation carries when the request had them. */
 export const OBSERVED_HEADERS = [

@@ -83,6 +83,8 @@ export function personRow(
     scroll: null,
     identified_id: null,
     props: null,
+    suspected: false,
+    suspected_by: null,
     recorded_by: 'server',
   }
 }

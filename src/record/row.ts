@@ -42,6 +42,10 @@ export interface EventRow {
   identified_id: string | null
   /** JSON text. */
   props: string | null
+  /** Two independent families of signals say that this is no person; it is counted as one all the same. */
+  suspected: boolean
+  /** Why: `family:signal`, by comma, at most one of each; null where nothing was seen. */
+  suspected_by: string | null
   recorded_by: 'server' | 'browser' | 'edge' | 'import'
 }
 
@@ -71,8 +75,16 @@ export interface AgentEventRow {
   country: string | null
   asn: number | null
   ip_hash: bigint
+  /** By the robots.txt in force at that moment, for the agent's own token; null where none was known (contract 3). */
   robots_allowed: boolean | null
+  /** Where it was not allowed: the pattern that said so, its line, and whether a copy a day old allowed it still. */
+  robots_rule: string | null
+  robots_line: number | null
+  robots_grace: boolean | null
   llms_listed: 0 | 1 | null
+  /** What the response asked of its readers, as sent. */
+  x_robots_tag: string | null
+  content_usage: string | null
 }
 
 /** The rows that one batch of observations became. */

@@ -19,6 +19,10 @@ export interface EngineOptions {
   /** Bytes; with less free disk nothing is stored until there is room again; 512 MB. */
   min_free_disk?: number | undefined
   geoip?: string | undefined
+  /** As `WorkerOptions`. */
+  ranges?: readonly string[] | undefined
+  offline?: boolean | undefined
+  origin?: string | undefined
   /** What the records must hold before rows are stored: seen to each time they were opened, for they may be new ones. */
   prepare?: (records: Records) => Promise<void>
   log: {
@@ -47,7 +51,8 @@ const HEALTHY = 60_000
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { log, drain_ms = 10_000 } = options
-  const calls = new Map<number, { resolve: (rows: ResultRow[]) => void; reject: (error: ApiError) => void }>()
+  const calls = new Map<number, Call<ResultRow[]>>()
+  const asked = new Map<number, Call<unknown>>()
   const listeners = new Set<(row: TailRow) => void>()
   const flush_ms: number[] = []
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
@@ -95,10 +100,16 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         calls.get(message.id)?.resolve(message.rows)
         calls.delete(message.id)
         return
+      case 'told':
+        asked.get(message.id)?.resolve(message.answer)
+        asked.delete(message.id)
+        return
       case 'refused': {
         const cause = message.cause === undefined ? {} : { cause: new Error(message.cause) }
-        calls.get(message.id)?.reject(new ApiError(message.code, message.message, undefined, cause))
-        calls.delete(message.id)
+        for (const waiting of [calls, asked]) {
+          waiting.get(message.id)?.reject(new ApiError(message.code, message.message, undefined, cause))
+          waiting.delete(message.id)
+        }
         return
       }
       case 'rows':
@@ -109,12 +120,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
-  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> =>
+  const send = <T>(waiting: Map<number, Call<T>>, make: (id: number) => ToWorker): Promise<T> =>
     new Promise((resolve, reject) => {
       const id = nextCall++
       post(make(id))
-      calls.set(id, { resolve, reject })
+      waiting.set(id, { resolve, reject })
     })
+  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> => send(calls, make)
   const query = (file: 'events' | 'control') => (asked: Sql) =>
     call((id) => ({ type: 'query', id, file, statement: statementOf(asked) }))
   const records: Records = {
@@ -131,6 +143,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
       min_free_disk: options.min_free_disk ?? 512 << 20,
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
+      ranges: options.ranges ?? [],
+      offline: options.offline ?? false,
+      ...(options.origin === undefined ? {} : { origin: options.origin }),
       from: acked,
     }
     const started = performance.now()
@@ -165,8 +180,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     thread.on('exit', () => {
       worker = undefined
       outbox.close()
-      for (const call of calls.values()) call.reject(new ApiError('database_error', 'The store is being opened again.'))
-      calls.clear()
+      for (const waiting of [calls, asked]) {
+        for (const call of waiting.values()) {
+          call.reject(new ApiError('database_error', 'The store is being opened again.'))
+        }
+        waiting.clear()
+      }
       deaths = performance.now() - started > HEALTHY ? 1 : deaths + 1
       whenDead(failure ?? reason)
     })
@@ -199,6 +218,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       closing ? Promise.reject(new ApiError('database_error', 'The store is closed.')) : outbox.add(batch),
     events: { dialect: duckdb, query: query('events') },
     records,
+    ask: (name, argument) => send(asked, (id) => ({ type: 'ask', id, name, argument })),
     status: () => ({
       ...status,
       rows: { human: acked.human, agent: acked.agent },
@@ -232,6 +252,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       status = { state: 'closed' }
     },
   }
+}
+
+interface Call<T> {
+  resolve: (answer: T) => void
+  reject: (error: ApiError) => void
 }
 
 const statementOf = ({ text, values }: Sql): Statement => ({ text, values })

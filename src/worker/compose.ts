@@ -26,5 +26,6 @@ export const compose: Compose = ({ options, siteOf, log }) => {
     }),
     restore: (open) => sessions.restore(open),
     tick: () => salts.expire(),
+    desk: {},
   }
 }

@@ -9,6 +9,8 @@ export interface Engine {
   record(batch: readonly Observation[]): Promise<void>
   readonly events: Pick<Store, 'query' | 'dialect'>
   readonly records: Records
+  /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */
+  ask(name: string, argument?: unknown): Promise<unknown>
   status(): EngineStatus
   /** Every row from now on, as it is committed; call what is returned to stop. */
   tail(listener: (row: TailRow) => void): () => void

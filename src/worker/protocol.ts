@@ -16,6 +16,12 @@ export interface WorkerOptions {
   /** Bytes; with less free, nothing is stored. */
   min_free_disk: number
   geoip?: string
+  /** The operator's own copies of published ranges: files or directories. */
+  ranges: readonly string[]
+  /** No request but to the origin, and no DNS. */
+  offline: boolean
+  /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */
+  origin?: string
   /** How far this process had come when the worker before it died. */
   from: Mark
 }
@@ -30,6 +36,7 @@ export type ToWorker =
   | { type: 'batch'; sequence: number; batch: readonly Observation[] }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
   | { type: 'write'; id: number; statements: readonly Statement[] }
+  | { type: 'ask'; id: number; name: string; argument: unknown }
   | { type: 'tail'; on: boolean }
   | { type: 'close' }
 
@@ -42,6 +49,7 @@ export type FromWorker =
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
   | { type: 'answer'; id: number; rows: ResultRow[] }
+  | { type: 'told'; id: number; answer: unknown }
   | { type: 'refused'; id: number; code: Code; message: string; cause?: string }
   | { type: 'rows'; rows: TailRow[] }
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }

@@ -10,7 +10,6 @@ import type { Rows } from '../record/row.js'
 import type { OpenSession } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import { Sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
 import type { TailRow } from './engine.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -24,7 +23,11 @@ export interface Parts {
   restore: (open: readonly OpenSession[]) => void
   /** Called each second. */
   tick: () => void
+  desk: Desk
 }
+
+/** What the main thread may ask of the worker's parts, by name; each parses its argument. */
+export type Desk = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
 
 export interface World {
   now: () => Date
@@ -118,9 +121,9 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     end(1)
   })
 
-  const answer = async (id: number, work: () => Promise<ResultRow[]>) => {
+  const answer = async (id: number, work: () => Promise<FromWorker>) => {
     try {
-      post({ type: 'answer', id, rows: await work() })
+      post(await work())
     } catch (error) {
       if (!(error instanceof ApiError)) log('error', 'a statement failed', error)
       const { code, message } = error instanceof ApiError ? error : new ApiError('internal_error', 'It failed.')
@@ -134,12 +137,21 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     else if (message.type === 'close') end(0)
     else if (message.type === 'query') {
       const store = message.file === 'events' ? events : records
-      void answer(message.id, () => store.query(sqlOf(message.statement)))
+      void answer(message.id, async () => {
+        const rows = await store.query(sqlOf(message.statement))
+        return { type: 'answer', id: message.id, rows }
+      })
+    } else if (message.type === 'ask') {
+      void answer(message.id, async () => {
+        const told = parts.desk[message.name]
+        if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
+        return { type: 'told', id: message.id, answer: await told(message.argument) }
+      })
     } else {
       void answer(message.id, async () => {
         await records.write(...message.statements.map(sqlOf))
         siteOf = await loadSiteOf(records)
-        return []
+        return { type: 'answer', id: message.id, rows: [] }
       })
     }
   })

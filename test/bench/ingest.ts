@@ -32,7 +32,11 @@ export async function run(args: string[] = []): Promise<void> {
     await fillPast(join(data, 'events.duckdb'), rows)
     perRecord()
     const off = await phase('recording off', { seconds: Math.min(seconds, 20), rate, serving, record: () => {} })
-    const engine = await startEngine({ data, log: { info() {}, warn: console.warn, error: console.error } })
+    const engine = await startEngine({
+      data,
+      offline: true,
+      log: { info() {}, warn: console.warn, error: console.error },
+    })
     await addSite(engine)
     const results = [off]
     for (const reading of [false, true]) {

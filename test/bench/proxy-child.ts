@@ -42,7 +42,11 @@ const servers: Record<string, () => Server | Promise<Server>> = {
   async readership() {
     const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
     process.on('exit', () => rmSync(data, { recursive: true, force: true }))
-    const engine = await startEngine({ data, log: { info() {}, warn: console.warn, error: console.error } })
+    const engine = await startEngine({
+      data,
+      offline: true,
+      log: { info() {}, warn: console.warn, error: console.error },
+    })
     await addSite(engine)
     const recorder = createRecorder({
       send: (batch) => engine.record(batch),

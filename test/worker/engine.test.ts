@@ -96,10 +96,14 @@ t.test('what cannot start says so in one line', async (t) => {
   const at = directory(t)
   const held = await openAt(join(at, 'events.duckdb'))
   const log = { info() {}, warn() {}, error() {} }
-  await t.rejects(startEngine({ data: at, log }), { message: /events\.duckdb is still open in this process/ })
+  await t.rejects(startEngine({ data: at, offline: true, log }), {
+    message: /events\.duckdb is still open in this process/,
+  })
   await held.close()
-  await t.rejects(startEngine({ data: at, log, geoip: join(at, 'none.mmdb') }), { message: /none\.mmdb/ })
-  const engine = await startEngine({ data: at, log })
+  await t.rejects(startEngine({ data: at, offline: true, log, geoip: join(at, 'none.mmdb') }), {
+    message: /none\.mmdb/,
+  })
+  const engine = await startEngine({ data: at, offline: true, log })
   t.equal(engine.status().state, 'ready', 'and the file is free again')
   await engine.close()
 })
@@ -125,7 +129,15 @@ t.test('a worker started behind another’s last commit says how far that one ca
     ],
   ]
   for (const [from, expected, why] of cases) {
-    const workerData: WorkerOptions = { data, memory_limit: '256MB', threads: 1, min_free_disk: 0, from }
+    const workerData: WorkerOptions = {
+      data,
+      memory_limit: '256MB',
+      threads: 1,
+      min_free_disk: 0,
+      ranges: [],
+      offline: true,
+      from,
+    }
     const worker = new Worker(new URL('../../src/worker/entry.js', import.meta.url), { workerData })
     const [ready] = await once(worker, 'message')
     t.strictSame(ready, { type: 'ready', mark: expected, losses: [] }, why)
@@ -209,7 +221,7 @@ t.test('a data directory deleted under it: said, and recording goes on in new fi
 t.test('records that cannot be prepared: the start says so', async (t) => {
   const prepare = () => Promise.reject(new Error('no room for a site'))
   const { log } = (await engineFor(t)).options
-  await t.rejects(startEngine({ data: directory(t), log, min_free_disk: 0, prepare }), {
+  await t.rejects(startEngine({ data: directory(t), offline: true, log, min_free_disk: 0, prepare }), {
     message: 'the records cannot be prepared: no room for a site',
   })
 })
