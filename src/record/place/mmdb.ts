@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type CityResponse, Reader } from 'mmdb-lib'
-import type { Address } from './address.js'
+import type { Address } from '../../address.js'
 import type { Place } from './places.js'
 
 export interface Mmdb {
