@@ -104,11 +104,16 @@ function remembered<V>() {
   let old = new Map<string, V>()
   const numbers = new WeakMap<Version, number>()
   let last = 0
+  const numberOf = (version: Version): number => {
+    const known = numbers.get(version)
+    if (known !== undefined) return known
+    last++
+    numbers.set(version, last)
+    return last
+  }
   return (version: Version, agent: string, target: string, work: () => V | undefined): V | undefined => {
     if (target.length > LONGEST) return work()
-    let number = numbers.get(version)
-    if (number === undefined) numbers.set(version, (number = ++last))
-    const key = `${number} ${agent} ${target}`
+    const key = `${numberOf(version)} ${agent} ${target}`
     const known = young.get(key)
     if (known !== undefined) return known
     const value = old.get(key) ?? work()
