@@ -1,18 +1,18 @@
 import type { DropReason, Drops } from './drop.js'
 import type { Observation } from './observation.js'
-import { shortened, weightOf } from './weight.js'
+import { createPacker, type Parcel } from './parcel.js'
 
 export interface RecorderOptions {
   /** Hands a batch on; resolves when it is stored. May reject or throw: the batch is then dropped as `fault`. */
-  send: (batch: readonly Observation[]) => Promise<void>
+  send: (batch: Parcel) => Promise<void>
   /** Milliseconds; only differences count, and one that is negative or absurd does no harm. */
   now: () => number
   log: { warn(details: object, message: string): void }
   /** Observations that may wait, from `record` until they are stored. */
   limit?: number
-  /** And the characters of their texts: 64,000 as browsers send them, far fewer of somebody who pads them. */
+  /** And their bytes: 64,000 observations as browsers make them, far fewer of somebody who pads them. */
   weight?: number
-  /** A batch goes out at this size or at `batchWeight` characters (a message is read at once), or `interval` milliseconds after its first observation. */
+  /** A batch goes out at this size or at `batchWeight` bytes (a message is read at once), or `interval` milliseconds after its first observation. */
   batch?: number
   batchWeight?: number
   interval?: number
@@ -22,7 +22,7 @@ export interface RecorderOptions {
 }
 
 export interface Recorder {
-  /** Never throws, never waits, parses nothing: a push, and once in `batch` calls a message. */
+  /** Never throws, never waits, parses nothing: a copy, and once in `batch` calls a message. */
   record(observation: Observation): void
   stats(): { waiting: number; drops: Drops; on: boolean }
   /** Hands on what waits; resolves when it is stored or given up. What comes later is dropped as `recorder_off`. */
@@ -37,8 +37,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { weight = 64 << 20, batchWeight = 1 << 20 } = options
   const drops: Drops = {}
   const pending = new Set<Promise<void>>()
-  let buffer: Observation[] = []
-  let buffered = 0
+  const packer = createPacker()
   let sent = 0
   let sentWeight = 0
   let timer: NodeJS.Timeout | undefined
@@ -65,9 +64,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (off || faulted.length < faults) return
     off = true
     faulted = []
-    if (buffer.length > 0) drop('recorder_off', buffer.length)
-    buffer = []
-    buffered = 0
+    if (packer.count > 0) drop('recorder_off', packer.take().count)
     say({ err: error }, `recording is off after ${faults} faults in a minute; it is tried again in ${pause} ms`)
     setTimeout(() => {
       off = false
@@ -75,29 +72,26 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }, pause).unref()
   }
 
-  const hand = async (rows: readonly Observation[], heavy: number): Promise<void> => {
+  const hand = async (parcel: Parcel): Promise<void> => {
     try {
-      await send(rows)
+      await send(parcel)
     } catch (error) {
-      drop('fault', rows.length)
+      drop('fault', parcel.count)
       fault(error)
     } finally {
-      sent -= rows.length
-      sentWeight -= heavy
+      sent -= parcel.count
+      sentWeight -= parcel.bytes.length
     }
   }
 
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (buffer.length === 0) return
-    const rows = buffer
-    const heavy = buffered
-    buffer = []
-    buffered = 0
-    sent += rows.length
-    sentWeight += heavy
-    const handed = hand(rows, heavy)
+    if (packer.count === 0) return
+    const parcel = packer.take()
+    sent += parcel.count
+    sentWeight += parcel.bytes.length
+    const handed = hand(parcel)
     pending.add(handed)
     void handed.finally(() => pending.delete(handed))
   }
@@ -105,19 +99,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     record(observation) {
       if (off || closed) return drop('recorder_off', 1)
-      if (sent + buffer.length >= limit || sentWeight + buffered >= weight) return drop('queue_full', 1)
+      if (sent + packer.count >= limit || sentWeight + packer.weight >= weight) return drop('queue_full', 1)
       try {
-        const kept = shortened(observation)
-        buffered += weightOf(kept)
-        buffer.push(kept)
+        packer.add(observation)
       } catch {
         // An adapter's caller may hand over what is no observation.
         return drop('fault', 1)
       }
-      if (buffer.length >= batch || buffered >= batchWeight) flush()
+      if (packer.count >= batch || packer.weight >= batchWeight) flush()
       else timer ??= setTimeout(flush, interval).unref()
     },
-    stats: () => ({ waiting: sent + buffer.length, drops: { ...drops }, on: !off && !closed }),
+    stats: () => ({ waiting: sent + packer.count, drops: { ...drops }, on: !off && !closed }),
     async close() {
       closed = true
       flush()

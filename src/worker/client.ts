@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads'
 import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
 import { ApiError } from '../errors.js'
-import type { Observation } from '../record/observation.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import type { Engine, EngineStatus, TailRow } from './engine.js'
@@ -214,8 +213,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   })
 
   return {
-    record: (batch: readonly Observation[]) =>
-      closing ? Promise.reject(new ApiError('database_error', 'The store is closed.')) : outbox.add(batch),
+    record(parcel) {
+      if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
+      return parcel.count > 0 ? outbox.add(parcel) : Promise.resolve()
+    },
     events: { dialect: duckdb, query: query('events') },
     records,
     ask: (name, argument) => send(asked, (id) => ({ type: 'ask', id, name, argument })),

@@ -1,12 +1,12 @@
 import type { Drops } from '../record/drop.js'
-import type { Observation } from '../record/observation.js'
+import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
 import type { Records, Store } from '../store.js'
 
 /** The worker thread seen from the proxy's thread: everything that classifies, enriches and stores. */
 export interface Engine {
   /** Resolves when every row of the batch is committed, once, across any number of worker restarts. */
-  record(batch: readonly Observation[]): Promise<void>
+  record(parcel: Parcel): Promise<void>
   readonly events: Pick<Store, 'query' | 'dialect'>
   readonly records: Records
   /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */

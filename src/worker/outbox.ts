@@ -1,10 +1,10 @@
 import { ApiError } from '../errors.js'
-import type { Observation } from '../record/observation.js'
+import type { Parcel } from '../record/parcel.js'
 import type { ToWorker } from './protocol.js'
 
 export interface Outbox {
   /** Resolves when the whole batch is committed. */
-  add(batch: readonly Observation[]): Promise<void>
+  add(parcel: Parcel): Promise<void>
   /** Every batch up to this number is stored. */
   committed(sequence: number): void
   /** A worker takes batches from now on. */
@@ -18,7 +18,7 @@ export interface Outbox {
 
 interface Item {
   sequence: number
-  batch: readonly Observation[]
+  parcel: Parcel
   sent: boolean
   /** Workers that died with it on their hands. */
   deaths: number
@@ -26,8 +26,6 @@ interface Item {
   reject: (error: ApiError) => void
 }
 
-/** Larger batches are cut: a message is read at once, on either side. */
-const PIECE = 1_000
 /** Batches on the worker's hands; the rest waits here, where it is kept for the next worker anyway. */
 const WINDOW = 8
 /** A batch on hand at this many deaths goes alone, and at the second of those it is given up as the cause. */
@@ -46,7 +44,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }): O
       const next = items.slice(0, window).find((item) => !item.sent)
       if (!next) return
       try {
-        post({ type: 'batch', sequence: next.sequence, batch: next.batch })
+        post({ type: 'batch', sequence: next.sequence, parcel: next.parcel })
         next.sent = true
       } catch (cause) {
         // It cannot be a message (a value that is no data), and never will.
@@ -61,19 +59,13 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }): O
     if (items.length === 0) for (const resolve of whenEmpty.splice(0)) resolve()
   }
 
-  const addPiece = (batch: readonly Observation[]) =>
-    new Promise<void>((resolve, reject) => {
-      last += 1
-      items.push({ sequence: last, batch, sent: false, deaths: 0, resolve, reject })
-      pump()
-    })
-
   return {
-    async add(batch) {
-      const pieces: Promise<void>[] = []
-      for (let from = 0; from < batch.length; from += PIECE) pieces.push(addPiece(batch.slice(from, from + PIECE)))
-      await Promise.all(pieces)
-    },
+    add: (parcel) =>
+      new Promise((resolve, reject) => {
+        last += 1
+        items.push({ sequence: last, parcel, sent: false, deaths: 0, resolve, reject })
+        pump()
+      }),
     committed(sequence) {
       while (items[0] && items[0].sequence <= sequence) items.shift()?.resolve()
       rest()

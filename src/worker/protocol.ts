@@ -1,7 +1,7 @@
 import type { Mark } from '../duckdb/mark.js'
 import type { Code } from '../errors.js'
 import type { Drops } from '../record/drop.js'
-import type { Observation } from '../record/observation.js'
+import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import type { TailRow } from './engine.js'
@@ -33,7 +33,7 @@ export interface Statement {
 }
 
 export type ToWorker =
-  | { type: 'batch'; sequence: number; batch: readonly Observation[] }
+  | { type: 'batch'; sequence: number; parcel: Parcel }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
   | { type: 'write'; id: number; statements: readonly Statement[] }
   | { type: 'ask'; id: number; name: string; argument: unknown }

@@ -132,7 +132,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     }
   }
   port.on('message', (message: ToWorker) => {
-    if (message.type === 'batch') writer.push(message.sequence, message.batch)
+    if (message.type === 'batch') writer.push(message.sequence, message.parcel)
     else if (message.type === 'tail') tailing = message.on
     else if (message.type === 'close') end(0)
     else if (message.type === 'query') {

@@ -4,6 +4,7 @@ import type { Mark } from '../duckdb/mark.js'
 import type { EventStore } from '../duckdb/store.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Observation } from '../record/observation.js'
+import { type Parcel, unpack } from '../record/parcel.js'
 import type { Rows } from '../record/row.js'
 import { addDrops } from './protocol.js'
 
@@ -25,7 +26,7 @@ export interface WriterDeps {
 
 export interface Writer {
   /** Takes a batch to be classified once and committed once; batches are numbered upwards and stay in order. */
-  push(sequence: number, batch: readonly Observation[]): void
+  push(sequence: number, parcel: Parcel): void
   /** Gives up what is not committed yet; resolves when nothing is under way. */
   stop(): Promise<void>
 }
@@ -40,7 +41,7 @@ const LONGEST_RETRY = 5_000
  * already; a store that fails is tried again for as long as it takes, while the recorder bounds what waits.
  */
 export function createWriter(deps: WriterDeps): Writer {
-  const waiting: { sequence: number; batch: readonly Observation[] }[] = []
+  const waiting: { sequence: number; parcel: Parcel }[] = []
   let mark = deps.from
   let stopped = false
   let degraded: string | undefined
@@ -59,14 +60,14 @@ export function createWriter(deps: WriterDeps): Writer {
   const take = (): { sequence: number; batch: readonly Observation[] } | undefined => {
     let count = 0
     let taken = 0
-    for (const { batch } of waiting) {
-      if (taken > 0 && count + batch.length > MERGE) break
-      count += batch.length
+    for (const { parcel } of waiting) {
+      if (taken > 0 && count + parcel.count > MERGE) break
+      count += parcel.count
       taken += 1
     }
     const parts = waiting.splice(0, taken)
     const sequence = parts.at(-1)?.sequence
-    return sequence === undefined ? undefined : { sequence, batch: parts.flatMap((part) => part.batch) }
+    return sequence === undefined ? undefined : { sequence, batch: parts.flatMap((part) => unpack(part.parcel)) }
   }
 
   const commit = async (rows: Rows, dropped: Mark): Promise<Mark | undefined> => {
@@ -108,8 +109,8 @@ export function createWriter(deps: WriterDeps): Writer {
   }
 
   return {
-    push(sequence, batch) {
-      waiting.push({ sequence, batch })
+    push(sequence, parcel) {
+      waiting.push({ sequence, parcel })
       running ??= run().finally(() => {
         running = undefined
       })

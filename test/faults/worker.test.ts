@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isOpenHere } from '../../src/duckdb/held.js'
+import { pack } from '../../src/record/parcel.js'
 import { createRecorder } from '../../src/record/recorder.js'
 import { sql } from '../../src/sql.js'
 import { counted, engineFor, FAILING, until } from '../fixtures/engine.js'
@@ -19,13 +20,13 @@ for (const [way, why] of [
 ] as const) {
   t.test(`the worker dies of ${why}, each time it sees one batch`, async (t) => {
     const { engine, data } = await engineFor(t, { entry: FAILING, heap_mb: 64 })
-    await engine.record(people(10))
+    await engine.record(pack(people(10)))
     // Good batches before, with and behind the deadly one, all at once.
-    const before = [1, 2, 3].map((n) => engine.record(people(100, 1_000 * n)))
-    const deadly = t.rejects(engine.record([...people(1, 9_000), observation({ pathname: way })]), {
+    const before = [1, 2, 3].map((n) => engine.record(pack(people(100, 1_000 * n))))
+    const deadly = t.rejects(engine.record(pack([...people(1, 9_000), observation({ pathname: way })])), {
       code: 'internal_error',
     })
-    const behind = [4, 5].map((n) => engine.record(people(100, 1_000 * n)))
+    const behind = [4, 5].map((n) => engine.record(pack(people(100, 1_000 * n))))
     await Promise.all([...before, ...behind, deadly])
     t.equal(engine.status().restarts, 3, 'it had three chances, two of them alone')
     const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
@@ -46,14 +47,14 @@ t.test('an uncaught error in the worker, between commits and in the middle of a 
   const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
   await new Promise((resolve) => setTimeout(resolve, 100))
   const recorded = [
-    engine.record(people(50)),
-    engine.record([observation({ pathname: '/uncaught' })]).catch(() => {}),
-    engine.record(people(50, 100)),
+    engine.record(pack(people(50))),
+    engine.record(pack([observation({ pathname: '/uncaught' })])).catch(() => {}),
+    engine.record(pack(people(50, 100))),
   ]
   await ended
   await Promise.all(recorded)
   await until(() => engine.status().state === 'ready' && engine.status().restarts > 0, 'ready again')
-  await engine.record(people(1, 500))
+  await engine.record(pack(people(1, 500)))
   const found = await engine.events.query(
     sql`select count(*) as n, count(distinct pathname) as paths from events where pathname <> '/uncaught'`,
   )
@@ -95,7 +96,7 @@ t.test('a disk with too little room: rows wait up to the bound, and it goes on b
 
 t.test('an engine that cannot store says at its end what it did not', async (t) => {
   const { engine } = await engineFor(t, { min_free_disk: 2 ** 52, drain_ms: 200 })
-  const recorded = t.rejects(engine.record(people(3)), { code: 'database_error' })
+  const recorded = t.rejects(engine.record(pack(people(3))), { code: 'database_error' })
   await engine.close()
   await recorded
 })
@@ -105,7 +106,7 @@ t.test('clocks that jump', async (t) => {
   const at = (ms: number) => new Date(Date.UTC(2026, 10, 21, 8) + ms).toISOString()
   // An hour back and forth, and durations as a wall clock would have made them.
   for (const [n, ms] of [0, 60_000, -3_600_000, 3_600_000, 120_000].entries()) {
-    await engine.record([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })])
+    await engine.record(pack([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })]))
   }
   t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }])
   t.strictSame(

@@ -205,6 +205,8 @@ t.test('a person’s row', async (t) => {
     scroll: null,
     identified_id: null,
     props: null,
+    suspected: false,
+    suspected_by: null,
     recorded_by: 'server',
   })
 })
@@ -237,7 +239,12 @@ t.test('an agent’s row', async (t) => {
     country: 'US',
     asn: 8075,
     robots_allowed: null,
+    robots_rule: null,
+    robots_line: null,
+    robots_grace: null,
     llms_listed: null,
+    x_robots_tag: null,
+    content_usage: null,
   })
   const of = (user_agent: string) => classifier().classify([{ ...view, user_agent }]).rows.agent_events[0]
   t.match(of('kube-probe/1.30'), {

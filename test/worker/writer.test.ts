@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Mark } from '../../src/duckdb/mark.js'
 import type { Drops } from '../../src/record/drop.js'
+import { pack } from '../../src/record/parcel.js'
 import { sql } from '../../src/sql.js'
 import { createWriter, type WriterDeps } from '../../src/worker/writer.js'
 import { directory } from '../fixtures/files.js'
@@ -41,10 +42,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
     ...given,
   })
   const push = (sequence: number, ...paths: string[]) =>
-    writer.push(
-      sequence,
-      paths.map((pathname) => observation({ pathname })),
-    )
+    writer.push(sequence, pack(paths.map((pathname) => observation({ pathname }))))
   const settled = async (sequence: number) => {
     for (let n = 0; n < 500 && commits.at(-1)?.sequence !== sequence; n++) {
       await new Promise((resolve) => setTimeout(resolve, 10))

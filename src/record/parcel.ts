@@ -1,0 +1,175 @@
+import { cap } from './caps.js'
+import { OBSERVED_HEADERS, type Observation } from './observation.js'
+
+/**
+ * Observations as bytes, which is how they wait and travel: as objects they would be copied by one garbage collection
+ * after another on the thread that serves the site, until the worker has stored them.
+ */
+export interface Parcel {
+  readonly count: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+export interface Packer {
+  /** Copies what a row could need of it. Throws where it is no observation; nothing is added then. */
+  add(observation: Observation): void
+  /** Of what was added since the last `take`. */
+  readonly count: number
+  readonly weight: number
+  take(): Parcel
+}
+
+/** No part of a row is made from more of one text than this; the rest of it a stranger made up to fill our memory. */
+const TEXT = 8_192
+const TEXTS = ['timestamp', 'user_agent', 'method', 'hostname', 'pathname', 'content_type', 'ip'] as const
+const OPTIONAL = ['query', 'referrer'] as const
+/** The texts, what few observations have (as JSON), the headers. */
+const FIELDS = TEXTS.length + OPTIONAL.length + 1 + OBSERVED_HEADERS.length
+const ABSENT = -1
+
+/** An observation begins with its fields' lengths, in characters; then these; then all its texts, one behind another. */
+const STATUS = FIELDS * 4
+const BYTES = STATUS + 8
+const DURATION = BYTES + 8
+const CONDITIONAL = DURATION + 8
+/** Whether a character takes two bytes: most observations are ASCII, and one byte each. */
+const WIDE = CONDITIONAL + 1
+const HEAD = WIDE + 1
+const SMALL = 256 << 10
+
+export function createPacker(): Packer {
+  let scratch = Buffer.allocUnsafeSlow(SMALL)
+  let view = new DataView(scratch.buffer)
+  let end = 0
+  let count = 0
+  let text = ''
+  let field = 0
+
+  const put = (value: string | undefined, required = false) => {
+    // A caller in JavaScript may hand over anything, and one wrong length would garble the rest of the parcel.
+    if (typeof value !== 'string' && (required || value !== undefined))
+      throw new TypeError('a field of the observation is no text')
+    view.setInt32(end + field * 4, value === undefined ? ABSENT : value.length, true)
+    if (value !== undefined) text += value
+    field += 1
+  }
+  const putShort = (value: string | undefined, required = false) =>
+    put(value !== undefined && value.length > TEXT ? cap(value, TEXT) : value, required)
+  const reserve = (bytes: number) => {
+    if (end + bytes <= scratch.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, end + bytes))
+    scratch.copy(larger)
+    scratch = larger
+    view = new DataView(scratch.buffer)
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    get weight() {
+      return end
+    },
+    add(observation) {
+      reserve(HEAD)
+      text = ''
+      field = 0
+      for (const name of TEXTS) putShort(observation[name], true)
+      for (const name of OPTIONAL) putShort(observation[name])
+      put(more(observation))
+      const { headers } = observation
+      for (const name of OBSERVED_HEADERS) putShort(headers?.[name])
+      view.setFloat64(end + STATUS, observation.status, true)
+      view.setFloat64(end + BYTES, observation.bytes, true)
+      view.setFloat64(end + DURATION, observation.duration_ms, true)
+      view.setUint8(end + CONDITIONAL, observation.conditional)
+      reserve(HEAD + text.length * 3)
+      let written = scratch.write(text, end + HEAD, 'utf8')
+      const wide = written !== text.length
+      if (wide) written = scratch.write(text, end + HEAD, 'utf16le')
+      view.setUint8(end + WIDE, wide ? 1 : 0)
+      end += HEAD + written
+      count += 1
+    },
+    take() {
+      const parcel = { count, bytes: new Uint8Array(scratch.subarray(0, end)) }
+      if (scratch.length > SMALL * 8) {
+        scratch = Buffer.allocUnsafeSlow(SMALL)
+        view = new DataView(scratch.buffer)
+      }
+      end = 0
+      count = 0
+      return parcel
+    },
+  }
+}
+
+export function pack(observations: readonly Observation[]): Parcel {
+  const packer = createPacker()
+  for (const observation of observations) packer.add(observation)
+  return packer.take()
+}
+
+/** The observations of a parcel, each text on its own: a slice of a common one would keep all of that in memory. */
+export function unpack({ count, bytes }: Parcel): Observation[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const observations: Observation[] = []
+  let start = 0
+  let at = 0
+  let wide = false
+  let field = 0
+
+  const next = (): string | undefined => {
+    const length = view.getInt32(start + field * 4, true)
+    field += 1
+    if (length === ABSENT) return undefined
+    const from = at
+    at += wide ? length * 2 : length
+    return buffer.toString(wide ? 'utf16le' : 'latin1', from, at)
+  }
+
+  for (let n = 0; n < count; n++) {
+    at = start + HEAD
+    wide = view.getUint8(start + WIDE) === 1
+    field = 0
+    const observation: Observation = {
+      timestamp: next() ?? '',
+      user_agent: next() ?? '',
+      method: next() ?? '',
+      hostname: next() ?? '',
+      pathname: next() ?? '',
+      content_type: next() ?? '',
+      ip: next() ?? '',
+      status: view.getFloat64(start + STATUS, true),
+      bytes: view.getFloat64(start + BYTES, true),
+      duration_ms: view.getFloat64(start + DURATION, true),
+      conditional: view.getUint8(start + CONDITIONAL) === 1 ? 1 : 0,
+    }
+    const query = next()
+    if (query !== undefined) observation.query = query
+    const referrer = next()
+    if (referrer !== undefined) observation.referrer = referrer
+    const rest = next()
+    if (rest !== undefined) Object.assign(observation, JSON.parse(rest))
+    let headers: Record<string, string> | undefined
+    for (const name of OBSERVED_HEADERS) {
+      const value = next()
+      if (value === undefined) continue
+      headers ??= {}
+      headers[name] = value
+    }
+    if (headers !== undefined) observation.headers = headers
+    observations.push(observation)
+    start = at
+  }
+  return observations
+}
+
+/** What few observations have. */
+function more({ response }: Observation): string | undefined {
+  if (response === undefined) return undefined
+  const kept: Record<string, string> = {}
+  for (const name in response) kept[name] = cap(response[name] ?? '', 1_024)
+  return JSON.stringify({ response: kept })
+}
