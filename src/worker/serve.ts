@@ -5,6 +5,7 @@ import { openRecords } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
 import { openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
+import type { PolicyChange } from '../policy/change.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
 import type { OpenSession } from '../record/session.js'
@@ -41,7 +42,12 @@ export interface World {
   exit: (code: number) => void
 }
 
-export type Compose = (deps: { options: WorkerOptions; siteOf: SiteOf; log: Log }) => Parts
+export type Compose = (deps: {
+  options: WorkerOptions
+  siteOf: SiteOf
+  log: Log
+  policyChanged: (change: PolicyChange) => void
+}) => Parts
 
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
 const HEAP_FULL = 0.9
@@ -73,7 +79,12 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   )
 
   let siteOf = await loadSiteOf(records)
-  const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), log })
+  const parts = compose({
+    options,
+    siteOf: (hostname) => siteOf(hostname),
+    log,
+    policyChanged: (change) => post({ type: 'policy', change }),
+  })
   try {
     parts.restore(await openSessions(events, world.now()))
   } catch (error) {
