@@ -22,9 +22,8 @@ export interface Hostnames {
   has(hostname: string): boolean
   /** Forgets what was long unseen, and answers it. */
   forget(at: number): string[]
+  /** Those that sites list first, then those seen most. */
   all(): readonly string[]
-  /** How often it was seen; 0 where it is not known. */
-  rows(hostname: string): number
 }
 
 /** A hostname as URLs have it: one that becomes another in a URL would be asked for there. */
@@ -84,7 +83,9 @@ export function createHostnames(): Hostnames {
       for (const hostname of gone) remove(hostname)
       return gone
     },
-    all: () => [...known.keys()],
-    rows: (hostname) => known.get(hostname)?.rows ?? 0,
+    all: () =>
+      [...known]
+        .sort(([, a], [, b]) => Number(b.listed) - Number(a.listed) || b.rows - a.rows)
+        .map(([hostname]) => hostname),
   }
 }

@@ -41,7 +41,7 @@ export interface Keeper {
   tick(): Promise<void>
   /** A body of `/robots.txt` or `/llms.txt` that was another than before went to a client; `at`: its request, epoch ms. */
   seen(hostname: string, path: string, at: number): void
-  /** Every hostname that is kept, those seen most first. */
+  /** Every hostname that is kept: those that sites list first, then those seen most. */
   hostnames(): readonly string[]
   files(hostname: string): Files | undefined
   /** As parsed; undefined where the text is not held any more. */
@@ -240,7 +240,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       notice(file, Math.min(at, now()), now())
       void this.tick()
     },
-    hostnames: () => hostnames.all().toSorted((a, b) => hostnames.rows(b) - hostnames.rows(a)),
+    hostnames: () => hostnames.all(),
     files: (hostname) => kept.get(hostname),
     policyOf,
     async close() {
