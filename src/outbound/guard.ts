@@ -13,7 +13,7 @@ export interface OutboundDeps {
   /** Of readership, for `User-Agent`. */
   version: string
   /** What may be asked although the guard would refuse it: in tests alone, whose servers are on this machine. */
-  allow?: { address?: (address: string) => boolean; port?: (port: number) => boolean }
+  allow?: { address?: (address: string) => boolean; port?: (port: number) => boolean; ca?: string }
 }
 
 export const userAgent = (version: string): string => `readership/${version}`
@@ -115,7 +115,7 @@ function connector(url: URL, { resolve, allow }: OutboundDeps): Hop['connect'] {
     )
   }
   return (signal) => {
-    const options = { lookup, signal, timeout: 0 }
+    const options = { lookup, signal, timeout: 0, ...(allow?.ca !== undefined && { ca: allow.ca }) }
     return buildConnector(options)
   }
 }

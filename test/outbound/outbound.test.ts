@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttps } from 'node:https'
 import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -303,6 +305,35 @@ t.test('redirects', async (t) => {
   ])
     t.equal(await reasonOf(outbound(`${base}/?to=${encodeURIComponent(to ?? '')}`, OPTIONS)), reason, `to ${to}`)
   t.equal(trap?.connections ?? 0, 0)
+})
+
+t.test('https: the certificate is the name that was asked for', async (t) => {
+  const plain = await serve(t, (_req, res) => void res.end('plain'))
+  const pem = (name: string) => readFileSync(`test/proxy/fixtures/tls/first.${name}.pem`, 'utf8')
+  const server = createHttps({ cert: pem('cert'), key: pem('key') }, (req, res) => {
+    if (req.url === '/down') res.writeHead(302, { location: `http://first.example:${plain.port}/` }).end()
+    else res.end(`secure ${req.headers.host}`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const deps = { resolve: async () => ['127.0.0.1'], allow: { ...here, ca: pem('cert') } }
+  const { body } = await outboundOf(deps)(`https://first.example:${port}/`, OPTIONS)
+  t.equal(Buffer.from(body).toString(), `secure first.example:${port}`)
+  t.equal(await reasonOf(outboundOf(deps)(`https://second.example:${port}/`, OPTIONS)), 'unreachable', 'another name')
+  t.equal(
+    await reasonOf(outboundOf({ ...deps, allow: here })(`https://first.example:${port}/`, OPTIONS)),
+    'unreachable',
+    'a certificate that no one vouches for',
+  )
+  t.equal(await reasonOf(outboundOf(deps)(`https://first.example:${port}/down`, OPTIONS)), 'refused', 'down to http')
+  t.equal(plain.connections, 0)
+  const outbound = outboundOf({})
+  const origin = new URL(`https://localhost:${port}`)
+  const site = createOriginOutbound({ origin, tls: { ca: pem('cert') }, version: '1', outbound })
+  const ours = await site(`http://site.test/robots.txt`, OPTIONS)
+  t.equal(Buffer.from(ours.body).toString(), 'secure site.test', "the origin's certificate is the configured name's")
 })
 
 t.test('hostile servers: bounded in time and in bytes', async (t) => {
