@@ -51,7 +51,7 @@ export interface Keeper {
 }
 
 /** The sites' hostnames are looked up this often, ms: a new site need not wait longer. */
-const LISTING = 30_000
+const LISTING = 10_000
 /** That a version was seen again is stored this often, ms; what is new is stored at once. */
 const RENEWING = 3_600_000
 /** And tried again after this long, ms. */
@@ -225,6 +225,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         log('error', 'the stored versions of policies cannot be read: rows wait for new ones', error)
       }
       renew_after = now() + RENEWING
+      // Of a new instance the sites are made only when it is open.
+      listed_at = Number.NEGATIVE_INFINITY
     },
     async tick() {
       try {

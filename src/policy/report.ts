@@ -1,11 +1,12 @@
 import type { Agent, Catalog } from '../agents/catalog.js'
-import type { AgentGroup, Policy, RobotsView } from './policy.js'
+import type { Robots } from './groups.js'
+import type { AgentGroup, Policy } from './policy.js'
 import { type Kind, standingOf, type Version } from './timeline.js'
 
 /** Of a hostile file no more than this is shown; what is left out is counted as a problem. */
 const GROUPS = 1_000
-const RULES = 5_000
-const LINKS = 5_000
+const RULES = 2_000
+const LINKS = 2_000
 const PROBLEMS = 100
 const VERSIONS = 100
 /** Milliseconds of work between two turns of the event loop: rows are written by the same thread. */
@@ -62,13 +63,13 @@ export type Report = Awaited<ReturnType<typeof reportOf>>
 
 const shaOf = ({ sha256 }: Version) => (sha256 === '' ? {} : { sha256 })
 
-function robotsOf(view: RobotsView | null) {
+function robotsOf(view: Robots | null) {
   if (view === null) return { groups: [], sitemaps: [], problems: [] }
   let left = RULES
   const groups = view.groups.slice(0, GROUPS).map(({ rules, ...group }) => {
     const shown = rules.slice(0, left)
     left -= shown.length
-    return { ...group, rules: shown }
+    return { ...group, rules: shown.map(({ allow, pattern, line }) => ({ allow, pattern, line })) }
   })
   const all = view.groups.reduce((sum, group) => sum + group.rules.length, 0)
   const cut = [

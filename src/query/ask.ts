@@ -37,6 +37,13 @@ export interface Assistant {
   readonly operator: string
 }
 
+/** What is asked of a site's policy: which hostname, which agent, and for what path and query. */
+export interface PolicyQuestion {
+  readonly hostname?: string
+  readonly agent_id?: string
+  readonly path?: string
+}
+
 /** Why a metric is absent, or what a number is based on. */
 export interface Warning {
   readonly metric?: string
@@ -66,6 +73,8 @@ export interface Ask {
   readonly assistants: readonly Assistant[]
   /** What the policy blocks, of an operator's agents or of all; undefined where no policy is known. */
   blocked(operator: string | undefined): Promise<Blocked | undefined>
+  /** The site's policy as it is kept: to be parsed by who asks. */
+  policy(question: PolicyQuestion): Promise<unknown>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -83,7 +92,8 @@ export interface Ask {
   readonly warnings: readonly Warning[]
 }
 
-interface Context extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'paging'> {
+interface Context
+  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'paging'> {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string

@@ -2,7 +2,15 @@ import type { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import { type Ask, type Assistant, ask, type CatalogAgent, type Site, type Warning } from './ask.js'
+import {
+  type Ask,
+  type Assistant,
+  ask,
+  type CatalogAgent,
+  type PolicyQuestion,
+  type Site,
+  type Warning,
+} from './ask.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import type { Audience } from './dimensions.js'
@@ -87,6 +95,8 @@ export interface Deps {
    * or of all. Absent, or undefined: nothing is known to be.
    */
   blocked?(site: number, operator: string | undefined): Promise<Blocked | undefined>
+  /** The policy of one of a site's hostnames (contract 5, policy), as whoever keeps it has it. Absent: nobody does. */
+  policy?(site: number, question: PolicyQuestion): Promise<unknown>
 }
 
 /** The `meta` of an answer (spec 2.3, contract 4). */
@@ -127,7 +137,9 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
 
   const { catalog, assistants, store } = deps
   const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
-  const asked = ask({ plan, site, now, catalog, assistants, blocked, store, name: read.path, paging })
+  const policy = async (question: PolicyQuestion) =>
+    deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
+  const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, store, name: read.path, paging })
   const { data, rows } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {

@@ -8,6 +8,7 @@ import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
 import policyViolations from './policy/violations.js'
+import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
 import dimensions from './stats/dimensions.js'
 import overview from './stats/overview.js'
@@ -29,6 +30,7 @@ export const reads: readonly Read[] = [
   agentsCatalog,
   citationGap,
   citationGapSummary,
+  policy,
   policyViolations,
   contentDecay,
   dimensions,
