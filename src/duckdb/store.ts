@@ -3,6 +3,7 @@ import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
 import { sql } from '../sql.js'
 import type { Store } from '../store.js'
+import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
@@ -17,6 +18,8 @@ export interface EventStore extends Store {
    * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
    */
   append(rows: Rows, mark?: Mark): Promise<void>
+  /** Gives rows that are open still the verdicts that came late. */
+  complete(all: readonly Completion[]): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
@@ -98,6 +101,13 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       marks += 1
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
+    },
+    async complete(all) {
+      try {
+        await file.write((writer) => runQuery(writer, completion(all)))
+      } catch (cause) {
+        throw databaseError('The verdicts could not be stored.', cause)
+      }
     },
     async tidy() {
       if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()

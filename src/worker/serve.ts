@@ -10,6 +10,7 @@ import type { Rows } from '../record/row.js'
 import type { OpenSession } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import { Sql } from '../sql.js'
+import { createCompletions } from './completions.js'
 import type { TailRow } from './engine.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -82,6 +83,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   const stored = await events.last(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
+  const completions = createCompletions({ store: events, log })
   let tailing = false
   const writer = createWriter({
     classifier: parts.classifier,
@@ -93,7 +95,8 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
         : undefined,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    onCommit({ mark, rows, ms }) {
+    onCommit({ mark, rows, late, ms }) {
+      completions.add(late)
       post({ type: 'committed', mark, ms })
       if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
     },
@@ -110,6 +113,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   }
   const ticking = setInterval(() => {
     parts.tick()
+    void completions.flush()
     void events.tidy()
     if (world.heapUsed() > HEAP_FULL) {
       log('error', 'the worker’s heap is nearly full: it is started again')

@@ -10,6 +10,7 @@ import { createSessions } from '../../src/record/session.js'
 import { createSiteOf } from '../../src/record/site.js'
 import { openStore } from '../fixtures/open.js'
 import { browsed, judged, traffic } from '../fixtures/traffic.js'
+import { unjudged, unverified } from '../fixtures/unjudged.js'
 import { midnight } from './calendar.js'
 import { type Metrics, type Question, recount } from './recount.js'
 
@@ -36,6 +37,8 @@ const classifier = createClassifier({
     log: () => {},
   }),
   sessions: createSessions({ now }),
+  verifier: unverified,
+  judges: unjudged,
   log: (message, error) => t.fail(message, { error }),
 })
 const seen = traffic({ seed: 20261025, people: 20_000, agents: 20_000 })
