@@ -65,6 +65,8 @@ const toConsole: Log = {
 export interface Instance extends Readership {
   /** The service for the operator: what comes through the control socket. */
   control(request: Request): Promise<Response>
+  /** Another robots.txt or llms.txt than before went to a client, who asked at `at` (epoch ms). Never throws. */
+  policySeen(hostname: string, path: string, at: number): void
 }
 
 /** Where an instance says what happened. */
@@ -139,7 +141,13 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   })
   const app = createApp({
     routes: [
-      ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
+      ...readRoutes({
+        store: engine.events,
+        now,
+        catalog: listing(loadCatalog()),
+        sites,
+        policy: (site, question) => engine.ask('policy', { site, ...question }),
+      }),
       ...routes({
         engine,
         health,
@@ -163,6 +171,10 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
     record: (observation) => recorder.record(observation),
     fetch: (request, { ip }) => app(request, peer(ip, false)),
     control: (request) => app(request, peer('', true)),
+    policySeen(hostname, path, at) {
+      // While the worker is started again nobody hears it; it asks by itself when it is there.
+      engine.ask('policy_seen', { hostname, path, at }).catch(() => {})
+    },
     async close() {
       clearInterval(flushing)
       await recorder.close()

@@ -21,6 +21,7 @@ export const PURPOSES = [
 const text = z.string().trim().min(1)
 const url = z.url({ protocol: /^https?$/ })
 const suffix = z.string().regex(/^(?:\.[a-z0-9-]+){2,}$/, 'a dot and a host name')
+const mask = z.string().regex(/^[a-z0-9*-]+(?:\.[a-z0-9-]+){2,}$/, 'a host name with * in its first label')
 
 /** One known agent, as `catalog.json` writes it; its `meta.fields` say what each field means. */
 const Agent = z
@@ -46,6 +47,7 @@ const Agent = z
       .min(1)
       .optional(),
     rdns_suffixes: z.array(suffix).min(1).optional(),
+    rdns_masks: z.array(mask).min(1).optional(),
     asn: z.array(z.int().positive()).min(1).optional(),
     web_bot_auth: z
       .strictObject({

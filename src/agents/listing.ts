@@ -10,6 +10,8 @@ export interface ListedAgent {
   docs_url?: string
   /** Its name in robots.txt, where it has one. */
   robots_token?: string
+  /** Whether its operator says that it obeys robots.txt. */
+  respects_robots: Agent['respects_robots']
   /** By what a claim to be it can be verified. */
   verification: ReturnType<typeof waysToVerify>
 }
@@ -25,6 +27,7 @@ export const listing = (catalog: Catalog): ListedAgent[] =>
       purpose: agent.purpose,
       ...(agent.docs_url === undefined ? {} : { docs_url: agent.docs_url }),
       ...(robots_token === undefined ? {} : { robots_token }),
+      respects_robots: agent.respects_robots,
       verification: waysToVerify(agent),
     }
   })

@@ -95,6 +95,7 @@ export function createFront(
     trusts,
     own,
     handle: (req, res) => void ours(req, res, address(req)),
+    policySeen: (hostname, path, at) => instance.policySeen(hostname, path, at),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,

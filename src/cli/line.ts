@@ -24,10 +24,14 @@ export const Row = z.discriminatedUnion('audience', [
     status: z.number(),
     bytes: z.number(),
     duration_ms: z.number(),
+    robots_allowed: z.boolean().nullish(),
+    robots_rule: z.string().nullish(),
+    robots_line: z.number().nullish(),
+    robots_grace: z.boolean().nullish(),
   }),
 ])
 export type Row = z.infer<typeof Row>
-/** One row in one line: time, audience, who, verified mark, status, bytes, ms, path (contract 2). */
+/** One row in one line: time, audience, who, verified mark, status, bytes, ms, path (contract 2), and what it broke. */
 export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
   const agent = row.audience === 'agent' ? row : undefined
   // What is in no catalog is told by its own words.
@@ -54,6 +58,12 @@ export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
     fit(agent ? bytes(agent.bytes) : '', 8, true),
     fit(row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`, 8, true),
     visible(row.pathname),
+    ...(agent?.robots_allowed === false ? [style(terminal, 'red', violationText(agent))] : []),
   ].join(' ')
 }
+
+/** What disallowed it: the rule as robots.txt writes it, its line, and whether a copy a day old allowed it still. */
+const violationText = ({ robots_rule, robots_line, robots_grace }: Extract<Row, { audience: 'agent' }>): string =>
+  `disallowed by ${robots_rule ? `"${visible(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
+
 const two = (n: number) => String(n).padStart(2, '0')

@@ -6,6 +6,7 @@ import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
+import { policy } from './policy.js'
 import { proxy } from './proxy.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
@@ -18,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   serve,
   tail,
   stats,
+  policy,
   keysCreate,
   keysList,
   keysRevoke,

@@ -9,6 +9,7 @@ const Flags = z.object({
   audience: z.enum(['human', 'agent', 'all'], { error: 'must be human, agent or all' }).default('all'),
   agent: z.string().optional(),
   path: z.string().optional(),
+  violations: z.boolean().default(false),
   json: z.boolean().default(false),
 })
 
@@ -23,16 +24,18 @@ export const tail: Command = {
     { form: '--audience <who>', doc: 'human, agent or all (default)' },
     { form: '--agent <name>', doc: 'one agent, by id or operator' },
     { form: '--path <start>', doc: 'paths that start so' },
+    { form: '--violations', doc: 'only fetches of what robots.txt disallowed at the time, with the rule' },
     { form: '--json', doc: 'print newline-delimited JSON' },
   ],
   async run(call) {
-    const { n, audience, agent, path, json } = flagsOf(call, Flags)
+    const { n, audience, agent, path, violations, json } = flagsOf(call, Flags)
     const { terminal } = call
     const client = await connect(call.config, terminal)
     try {
       const query = new URLSearchParams({ n, audience, follow: client.running ? '1' : '0' })
       if (agent !== undefined) query.set('agent', agent)
       if (path !== undefined) query.set('path', path)
+      if (violations) query.set('violations', '1')
       for await (const value of client.lines(`/control/tail?${query}`)) {
         const missed = Missed.safeParse(value)
         if (json) terminal.out(`${safeJson(value)}\n`)

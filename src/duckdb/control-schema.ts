@@ -14,9 +14,10 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
   ],
   [
     // Every version of each hostname's robots.txt and llms.txt (kind). A fetch that failed is a version too: its status
-    // is 0 where nothing answered, and its body is empty.
+    // is 0 where nothing answered, `reason` says why, and it has no body. Times are the keeper's.
     `create table policies (
-      hostname varchar, kind varchar, url varchar, status integer, sha256 varchar, body varchar, truncated boolean,
-      etag varchar, last_modified varchar, first_seen timestamp, last_seen timestamp)`,
+      hostname varchar, kind varchar, url varchar, status integer, reason varchar, sha256 varchar, body varchar,
+      truncated boolean, content_type varchar, etag varchar, last_modified varchar, first_seen timestamp,
+      last_seen timestamp)`,
   ],
 ]

@@ -9,7 +9,7 @@ import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { type Mark, markText, parseMark } from './mark.js'
-import { runQuery } from './query.js'
+import { microseconds, runQuery } from './query.js'
 import type { Repair } from './repair.js'
 
 export interface EventStore extends Store {
@@ -22,6 +22,8 @@ export interface EventStore extends Store {
   complete(all: readonly Completion[]): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
+  /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
+  replaceSitemap(hostname: string, urls: readonly { pathname: string; lastmod: Date | null }[]): Promise<void>
   /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
   tidy(): Promise<void>
   /** What opening had to give up, with the rows of it where the log still says. */
@@ -109,6 +111,15 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw databaseError('The verdicts could not be stored.', cause)
       }
     },
+    async replaceSitemap(hostname, urls) {
+      try {
+        await file.write((writer) => replaceRows(writer, hostname, urls))
+      } catch (cause) {
+        throw databaseError('The sitemap could not be stored.', cause)
+      }
+      // A delete is not left to be replayed from the log.
+      await checkpoint()
+    },
     async tidy() {
       if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
     },
@@ -146,6 +157,32 @@ async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | unde
     await writer.run('commit')
   } catch (error) {
     for (const made of appenders) discard(made)
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function replaceRows(
+  writer: DuckDBConnection,
+  hostname: string,
+  urls: readonly { pathname: string; lastmod: Date | null }[],
+): Promise<void> {
+  let rows: DuckDBAppender | undefined
+  await writer.run('begin transaction')
+  try {
+    await runQuery(writer, sql`delete from sitemap_urls where hostname = ${hostname}`)
+    rows = await writer.createAppender('sitemap_urls')
+    for (const { pathname, lastmod } of urls) {
+      rows.appendVarchar(hostname)
+      rows.appendVarchar(pathname)
+      if (lastmod === null) rows.appendNull()
+      else rows.appendTimestamp(microseconds(lastmod))
+      rows.endRow()
+    }
+    rows.closeSync()
+    await writer.run('commit')
+  } catch (error) {
+    if (rows) discard(rows)
     await writer.run('rollback').catch(() => {})
     throw error
   }

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type { Sites } from '../manage/sites.js'
 import { type Deps, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
+import { createSiteOf } from '../record/site.js'
+import { ASSISTANTS } from '../record/source.js'
 import { reaches } from './auth.js'
 import { answer, type Route } from './route.js'
 
@@ -25,7 +27,9 @@ const Meta = z.object({
 })
 
 /** The routes of the reads, one for each, from what they say of themselves. */
-export const readRoutes = (deps: Pick<Deps, 'store' | 'now' | 'catalog'> & { sites: Pick<Sites, 'get'> }): Route[] =>
+export const readRoutes = (
+  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy'> & { sites: Pick<Sites, 'get' | 'list'> },
+): Route[] =>
   reads.map((read) => ({
     method: 'get',
     path: read.path,
@@ -36,13 +40,15 @@ export const readRoutes = (deps: Pick<Deps, 'store' | 'now' | 'catalog'> & { sit
     data: read.data,
     meta: Meta,
     run: async (call) => {
+      const { sites, ...own } = deps
       const { data, meta } = await runRead(read, call.query, {
-        store: deps.store,
-        now: deps.now,
-        catalog: deps.catalog,
+        ...own,
+        assistants: ASSISTANTS,
         site: async (id) => {
-          const site = await deps.sites.get(id)
-          return site && reaches(call.principal, site) ? site : undefined
+          const site = await sites.get(id)
+          if (!site || !reaches(call.principal, site)) return undefined
+          const siteOf = createSiteOf(await sites.list())
+          return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
         },
         // Saved segments come with the dashboard: until then every id is unknown.
         segment: async () => undefined,

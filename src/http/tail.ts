@@ -12,6 +12,8 @@ export const TailQuery = z.object({
   agent: z.string().min(1).optional(),
   /** What the path starts with. */
   path: z.string().min(1).optional(),
+  /** `1`: only fetches of what robots.txt disallowed at the time. */
+  violations: z.enum(['0', '1']).default('0'),
   /** `0`: the recent rows, and no live ones. */
   follow: z.enum(['0', '1']).default('1'),
 })
@@ -86,6 +88,7 @@ const keyOf = (row: Record<string, unknown>): string =>
 const wanted = (query: TailQuery, row: TailRow): boolean => {
   if (query.audience !== 'all' && query.audience !== row.audience) return false
   if (query.path !== undefined && !row.pathname.startsWith(query.path)) return false
+  if (query.violations === '1' && (row.audience !== 'agent' || row.robots_allowed !== false)) return false
   if (query.agent === undefined) return true
   const agent = query.agent.toLowerCase()
   return row.audience === 'agent' && [row.agent_id, row.operator].some((name) => name.toLowerCase() === agent)
@@ -94,22 +97,22 @@ const wanted = (query: TailQuery, row: TailRow): boolean => {
 /** The last rows, oldest first: the same filters as `wanted`, in SQL. */
 async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQuery) {
   const { agent, path, n } = query
+  const violations = query.violations === '1'
   const last = (table: Sql, audience: 'human' | 'agent', more: readonly Sql[]) => sql`
     select ${audience} as audience, * from ${table}
     where ${join([raw('true'), ...more, ...(path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)])], ' and ')}
     order by timestamp desc limit ${n}`
   const asked = [
-    ...(query.audience === 'agent' || agent !== undefined ? [] : [last(raw('events'), 'human', [])]),
+    ...(query.audience === 'agent' || agent !== undefined || violations ? [] : [last(raw('events'), 'human', [])]),
     ...(query.audience === 'human'
       ? []
       : [
-          last(
-            raw('agent_events'),
-            'agent',
-            agent === undefined
+          last(raw('agent_events'), 'agent', [
+            ...(violations ? [raw('not robots_allowed')] : []),
+            ...(agent === undefined
               ? []
-              : [sql`(lower(agent_id) = ${agent.toLowerCase()} or lower(operator) = ${agent.toLowerCase()})`],
-          ),
+              : [sql`(lower(agent_id) = ${agent.toLowerCase()} or lower(operator) = ${agent.toLowerCase()})`]),
+          ]),
         ]),
   ]
   const rows = (await Promise.all(asked.map((question) => events.query(question)))).flat()

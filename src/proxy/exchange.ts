@@ -21,6 +21,8 @@ export interface Exchange {
   /** Of the body, to the client. */
   bytes: number
   content_type: string
+  /** As `Observation.response`. */
+  observed: Record<string, string> | undefined
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
   /** The client has to take what is there before there is more. */

@@ -146,6 +146,7 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
       status: 0,
       bytes: 0,
       content_type: '',
+      observed: undefined,
       ended: false,
       behind: false,
       watched: false,

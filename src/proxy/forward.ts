@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.js'
 import { responseHead, trailerFields } from './headers.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
 import { stopWaiting } from './patience.js'
+import { createPolicyWatch, isPolicy, type PolicyDigest, type PolicySeen, type PolicyWatch } from './policy-watch.js'
 import { cut, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
 
 export interface OriginOptions {
@@ -21,6 +22,8 @@ export interface OriginOptions {
   bodyIdleTimeout: number
   /** Largest head of a response, bytes. */
   maxHeaderSize: number
+  /** Told where a robots.txt or llms.txt went to a client whose bytes are not those that went before. */
+  policySeen?: PolicySeen
 }
 
 export interface Forwarded {
@@ -60,7 +63,8 @@ export function createOrigin(options: OriginOptions): Origin {
     bodyTimeout: options.bodyIdleTimeout,
     maxHeaderSize: options.maxHeaderSize,
   })
-  const way: Way = { pool, servername: origin.hostname, counters, ends }
+  const policies = options.policySeen && createPolicyWatch(options.policySeen)
+  const way: Way = { pool, servername: origin.hostname, counters, ends, policies }
   return {
     forward(exchange, fields, body) {
       const relay = new Relay(exchange, fields, body, way)
@@ -112,6 +116,7 @@ interface Way {
   servername: string
   counters: OriginCounters
   ends: Ends
+  policies: PolicyWatch | undefined
 }
 
 /**
@@ -128,6 +133,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
   #retried = false
   #information = 0
   #drained: (() => void) | undefined
+  #digest: PolicyDigest | undefined
 
   constructor(
     readonly exchange: Exchange,
@@ -176,6 +182,8 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
     this.#sized = head.sized
     exchange.status = status
     exchange.content_type = head.content_type
+    exchange.observed = head.observed
+    if (status === 200 && isPolicy(exchange.path)) this.#digest = this.way.policies?.digest(exchange, head.fields)
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.#end([])
     return true
@@ -184,7 +192,9 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
   onData(chunk: Buffer): boolean {
     const { exchange } = this
     exchange.bytes += chunk.length
-    if (sendBody(exchange.res, chunk)) return true
+    const taken = sendBody(exchange.res, chunk)
+    this.#digest?.update(chunk)
+    if (taken) return true
     exchange.behind = true
     this.#drained ??= () => {
       exchange.behind = false
@@ -244,6 +254,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
   #end(trailers: [string, string][]): void {
     this.exchange.ended = true
     sendEnd(this.exchange.res, trailers)
+    this.#digest?.end()
   }
 }
 

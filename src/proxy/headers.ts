@@ -1,3 +1,4 @@
+import { OBSERVED_RESPONSE_HEADERS } from '../record/observation.js'
 import { type Hop, hopFields, NO_CLAIMS } from './hop.js'
 
 /** What a request header is to the wire; `end` (to end) travels untouched. */
@@ -37,7 +38,7 @@ const REQUEST_KINDS: ReadonlyMap<string, RequestKind> = new Map([
 ])
 
 /** What a response header is to the wire. */
-type ResponseKind = 'connection' | 'drop' | 'end' | 'length' | 'trailer' | 'transfer' | 'type' | 'upgrade'
+type ResponseKind = 'connection' | 'drop' | 'end' | 'length' | 'observed' | 'trailer' | 'transfer' | 'type' | 'upgrade'
 
 const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ['connection', 'connection'],
@@ -51,6 +52,7 @@ const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ['trailer', 'trailer'],
   ['transfer-encoding', 'transfer'],
   ['upgrade', 'upgrade'],
+  ...OBSERVED_RESPONSE_HEADERS.map((name): [string, ResponseKind] => [name, 'observed']),
 ])
 
 /** Spellings remembered: a site meets few, and a stranger who sends many or long ones must not grow the table. */
@@ -150,6 +152,8 @@ export interface ResponseHead {
   content_type: string
   /** It says how long its body is. */
   sized: boolean
+  /** What an observation says of it; undefined where there is nothing to say. */
+  observed: Record<string, string> | undefined
 }
 
 /**
@@ -163,6 +167,7 @@ export function responseHead(raw: readonly (Buffer | string)[], status: number, 
   let content_type = ''
   let sized = false
   let announced: string | undefined
+  let observed: Record<string, string> | undefined
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = text(raw[i])
     const value = text(raw[i + 1])
@@ -184,6 +189,13 @@ export function responseHead(raw: readonly (Buffer | string)[], status: number, 
       case 'transfer':
         if (!/^(chunked|identity)$/i.test(value.trim())) throw new Error(`the origin's transfer coding is ${value}`)
         break
+      case 'observed': {
+        const lower = name.toLowerCase()
+        observed ??= {}
+        observed[lower] = joined(observed[lower] ?? '', value)
+        fields.push(name, value)
+        break
+      }
       case 'trailer':
         announced = joined(announced ?? '', value)
         break
@@ -196,7 +208,7 @@ export function responseHead(raw: readonly (Buffer | string)[], status: number, 
   }
   if (announced !== undefined && trailers && !sized) fields.push('Trailer', announced)
   if (named !== undefined && status === 426) named.delete('upgrade')
-  return { fields: named === undefined ? fields : without(fields, named), content_type, sized }
+  return { fields: named === undefined ? fields : without(fields, named), content_type, sized, observed }
 }
 
 /** Trailer fields that may travel: not those that frame, route or authenticate a message (RFC 9110 6.5.1). */
@@ -210,7 +222,7 @@ export function trailerFields(raw: readonly (Buffer | string)[]): [string, strin
 }
 
 const NOT_IN_TRAILERS = new Set([
-  ...RESPONSE_KINDS.keys(),
+  ...[...RESPONSE_KINDS].flatMap(([name, kind]) => (kind === 'observed' ? [] : [name])),
   'authorization',
   'cache-control',
   'content-encoding',

@@ -11,5 +11,6 @@ export const observation = (exchange: Exchange, duration: number): Observation =
       bytes: exchange.bytes,
       duration_ms: Math.max(0, Math.round(duration)),
       content_type: exchange.content_type,
+      ...(exchange.observed && { response: exchange.observed }),
     },
   )

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Observation } from '../record/observation.js'
+import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../record/observation.js'
 import { requestFacts } from './facts.js'
 
 /**
@@ -41,18 +41,32 @@ export function observe(
       duration_ms: Math.round(performance.now() - started),
       content_type: res.headersSent ? counted.content_type || String(res.getHeader('content-type') ?? '') : '',
     }
+    if (res.headersSent) {
+      for (const name of OBSERVED_RESPONSE_HEADERS) {
+        const kept = res.getHeader(name)
+        if (kept !== undefined) note(counted, name, Array.isArray(kept) ? kept.join(', ') : String(kept))
+      }
+      if (counted.response !== undefined) observation.response = counted.response
+    }
     try {
       done(observation)
     } catch {}
   })
 }
 
+interface Counted {
+  handed: number
+  taken: number
+  content_type: string
+  response: Record<string, string> | undefined
+}
+
 /**
- * Counts what passes through `write` and `end`, and notes a content type that `writeHead` was given, which Node does
- * not keep.
+ * Counts what passes through `write` and `end`, and notes of the fields that `writeHead` was given, which Node does not
+ * keep, those that an observation has.
  */
-function count(res: ServerResponse): { handed: number; taken: number; content_type: string } {
-  const counted = { handed: 0, taken: 0, content_type: '' }
+function count(res: ServerResponse): Counted {
+  const counted: Counted = { handed: 0, taken: 0, content_type: '', response: undefined }
   const { write, end, writeHead } = res
   res.write = (...args: unknown[]): boolean => {
     const size = res.writableEnded ? 0 : sizeOf(args[0], args[1])
@@ -72,7 +86,7 @@ function count(res: ServerResponse): { handed: number; taken: number; content_ty
   }
   res.writeHead = (...args: unknown[]): ServerResponse => {
     const fields = args.at(-1)
-    if (typeof fields === 'object' && fields !== null) counted.content_type = contentType(fields)
+    if (typeof fields === 'object' && fields !== null) noteFields(counted, fields)
     return Reflect.apply(writeHead, res, args)
   }
   return counted
@@ -86,10 +100,19 @@ function sizeOf(chunk: unknown, encoding: unknown): number {
 const isEncoding = (value: unknown): value is BufferEncoding => typeof value === 'string' && Buffer.isEncoding(value)
 
 /** From what `writeHead` takes: an object, `[name, value, ...]`, or `[[name, value], ...]`. */
-function contentType(fields: object): string {
+function noteFields(counted: Counted, fields: object): void {
   const list: unknown[] = Array.isArray(fields) ? fields.flat() : Object.entries(fields).flat()
   for (let i = 0; i + 1 < list.length; i += 2) {
-    if (String(list[i]).toLowerCase() === 'content-type') return String(list[i + 1] ?? '')
+    const name = String(list[i]).toLowerCase()
+    if (name === 'content-type') counted.content_type ||= String(list[i + 1] ?? '')
+    else if (OBSERVED.has(name)) note(counted, name, String(list[i + 1] ?? ''))
   }
-  return ''
+}
+
+const OBSERVED: ReadonlySet<string> = new Set(OBSERVED_RESPONSE_HEADERS)
+
+/** The first word counts: what `writeHead` was given is what was sent, and Node may have kept it as well. */
+function note(counted: Counted, name: string, value: string): void {
+  counted.response ??= {}
+  counted.response[name] ??= value
 }

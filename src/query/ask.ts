@@ -1,5 +1,6 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
+import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import { isCount } from './metrics.js'
 import { before, type Plan } from './plan.js'
@@ -10,6 +11,10 @@ export interface Site {
   readonly timezone: string
   /** How long a visitor keeps one id (contract 3). */
   readonly visitor_salt: 'day' | 'week' | 'month' | 'never'
+  /** By how much a ratio exceeds the site's median where the citation gap begins; 3 (contract 5). */
+  readonly citation_threshold?: number | undefined
+  /** Whether a hostname is this site's. */
+  owns(hostname: string): boolean
 }
 
 /** An agent of the catalog as `agents/catalog` shows it (contract 5). */
@@ -20,8 +25,23 @@ export interface CatalogAgent {
   readonly purpose: string
   readonly docs_url?: string
   readonly robots_token?: string
+  /** Whether its operator says that it obeys robots.txt. */
+  readonly respects_robots: 'yes' | 'no' | 'unknown'
   readonly verification: readonly ('ranges' | 'rdns' | 'web_bot_auth')[]
   readonly ranges?: { readonly count: number; readonly refreshed_at: string; readonly source: string }
+}
+
+/** A source of people that is an AI assistant, and whose it is, by the catalog's name where it has one. */
+export interface Assistant {
+  readonly source: string
+  readonly operator: string
+}
+
+/** What is asked of a site's policy: which hostname, which agent, and for what path and query. */
+export interface PolicyQuestion {
+  readonly hostname?: string
+  readonly agent_id?: string
+  readonly path?: string
 }
 
 /** Why a metric is absent, or what a number is based on. */
@@ -32,13 +52,15 @@ export interface Warning {
 }
 
 export interface List {
-  /** The column whose value names a row: unique, and what the two windows' rows are matched by. */
-  readonly key: string
+  /** The columns whose values name a row: unique, and what the two windows' rows are matched by. */
+  readonly key: string | readonly string[]
   /** Columns to rank by, best first; the key settles what is equal. */
   readonly order: readonly string[]
   readonly metrics: readonly string[]
   /** So many and no pages; absent: the page that was asked for. */
   readonly top?: number
+  /** Without `comparison`, whatever is asked for: the rows compare already. */
+  readonly compared?: false
 }
 
 /** What a read asks with: its SQL is made once per window, never with a window, a page or a comparison of its own. */
@@ -48,6 +70,11 @@ export interface Ask {
   readonly now: Date
   readonly dialect: Dialect
   readonly catalog: readonly CatalogAgent[]
+  readonly assistants: readonly Assistant[]
+  /** What the policy blocks, of an operator's agents or of all; undefined where no policy is known. */
+  blocked(operator: string | undefined): Promise<Blocked | undefined>
+  /** The site's policy as it is kept: to be parsed by who asks. */
+  policy(question: PolicyQuestion): Promise<unknown>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -65,7 +92,8 @@ export interface Ask {
   readonly warnings: readonly Warning[]
 }
 
-interface Context extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'paging'> {
+interface Context
+  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'paging'> {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string
@@ -86,6 +114,11 @@ export function ask({ store, name, ...context }: Context): Ask {
     })
   }
 
+  const warn = (warning: Warning) => {
+    const known = warnings.some(({ metric, code }) => metric === warning.metric && code === warning.code)
+    if (!known) warnings.push(warning)
+  }
+
   return {
     ...context,
     dialect: store.dialect,
@@ -94,21 +127,23 @@ export function ask({ store, name, ...context }: Context): Ask {
       return total
     },
     warnOfSalt,
-    warn: (warning) => void warnings.push(warning),
+    warn,
     rows: async (q) => (await query(q)).map((row) => present(row)),
 
     async one(metrics, build) {
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const [row = {}] = await query(build(plan))
       const now = present(row, metrics)
+      for (const warning of verificationOf([now], metrics)) warn(warning)
       if (!plan.comparison) return now
       const [other = {}] = await query(build(before(plan, plan.comparison)))
       return compared(now, other, metrics)
     },
 
-    async list({ key, order, metrics, top }, build) {
+    async list({ key, order, metrics, top, compared: compares = true }, build) {
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
-      const ranked = join([...order.map((column) => raw(`${column} nulls last`)), raw(`${key} nulls last`)], ', ')
+      const keys = typeof key === 'string' ? [key] : key
+      const ranked = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
       const limit = top ?? paging?.limit ?? 50
       const offset = top === undefined && paging ? (paging.page - 1) * paging.limit : 0
       const found = await query(sql`
@@ -119,11 +154,13 @@ export function ask({ store, name, ...context }: Context): Ask {
         total = Number(found[0]?.total_rows ?? beyond?.n ?? 0)
       }
       const page = found.map(({ total_rows, ...row }) => present(row, metrics))
-      if (!plan.comparison || page.length === 0) return page
+      for (const warning of verificationOf(page, metrics)) warn(warning)
+      if (!plan.comparison || !compares || page.length === 0) return page
       const others = await query(sql`
-        select * from (${build(before(plan, plan.comparison))}) r where ${isOneOf(key, page)}`)
-      const byKey = new Map<unknown, ResultRow>(others.map((row) => [row[key] ?? undefined, row]))
-      return page.map((row) => compared(row, byKey.get(row[key]) ?? {}, metrics))
+        select * from (${build(before(plan, plan.comparison))}) r where ${isOneOf(keys, page)}`)
+      const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
+      const byName = new Map(others.map((row) => [nameOf(row), row]))
+      return page.map((row) => compared(row, byName.get(nameOf(row)) ?? {}, metrics))
     },
 
     page(all) {
@@ -133,14 +170,62 @@ export function ask({ store, name, ...context }: Context): Ask {
   }
 }
 
-/** The rows of these keys; an absent key is null. */
-function isOneOf(key: string, page: readonly ResultRow[]): Sql {
-  const values = page.flatMap((row) => {
-    const value = row[key]
-    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [sql`${value}`] : []
-  })
-  const among = values.length > 0 ? sql`${raw(key)} in (${join(values, ', ')})` : raw('false')
-  return sql`(${among} or ${values.length < page.length ? sql`${raw(key)} is null` : raw('false')})`
+/** The rows of these names, and where one of several columns is absent in some of them a few more. */
+function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sql {
+  const [only] = keys
+  if (keys.length === 1 && only !== undefined) {
+    const values = page.flatMap((row) => parameter(row[only]))
+    const among = values.length > 0 ? sql`${raw(only)} in (${join(values, ', ')})` : raw('false')
+    return sql`(${among} or ${values.length < page.length ? sql`${raw(only)} is null` : raw('false')})`
+  }
+  const named = keys.filter((column) => page.every((row) => parameter(row[column]).length > 0))
+  return isAmong(named, page)
+}
+
+/** The rows in which these columns are as in one of `others`, which all have them. */
+export function isAmong(columns: readonly string[], others: readonly ResultRow[]): Sql {
+  if (others.length === 0 || columns.length === 0) return raw(others.length === 0 ? 'false' : 'true')
+  const tuples = others.map(
+    (row) =>
+      sql`(${join(
+        columns.flatMap((column) => parameter(row[column])),
+        ', ',
+      )})`,
+  )
+  return sql`((${raw(columns.join(', '))}) in (${join(tuples, ', ')}))`
+}
+
+const parameter = (value: unknown): Sql[] =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value instanceof Date
+    ? [sql`${value}`]
+    : []
+
+/** Why a verified share is absent, or what it leaves out (contract 3). */
+function verificationOf(rows: readonly ResultRow[], metrics: readonly string[]): Warning[] {
+  if (!metrics.includes('verified')) return []
+  const metric = 'verified'
+  const none = rows.filter((row) => row.verified === undefined).length
+  const open = rows.reduce((sum, row) => sum + Number(row.indeterminate ?? 0), 0)
+  return [
+    ...(none === 0
+      ? []
+      : [
+          {
+            metric,
+            code: 'nothing_verified',
+            message: 'Absent where no claim was verified and none was found to be spoofed.',
+          },
+        ]),
+    ...(open === 0
+      ? []
+      : [
+          {
+            metric,
+            code: 'verification_indeterminate',
+            message: `It leaves out ${open} fetches whose claim could not be checked then.`,
+          },
+        ]),
+  ]
 }
 
 /** Absent, never zero (spec 2.1 rules 1 and 2): null is left out, but a count of nothing, which is 0. */

@@ -17,6 +17,8 @@ export interface Dimension {
   readonly tables: readonly Table[]
   /** A session's value, the same on all of its rows, or a row's own. */
   readonly level: 'row' | 'session'
+  /** Its value in a row, where that is not the column as it is. */
+  readonly value?: string
   /** Only some rows are meant to have it: a breakdown leaves out those that have not. */
   readonly optional: boolean
   /** Names that other tools use for it. */
@@ -27,7 +29,7 @@ const people: readonly Table[] = ['events']
 const agents: readonly Table[] = ['agent_events']
 const both: readonly Table[] = ['events', 'agent_events']
 
-type Traits = Partial<Pick<Dimension, 'type' | 'level' | 'optional' | 'aliases'>>
+type Traits = Partial<Pick<Dimension, 'type' | 'level' | 'value' | 'optional' | 'aliases'>>
 const dimension = (name: string, tables: readonly Table[], traits: Traits = {}): Dimension => ({
   name,
   tables,
@@ -68,10 +70,13 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('event_name', people, { optional: true, aliases: ['event:name', 'event'] }),
   dimension('kind', people, { aliases: ['event_type', 'eventType'] }),
   dimension('identified_id', people, { optional: true, aliases: ['user_id', 'distinct_id', 'distinctId'] }),
+  // Rows from before it was judged have none.
+  dimension('suspected', people, { type: 'boolean', value: 'coalesce(suspected, false)' }),
   dimension('agent_id', agents, { aliases: ['agent', 'bot_name'] }),
   dimension('operator', agents, { aliases: ['bot_operator'] }),
   dimension('purpose', agents, { aliases: ['bot_purpose'] }),
   dimension('verified', agents, { type: 'boolean' }),
+  dimension('verification', agents),
   dimension('status', agents, { type: 'number', aliases: ['status_code'] }),
   dimension('method', agents),
   dimension('content_type', agents),

@@ -146,6 +146,25 @@ export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
     return [f]
   })
 
+/**
+ * What is left of a tree when `keep` takes some of its conditions (as they are, or as another) and not the rest. What it
+ * does not take is left out where that can only let more through, else (`true` to the asker) the whole is.
+ */
+export function partOf(f: Filter, keep: (c: Condition) => Condition | undefined, negated = false): Filter | undefined {
+  if ('not' in f) {
+    const part = partOf(f.not, keep, !negated)
+    return part && { not: part }
+  }
+  if ('and' in f || 'or' in f) {
+    const whole = 'and' in f ? f.and : f.or
+    const parts = whole.flatMap((part) => partOf(part, keep, negated) ?? [])
+    const droppable = 'and' in f !== negated
+    if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
+    return 'and' in f ? { and: parts } : { or: parts }
+  }
+  return 'dimension' in f ? keep(f) : undefined
+}
+
 /** Whether a tree asks what else a visitor did: agents are no visitors. */
 export const isBehavioural = (f: Filter): boolean => {
   if ('has_done' in f || 'has_not_done' in f) return true

@@ -1,14 +1,14 @@
 import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import { type Audience, type Dimension, quoted } from './dimensions.js'
-import type { Filter } from './filters.js'
+import { type Filter, partOf } from './filters.js'
 import type { Plan } from './plan.js'
 import { column, exitPage, filtered, rows, startedInWindow, where } from './where.js'
 
 /** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
 export const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'pageviews', 'agents', 'verified', 'bytes'],
+  agent: ['fetches', 'pageviews', 'agents', 'verified', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
   all: ['pageviews'],
 } as const satisfies Record<Audience, readonly string[]>
 export type Metric = (typeof METRICS)[Audience][number]
@@ -39,6 +39,12 @@ export const MEANING: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'me
   fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
   agents: { type: 'count', meaning: 'Distinct agents.' },
   verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent when there are neither.' },
+  spoofed: { type: 'count', meaning: 'Fetches whose claim failed a check that its operator publishes.' },
+  indeterminate: {
+    type: 'count',
+    meaning: 'Fetches whose claim could not be checked then: a list was missing or stale, DNS did not answer.',
+  },
+  unverifiable: { type: 'count', meaning: 'Fetches whose claim cannot be checked: its operator publishes no way to.' },
   bytes: { type: 'bytes', meaning: 'Body bytes sent to agents.' },
 }
 
@@ -48,6 +54,7 @@ const COUNTS: ReadonlySet<string> = new Set([
   'entries',
   'exits',
   'people',
+  'arrivals',
 ])
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
 
@@ -107,11 +114,18 @@ export const visits = (plan: Plan, dialect: Dialect, by: By): Sql => {
     group by value`
 }
 
+/** How many fetches ended so, under the metric's name. */
+const counted = (verification: 'spoofed' | 'indeterminate' | 'unverifiable'): Sql =>
+  raw(`count(*) filter (where verification = '${verification}') as ${verification}`)
+
+/** A fetch that may be the agent's whose name it bears: a spoofed claim says nothing of that agent. */
+export const CLAIMED = raw("verification <> 'spoofed'")
+
 /** What agents fetched in the window: `value` and the metrics of agents. */
 export const fetches = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
   select ${by.value(raw('timestamp'))} as value, count(*) as fetches, count(*) filter (where is_pageview) as pageviews,
     count(distinct agent_id) as agents, avg(case when verified then 1.0 when not verified then 0.0 end) as verified,
-    sum(bytes) as bytes
+    ${counted('spoofed')}, ${counted('indeterminate')}, ${counted('unverifiable')}, sum(bytes) as bytes
   from agent_events where ${where(plan, dialect)} group by value`
 
 /** Every metric of the audience by value: `value` and the audience's metrics, null where there is nothing to say. */
@@ -137,21 +151,6 @@ function entered(plan: Plan, dialect: Dialect, by: By): Sql {
   return sql`max(case when ${there} and ${filtered(plan, dialect, entries)} then 1 else 0 end)`
 }
 
-/**
- * What a filter says of a session's entry: its conditions on the path, asked of the entry page. What is no path is left
- * out where that can only let more through, else (`true` to the asker) the whole is.
- */
-export function entryPart(f: Filter, negated = false): Filter | undefined {
-  if ('not' in f) {
-    const part = entryPart(f.not, !negated)
-    return part && { not: part }
-  }
-  if ('and' in f || 'or' in f) {
-    const whole = 'and' in f ? f.and : f.or
-    const parts = whole.flatMap((part) => entryPart(part, negated) ?? [])
-    const droppable = 'and' in f !== negated
-    if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
-    return 'and' in f ? { and: parts } : { or: parts }
-  }
-  return 'dimension' in f && f.dimension === 'pathname' ? { ...f, dimension: 'entry_page' } : undefined
-}
+/** What a filter says of a session's entry: its conditions on the path, asked of the entry page. */
+export const entryPart = (f: Filter): Filter | undefined =>
+  partOf(f, (c) => (c.dimension === 'pathname' ? { ...c, dimension: 'entry_page' } : undefined))

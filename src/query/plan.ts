@@ -2,9 +2,9 @@ import { ApiError } from '../errors.js'
 import type { Granularity } from '../sql.js'
 import { granularityOf } from './buckets.js'
 import { shift, startOf, type Window } from './calendar.js'
-import { type Audience, findDimension, requireDimension } from './dimensions.js'
+import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
 import type { Envelope, Range } from './envelope.js'
-import { conditionsOf, type Filter, isBehavioural } from './filters.js'
+import { type Condition, conditionsOf, type Filter, isBehavioural, partOf } from './filters.js'
 
 /** A query with everything resolved: what SQL is made from. */
 export interface Plan {
@@ -22,6 +22,8 @@ export interface Plan {
 export interface Resolved {
   readonly site: { readonly id: number; readonly timezone: string }
   readonly audience: Audience
+  /** Filters may name a dimension of either readership (`sideOf`), not only those that the audience has. */
+  readonly either?: boolean
   readonly segment: readonly Filter[]
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
@@ -32,8 +34,8 @@ export interface Resolved {
 export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: Resolved): Plan {
   const tz = envelope.tz ?? resolved.site.timezone
   const window = windowOf(envelope, tz, resolved.now, resolved.first)
-  check(envelope.filters ?? [], resolved.audience, 'filters')
-  check(resolved.segment, resolved.audience, 'segment')
+  check(envelope.filters ?? [], resolved, 'filters')
+  check(resolved.segment, resolved, 'segment')
   const comparison = comparisonOf(window, envelope.compare, tz)
   return {
     site: resolved.site.id,
@@ -97,8 +99,27 @@ function comparisonOf({ start, end }: Window, compare: Envelope['compare'], tz: 
 /** The same plan over the window it is compared with: nothing else changes (spec 2.1, compare). */
 export const before = (plan: Plan, comparison: Window): Plan => ({ ...plan, window: comparison })
 
-function check(filters: readonly Filter[], audience: Audience, field: string): void {
-  for (const { dimension } of conditionsOf(filters)) requireDimension(findDimension(dimension, field), audience, field)
+/** The plan as one of the two kinds of row can be asked it: by the conditions whose dimensions it has (`partOf`). */
+export const sideOf = (plan: Plan, table: Table): Plan =>
+  keeping(plan, (name) => findDimension(name, 'filters').tables.includes(table))
+
+/** The plan for the whole site: without the conditions that pick URLs. */
+export const siteWide = (plan: Plan): Plan => keeping(plan, (name) => !URL_DIMENSIONS.includes(name))
+
+/** The plan as a list of URLs can be asked it. */
+export const ofUrls = (plan: Plan): Plan => keeping(plan, (name) => URL_DIMENSIONS.includes(name))
+
+const URL_DIMENSIONS: readonly string[] = ['hostname', 'pathname']
+const keeping = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {
+  const keep = (condition: Condition) => (keeps(condition.dimension) ? condition : undefined)
+  return { ...plan, filters: plan.filters.flatMap((filter) => partOf(filter, keep) ?? []) }
+}
+
+function check(filters: readonly Filter[], { audience, either }: Resolved, field: string): void {
+  for (const { dimension } of conditionsOf(filters)) {
+    const known = findDimension(dimension, field)
+    if (!either) requireDimension(known, audience, field)
+  }
   if (audience !== 'human' && filters.some(isBehavioural)) {
     throw new ApiError('validation_error', `has_done and has_not_done are for audience human, not ${audience}.`, field)
   }

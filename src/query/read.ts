@@ -2,7 +2,16 @@ import type { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import { type Ask, ask, type CatalogAgent, type Site, type Warning } from './ask.js'
+import {
+  type Ask,
+  type Assistant,
+  ask,
+  type CatalogAgent,
+  type PolicyQuestion,
+  type Site,
+  type Warning,
+} from './ask.js'
+import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import type { Audience } from './dimensions.js'
 import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
@@ -26,8 +35,13 @@ export interface Read {
   /** The shape of `data`. */
   readonly data: z.ZodType
   readonly list: boolean
-  /** The audience it is about whatever is asked, or the one it is about when nothing is. */
-  readonly audience: { readonly only: Audience } | { readonly unless_asked: Audience }
+  /**
+   * The audience it is about whatever is asked, or the one it is about when nothing is. `either`: it sets one readership
+   * beside the other, and a filter on what only one of them has is asked of that one alone.
+   */
+  readonly audience: { readonly only: Audience; readonly either?: true } | { readonly unless_asked: Audience }
+  /** A comparison that is its own, whatever is asked for. */
+  readonly compare?: 'previous'
   /** A window that is its own, whatever window is asked for. */
   window?(now: Date): Window
   /** An answer that no site and no window changes. */
@@ -36,7 +50,7 @@ export interface Read {
   prepare(query: URLSearchParams): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
 }
 
-interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window'> {
+interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare'> {
   params: P
   list?: boolean
   audience?: Read['audience']
@@ -55,6 +69,7 @@ export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read =
     return { params, answer: (ask) => read.answer(ask, params) }
   },
   ...(read.window ? { window: read.window } : {}),
+  ...(read.compare ? { compare: read.compare } : {}),
 })
 
 /** A read whose answer is known: it takes no parameters. */
@@ -74,6 +89,14 @@ export interface Deps {
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
   readonly catalog: readonly CatalogAgent[]
+  readonly assistants: readonly Assistant[]
+  /**
+   * What the site's policy, as it is now, keeps every agent of purpose `search` or `assistant` from: of this operator's
+   * or of all. Absent, or undefined: nothing is known to be.
+   */
+  blocked?(site: number, operator: string | undefined): Promise<Blocked | undefined>
+  /** The policy of one of a site's hostnames (contract 5, policy), as whoever keeps it has it. Absent: nobody does. */
+  policy?(site: number, question: PolicyQuestion): Promise<unknown>
 }
 
 /** The `meta` of an answer (spec 2.3, contract 4). */
@@ -95,7 +118,11 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
     return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
   const now = deps.now()
   const own = read.window?.(now)
-  const envelope = { ...parseQuery(ENVELOPE, query), ...(own && { ...own, compare: 'none' as const }) }
+  const envelope = {
+    ...parseQuery(ENVELOPE, query),
+    ...(own && { ...own, compare: 'none' as const }),
+    ...(read.compare && { compare: read.compare }),
+  }
   const paging = read.list ? parseQuery(PAGING, query) : undefined
   const { params, answer } = read.prepare(query)
   const site = await deps.site(envelope.site)
@@ -104,10 +131,15 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
   const audience = 'only' in read.audience ? read.audience.only : (envelope.audience ?? read.audience.unless_asked)
   const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
-  const plan = planOf(envelope, { site, audience, segment, now, first })
+  const either = 'only' in read.audience && read.audience.either === true
+  const plan = planOf(envelope, { site, audience, either, segment, now, first })
   await readable(patternsOf(plan.filters), deps.store)
 
-  const asked = ask({ plan, site, now, catalog: deps.catalog, store: deps.store, name: read.path, paging })
+  const { catalog, assistants, store } = deps
+  const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
+  const policy = async (question: PolicyQuestion) =>
+    deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
+  const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, store, name: read.path, paging })
   const { data, rows } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {

@@ -7,12 +7,15 @@ import type { Plan } from './plan.js'
 /** A dimension's value in a row. The text is the dimension table's own, never the request's. */
 export const column = (d: Dimension, dialect: Dialect): Sql => {
   const key = propKey(d)
-  return key === undefined ? raw(d.name) : dialect.jsonText(raw('props'), key)
+  return key === undefined ? raw(d.value ?? d.name) : dialect.jsonText(raw('props'), key)
 }
 
 /** A row of the site that happened in the window. */
 export const inWindow = ({ site, window }: Plan): Sql =>
   sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${window.end}`
+
+/** A row of the site from before the window's end. */
+export const upToEnd = ({ site, window }: Plan): Sql => sql`site_id = ${site} and timestamp < ${window.end}`
 
 /** A row, of any time, of a session that started in the window (contract 4). */
 export const startedInWindow = ({ site, window }: Plan): Sql =>

@@ -1,8 +1,14 @@
 import type { Read } from '../query/read.js'
 import agentsBreakdown from './agents/breakdown.js'
 import agentsCatalog from './agents/catalog.js'
+import agentsCoverage from './agents/coverage.js'
 import agentsOverview from './agents/overview.js'
 import agentsTimeseries from './agents/timeseries.js'
+import citationGapSummary from './citation-gap/summary.js'
+import citationGap from './citation-gap.js'
+import contentDecay from './content/decay.js'
+import policyViolations from './policy/violations.js'
+import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
 import dimensions from './stats/dimensions.js'
 import overview from './stats/overview.js'
@@ -20,6 +26,12 @@ export const reads: readonly Read[] = [
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
+  agentsCoverage,
   agentsCatalog,
+  citationGap,
+  citationGapSummary,
+  policy,
+  policyViolations,
+  contentDecay,
   dimensions,
 ]

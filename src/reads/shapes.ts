@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { findDimension } from '../query/dimensions.js'
 import { MEANING, METRICS, type Metric } from '../query/metrics.js'
+import type { ResultRow } from '../store.js'
 
 /** The shape of one metric: counts are there always, the rest where there is something to say. */
 const shapeOf = (metric: Metric): z.ZodType => {
@@ -35,3 +36,22 @@ export const Instant = z.iso.datetime()
 export const Series = z.array(z.object({ t: Instant, value: z.number().optional() }))
 export const Count = z.int().nonnegative()
 export const Share = z.number().min(0).max(1)
+
+/** Of the citation gap (contract 5). */
+export const Operator = z
+  .string()
+  .min(1)
+  .max(200)
+  .optional()
+  .describe("One operator's agents and assistants, by the catalog's name; default all.")
+export const Reads = Count.describe(
+  'Successful page reads by agents of purpose `search` or `assistant`, spoofed claims left out.',
+)
+export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
+export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
+
+/** A row with its instants as they go out. */
+export const instants = (row: ResultRow): ResultRow =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
+  )

@@ -1,6 +1,6 @@
+import { type Address, addressKey, parseAddress } from '../address.js'
 import { CAPS, cap } from './caps.js'
 import type { Observation } from './observation.js'
-import { type Address, addressKey, parseAddress } from './place/address.js'
 import type { Site } from './site.js'
 
 /** An observation read once: what both kinds of row are made from. */

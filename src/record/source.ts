@@ -35,7 +35,7 @@ const Known = z.array(
 const Assistants = z.object({
   path_rules: z.array(z.object({ host: z.string(), path_prefix: z.string(), product: z.string() })),
   utm_medium: words,
-  operators: z.array(z.object({ product: z.string(), hosts: words, utm_source: words })),
+  operators: z.array(z.object({ operator: z.string(), product: z.string(), hosts: words, utm_source: words })),
 })
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
@@ -64,6 +64,14 @@ const byPath = assistants.path_rules.map((rule) => ({
   ...rule,
   source: { name: rule.product, category: 'ai', paid: false } as const,
 }))
+
+/** Operators that the catalog of agents calls otherwise. */
+const IN_CATALOG: Readonly<Record<string, string>> = { Manus: 'Butterfly Effect (Manus)', Zhipu: 'Zhipu AI' }
+
+/** The sources that are AI assistants, each with its operator by the catalog's name, where it has agents there. */
+export const ASSISTANTS: readonly { readonly source: string; readonly operator: string }[] = assistants.operators.map(
+  ({ operator, product }) => ({ source: product, operator: IN_CATALOG[operator] ?? operator }),
+)
 
 /** `utm_medium` values that name an AI assistant, whatever the source. */
 export const AI_MEDIUMS: ReadonlySet<string> = new Set(assistants.utm_medium)

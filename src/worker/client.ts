@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
 import { ApiError } from '../errors.js'
+import type { PolicyChange } from '../policy/change.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import type { Engine, EngineStatus, TailRow } from './engine.js'
@@ -53,6 +54,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const calls = new Map<number, Call<ResultRow[]>>()
   const asked = new Map<number, Call<unknown>>()
   const listeners = new Set<(row: TailRow) => void>()
+  const policyListeners = new Set<(change: PolicyChange) => void>()
   const flush_ms: number[] = []
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
   let worker: Worker | undefined
@@ -113,6 +115,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       }
       case 'rows':
         for (const row of message.rows) for (const listener of listeners) listener(row)
+        return
+      case 'policy':
+        for (const listener of policyListeners) listener(message.change)
         return
       case 'log':
         log[message.level](message.error === undefined ? {} : { err: message.error }, message.message)
@@ -234,6 +239,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       return () => {
         if (listeners.delete(listener) && listeners.size === 0 && worker) post({ type: 'tail', on: false })
       }
+    },
+    onPolicy(listener) {
+      policyListeners.add(listener)
+      return () => policyListeners.delete(listener)
     },
     async close() {
       if (closing) return

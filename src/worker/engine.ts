@@ -1,3 +1,4 @@
+import type { PolicyChange } from '../policy/change.js'
 import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
@@ -14,6 +15,8 @@ export interface Engine {
   status(): EngineStatus
   /** Every row from now on, as it is committed; call what is returned to stop. */
   tail(listener: (row: TailRow) => void): () => void
+  /** Every change of a robots.txt or llms.txt from now on; call what is returned to stop. */
+  onPolicy(listener: (change: PolicyChange) => void): () => void
   close(): Promise<void>
 }
 

@@ -1,5 +1,6 @@
 import type { Mark } from '../duckdb/mark.js'
 import type { Code } from '../errors.js'
+import type { PolicyChange } from '../policy/change.js'
 import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
@@ -52,6 +53,7 @@ export type FromWorker =
   | { type: 'told'; id: number; answer: unknown }
   | { type: 'refused'; id: number; code: Code; message: string; cause?: string }
   | { type: 'rows'; rows: TailRow[] }
+  | { type: 'policy'; change: PolicyChange }
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
 
 /** Adds `more` to `drops`, by reason. */

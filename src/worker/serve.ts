@@ -3,14 +3,16 @@ import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import { openEvents } from '../duckdb/store.js'
+import { type EventStore, openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
+import type { PolicyChange } from '../policy/change.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
 import type { OpenSession } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import { Sql } from '../sql.js'
 import { createCompletions } from './completions.js'
+import type { Records } from '../store.js'
 import type { TailRow } from './engine.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -22,8 +24,12 @@ export interface Parts {
   classifier: Classifier
   /** Sessions that ran when the process, or the worker before this one, ended. */
   restore: (open: readonly OpenSession[]) => void
+  /** Called before the first row; never rejects. */
+  start: () => Promise<void>
   /** Called each second. */
   tick: () => void
+  /** Called before the files are closed: what is not stored yet. Never rejects. */
+  close: () => Promise<void>
   desk: Desk
 }
 
@@ -42,7 +48,14 @@ export interface World {
   exit: (code: number) => void
 }
 
-export type Compose = (deps: { options: WorkerOptions; siteOf: SiteOf; log: Log }) => Parts
+export type Compose = (deps: {
+  options: WorkerOptions
+  siteOf: SiteOf
+  log: Log
+  records: Records
+  events: Pick<EventStore, 'replaceSitemap'>
+  policyChanged: (change: PolicyChange) => void
+}) => Parts
 
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
 const HEAP_FULL = 0.9
@@ -74,12 +87,20 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   )
 
   let siteOf = await loadSiteOf(records)
-  const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), log })
+  const parts = compose({
+    options,
+    siteOf: (hostname) => siteOf(hostname),
+    log,
+    records,
+    events,
+    policyChanged: (change) => post({ type: 'policy', change }),
+  })
   try {
     parts.restore(await openSessions(events, world.now()))
   } catch (error) {
     log('error', 'the sessions that ran cannot be read back: their visits are split', error)
   }
+  await parts.start()
   const stored = await events.last(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
@@ -109,7 +130,10 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     if (ending) return
     ending = true
     clearInterval(ticking)
-    void Promise.allSettled([events.close(), writer.stop(), records.close()]).then(() => world.exit(code))
+    void parts
+      .close()
+      .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
+      .then(() => world.exit(code))
   }
   const ticking = setInterval(() => {
     parts.tick()

@@ -51,9 +51,15 @@ await store.append(rows)
 const deps: Deps = {
   store,
   now: () => new Date(NOW),
-  site: async (id) => ({ id, timezone: TZ, visitor_salt: 'never' }),
+  site: async (id) => ({
+    id,
+    timezone: TZ,
+    visitor_salt: 'never',
+    owns: (hostname) => hostname.endsWith(id === 2 ? 'two.example' : 'one.example'),
+  }),
   segment: async () => undefined,
   catalog: [],
+  assistants: [],
 }
 
 type Window = readonly [number, number]
@@ -243,7 +249,14 @@ t.test('agents/catalog: what was seen of whom', async (t) => {
   const q: Question = { site: 2, audience: 'agent', window: LONG?.[1] ?? [0, 0], tz: TZ, filters: [] }
   const seenOf = recount(rows, q).seen()
   const catalog = ['gptbot', 'nobody', 'other'].map((agent_id) => ({
-    ...{ agent_id, name: agent_id, operator: 'o', purpose: 'other', verification: [] },
+    ...{
+      agent_id,
+      name: agent_id,
+      operator: 'o',
+      purpose: 'other',
+      respects_robots: 'unknown' as const,
+      verification: [],
+    },
   }))
   const read = reads.find(({ path }) => path === '/api/agents/catalog')
   const { data } = read ? await runRead(read, new URLSearchParams('site=2'), { ...deps, catalog }) : { data: [] }

@@ -13,15 +13,34 @@ import { openStore } from '../fixtures/open.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
 const german = [{ dimension: 'country', op: 'is' as const, value: 'DE' }]
-const gptbot = { agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' }
+const gptbot = {
+  ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' },
+  respects_robots: 'yes' as const,
+}
 const deps: Omit<Deps, 'store'> = {
   now: () => NOW,
-  site: async (id) => (id < 3 ? { id, timezone: 'Europe/Berlin', visitor_salt: 'day' } : undefined),
+  site: async (id) =>
+    id < 3
+      ? {
+          id,
+          timezone: 'Europe/Berlin',
+          visitor_salt: 'day',
+          owns: (hostname) => (hostname === 'two.example') === (id === 2),
+        }
+      : undefined,
   segment: async (id, site) => (id === 'german' && site === 1 ? german : undefined),
   catalog: [
     { ...gptbot, docs_url: 'https://openai.com/gptbot', robots_token: 'GPTBot', verification: ['ranges'] },
-    { agent_id: 'nobody', name: 'Nobody', operator: 'None', purpose: 'seo', verification: [] },
+    {
+      agent_id: 'nobody',
+      name: 'Nobody',
+      operator: 'None',
+      purpose: 'seo',
+      respects_robots: 'unknown',
+      verification: [],
+    },
   ],
+  assistants: [{ source: 'ChatGPT', operator: 'OpenAI' }],
 }
 async function asker(rows: Rows) {
   const store = await openStore(t)
@@ -35,6 +54,13 @@ async function asker(rows: Rows) {
 const ask = await asker(WORLD)
 const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringify(value))}`
 const is = (dimension: string, value: unknown) => ({ dimension, op: 'is', value })
+
+/** How many of an agent's fetches were found to be what. */
+const proof = (spoofed: number, indeterminate: number, unverifiable: number) => ({
+  spoofed,
+  indeterminate,
+  unverifiable,
+})
 
 /** 25 October in Berlin: 25 hours, from 22:00 to 23:00 UTC. */
 const DAY = 'site=1&range=yesterday'
@@ -51,19 +77,19 @@ const overviews: [query: string, data: object, why: string][] = [
   ],
   [
     `${DAY}&audience=agent`,
-    { fetches: 2, pageviews: 1, agents: 1, verified: 0.5, bytes: 1200 },
+    { fetches: 2, pageviews: 1, agents: 1, verified: 0.5, ...proof(1, 0, 0), bytes: 1200 },
     'agents have no bounce',
   ],
   [
     'site=1&audience=agent&range=today',
-    { fetches: 1, pageviews: 0, agents: 1, bytes: 50 },
+    { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 1), bytes: 50 },
     'nothing to verify: absent',
   ],
   [`${DAY}&audience=all`, { pageviews: 5 }, 'only what may be summed is'],
   ['site=1&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z', none, 'no rows: counts are 0, means absent'],
   [
     'site=1&audience=agent&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z',
-    { fetches: 0, pageviews: 0, agents: 0, bytes: 0 },
+    { fetches: 0, pageviews: 0, agents: 0, ...proof(0, 0, 0), bytes: 0 },
     'no rows of agents',
   ],
   ['site=1&start=2026-10-25T00:00:00Z&end=2026-10-25T00:00:00Z', none, 'an empty window'],
@@ -272,8 +298,8 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'stats/pages',
     `${DAY}&audience=agent`,
     [
-      { pathname: '/docs', fetches: 1, pageviews: 1, agents: 1, verified: 1, bytes: 1000 },
-      { pathname: '/', fetches: 1, pageviews: 0, agents: 1, verified: 0, bytes: 200 },
+      { pathname: '/docs', fetches: 1, pageviews: 1, agents: 1, verified: 1, ...proof(0, 0, 0), bytes: 1000 },
+      { pathname: '/', fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 },
     ],
     2,
     'agents',
@@ -282,9 +308,9 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'agents/breakdown',
     'site=1&range=7d&dimension=verified&audience=human',
     [
-      { value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, bytes: 2000 },
-      { value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, bytes: 200 },
-      { fetches: 1, pageviews: 0, agents: 1, bytes: 50 },
+      { value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, ...proof(0, 0, 0), bytes: 2000 },
+      { value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 },
+      { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 1), bytes: 50 },
     ],
     3,
     'proven, spoofed, neither; about agents whoever is asked for',
@@ -292,7 +318,7 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
   [
     'agents/breakdown',
     `site=1&range=7d&dimension=status${filters([{ dimension: 'status', op: 'gte', value: 400 }])}`,
-    [{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, bytes: 200 }],
+    [{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 }],
     1,
     'a number is a number',
   ],
@@ -325,22 +351,22 @@ t.test('lists', async (t) => {
 })
 
 t.test('agents/overview and agents/timeseries', async (t) => {
-  const operator = { operator: 'OpenAI', fetches: 2, bytes: 1200, verified: 0.5 }
-  const totals = { fetches: 2, agents: 1, verified: 0.5, bytes: 1200 }
+  const operator = { operator: 'OpenAI', fetches: 2, bytes: 1200, verified: 0.5, ...proof(1, 0, 0) }
+  const totals = { fetches: 2, agents: 1, verified: 0.5, ...proof(1, 0, 0), bytes: 1200 }
   t.strictSame((await ask('agents/overview', DAY)).data, { ...totals, operators: [operator] })
   const { data, meta } = await ask('agents/timeseries', 'site=1&range=7d&granularity=day&limit=1&compare=previous')
   const days = ['19T22', '20T22', '21T22', '22T22', '23T22', '24T22', '25T23']
   const buckets = (values: number[]) => values.map((value, i) => ({ t: `2026-10-${days[i]}:00:00.000Z`, value }))
-  const before = { comparison: { fetches: 0 }, change: {} }
+  const before = { comparison: { fetches: 0, spoofed: 0 }, change: {} }
   t.strictSame(data, {
     granularity: 'day',
     series: [
       {
-        ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', fetches: 2, ...before },
+        ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', fetches: 2, spoofed: 1, ...before },
         buckets: buckets([0, 0, 0, 0, 0, 2, 0]),
       },
       {
-        ...{ agent_id: 'other', name: 'Other agents', fetches: 2, ...before },
+        ...{ agent_id: 'other', name: 'Other agents', fetches: 2, spoofed: 0, ...before },
         buckets: buckets([0, 0, 0, 0, 1, 0, 1]),
       },
     ],
@@ -447,8 +473,9 @@ t.test('every read, of every audience', async (t) => {
     const bad = filters([is('constructor', 'x')])
     await t.rejects(ask(path, `${DAY}&dimension=pathname${bad}`), { code: 'validation_error', field: 'filters' })
   }
-  const files = readdirSync('src/reads', { recursive: true, encoding: 'utf8' }).filter((file) => /\/.*\.ts$/.test(file))
-  const paths = files.map((file) => `/api/${file.replace('.ts', '')}`)
+  const files = readdirSync('src/reads', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const shared = ['index.ts', 'shapes.ts']
+  const paths = files.filter((file) => !shared.includes(file)).map((file) => `/api/${file.replace('.ts', '')}`)
   t.strictSame(new Set(reads.map(({ path }) => path)), new Set(paths), 'a read lies where its URL says')
 })
 

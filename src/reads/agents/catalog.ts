@@ -19,6 +19,7 @@ export default defineRead({
       purpose: z.string(),
       docs_url: z.string().optional(),
       robots_token: z.string().optional().describe('The name that robots.txt addresses it by.'),
+      respects_robots: z.enum(['yes', 'no', 'unknown']).describe('Whether its operator says that it obeys robots.txt.'),
       verification: z.array(z.enum(['ranges', 'rdns', 'web_bot_auth'])).describe('Ways its operator publishes.'),
       ranges: z.object({ count: Count, refreshed_at: Instant, source: z.string() }).optional(),
       seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),

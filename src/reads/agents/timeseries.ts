@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bucketKey, buckets } from '../../query/buckets.js'
 import { PAGING } from '../../query/envelope.js'
+import { CLAIMED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { where } from '../../query/where.js'
 import { GRANULARITIES, join, raw, sql } from '../../sql.js'
@@ -8,6 +9,8 @@ import { Instant, metricShapes, row } from '../shapes.js'
 
 /** Agents that no catalog knows have this id (contract 3); so has the series of all that are not shown, theirs included. */
 const OTHER = 'other'
+const METRICS = ['fetches', 'spoofed'] as const
+const SPOOFED = sql`count(*) filter (where not ${CLAIMED})`
 
 /** GET /api/agents/timeseries (spec 4.5): fetches over time of the top `limit` agents, then of the others together. */
 export default defineRead({
@@ -22,7 +25,7 @@ export default defineRead({
         agent_id: z.string(),
         name: z.string(),
         operator: z.string().optional().describe('Absent for the others together.'),
-        ...metricShapes(['fetches']),
+        ...metricShapes(METRICS),
         buckets: z.array(z.object({ t: Instant, value: z.int() })),
       }),
     ),
@@ -31,18 +34,18 @@ export default defineRead({
     const { plan, dialect } = ask
     const { window, tz, granularity } = plan
     const top = await ask.list(
-      { key: 'agent_id', order: ['fetches desc'], metrics: ['fetches'], top: limit },
+      { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, top: limit },
       (p) => sql`
-        select agent_id, max(operator) as operator, count(*) as fetches
+        select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
         from agent_events where ${where(p, dialect)} and agent_id <> ${OTHER} group by agent_id`,
     )
     const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
     const isShown = shown.length > 0 ? sql`(agent_id in (${join(shown, ', ')}))` : raw('false')
     const rest = await ask.one(
-      ['fetches'],
+      METRICS,
       (p) => sql`
-        select sum(n) as fetches from (
-          select agent_id, count(*) as n from agent_events where ${where(p, dialect)} group by agent_id) a
+        select sum(n) as fetches, sum(s) as spoofed from (
+          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${where(p, dialect)} group by agent_id) a
         where not ${isShown}`,
     )
     const found = await ask.rows(sql`

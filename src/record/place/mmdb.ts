@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type CityResponse, Reader } from 'mmdb-lib'
-import type { Address } from './address.js'
+import { type Address, textOf } from '../../address.js'
 import type { Place } from './places.js'
 
 export interface Mmdb {
@@ -23,7 +23,7 @@ export function openMmdb(file: string): Mmdb {
       date: buildEpoch.toISOString().slice(0, 10),
       type: databaseType,
       // A file of IPv4 only answers an IPv6 address with some place of the tree it strays into.
-      find: (address) => (address.family > ipVersion ? {} : normalise(read(reader, text(address)))),
+      find: (address) => (address.family > ipVersion ? {} : normalise(read(reader, textOf(address)))),
     }
   } catch (cause) {
     throw new Error(`geo file ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause })
@@ -38,11 +38,6 @@ function read(reader: Reader<CityResponse>, address: string): unknown {
     return undefined
   }
 }
-
-const text = ({ family, words }: Address) =>
-  family === 4
-    ? [24, 16, 8, 0].map((shift) => ((words[0] ?? 0) >>> shift) & 255).join('.')
-    : words.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xffff).toString(16)}`).join(':')
 
 const at = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>(

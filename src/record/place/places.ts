@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { type Address, isGlobal } from '../../address.js'
 import { CAPS, cap } from '../caps.js'
-import { type Address, isGlobal } from './address.js'
 import { type Mmdb, openMmdb } from './mmdb.js'
 import { decode, type GeoFile, lookup } from './table.js'
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { z } from 'zod'
-import type { Address } from './address.js'
+import type { Address } from '../../address.js'
 
 /**
  * Ranges of addresses with a number each. Range `i` runs from `starts[0][i]` (IPv6: `starts[0][i]`, `starts[1][i]`, the

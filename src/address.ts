@@ -59,6 +59,12 @@ function groups(text: string): number[] {
 /** One text for one address, however it was written: what hashes are made of. */
 export const addressKey = (address: Address): string => address.words.join(':')
 
+/** An address as programs read it; IPv6 in full, not in its shortest form. */
+export const textOf = ({ family, words }: Address): string =>
+  family === 4
+    ? [24, 16, 8, 0].map((shift) => (words[0] >>> shift) & 255).join('.')
+    : words.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xffff).toString(16)}`).join(':')
+
 /** First word, prefix length: the blocks of RFC 6890 and its successors that no one on the internet sends from. */
 const RESERVED: readonly (readonly [number, number])[] = [
   [0x00000000, 8],

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import { type Ask, isAmong } from '../../query/ask.js'
+import { CLAIMED } from '../../query/metrics.js'
+import { ofUrls, type Plan, sideOf } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { filtered, rows, upToEnd, where } from '../../query/where.js'
+import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
+import type { ResultRow } from '../../store.js'
+import { Count, Instant, instants, metricShapes, row } from '../shapes.js'
+
+const URL = ['hostname', 'pathname']
+const ORDER = {
+  fetches: ['fetches desc', 'pageviews desc'],
+  stale: ['never desc', 'last_crawl asc', 'pageviews desc', 'fetches desc'],
+} as const
+
+/**
+ * GET /api/agents/coverage (spec 4.5, contract 5): what agents read of the site and how fresh their copy is; and what
+ * they do not: URLs of the sitemaps, or read by people in the window, that none of them fetched.
+ */
+export default defineRead({
+  path: '/api/agents/coverage',
+  summary: 'Per URL: first and last crawl, freshness gap, agents; and URLs that none fetched',
+  params: {
+    order: z
+      .enum(['fetches', 'stale'])
+      .default('fetches')
+      .describe('`fetches`: most fetched first (default); `stale`: never fetched first, then longest ago.'),
+  },
+  list: true,
+  audience: { only: 'agent', either: true },
+  data: z.array(
+    row({
+      hostname: z.string(),
+      pathname: z.string(),
+      first_crawl: Instant.optional().describe(
+        'Of the window; as all that is said of a crawl, without spoofed claims.',
+      ),
+      last_crawl: Instant.optional().describe("Up to the window's end, perhaps before its start. Absent: never."),
+      freshness_gap: z.number().nonnegative().optional().describe("Seconds from `last_crawl` to the window's end."),
+      ...metricShapes(['fetches', 'spoofed']),
+      agents: z.array(z.string()).describe('Who fetched it in the window, by agent_id.'),
+      last_status: z.int().optional(),
+      robots_allowed: z.boolean().optional().describe('Of the last crawl, as the next.'),
+      llms_listed: z.union([z.literal(0), z.literal(1)]).optional(),
+      in_sitemap: z.boolean().describe("Whether one of the site's sitemaps lists it."),
+      pageviews: Count.describe('By people, in the window.'),
+    }),
+  ),
+  answer: async (ask, { order }) => {
+    const { plan, dialect } = ask
+    const sitemap = await sitemapOf(ask)
+    const page = await ask.list(
+      { key: URL, order: ORDER[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
+      (p) =>
+        sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urls(p, dialect, sitemap)}) u`,
+    )
+    const crawlers = await agentsOf(ask, page)
+    const last = await lastOf(ask, page)
+    const data = page.map(({ never: _, listed, ...url }) => {
+      const name = nameOf(url)
+      const at = url.last_crawl instanceof Date ? url.last_crawl.getTime() : undefined
+      return {
+        ...instants(url),
+        ...(at === undefined ? {} : { freshness_gap: (plan.window.end.getTime() - at) / 1000 }),
+        agents: crawlers.get(name) ?? [],
+        ...last.get(name),
+        in_sitemap: listed === 1,
+      }
+    })
+    return { data, rows: data.length }
+  },
+})
+
+const nameOf = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
+
+/** The site's share of what sitemaps list: they are kept by hostname. */
+async function sitemapOf(ask: Ask): Promise<Sql> {
+  const known = await ask.rows(sql`select distinct hostname from sitemap_urls`)
+  const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => ask.site.owns(hostname))
+  const ours =
+    own.length === 0
+      ? raw('false')
+      : sql`hostname in (${join(
+          own.map((name) => sql`${name}`),
+          ', ',
+        )})`
+  return sql`sitemap_urls where ${ours} and ${filtered(ofUrls(ask.plan), ask.dialect)}`
+}
+
+/** `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed` of every URL there is. */
+const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
+  const [agents, people] = [sideOf(plan, 'agent_events'), sideOf(plan, 'events')]
+  const now = sql`timestamp >= ${plan.window.start}`
+  const nothing = raw('null as first_crawl, null as last_crawl, 0 as f, 0 as s')
+  return sql`
+    select * from (
+      select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl, sum(f) as fetches,
+        sum(s) as spoofed, sum(v) as pageviews, max(l) as listed
+      from (
+        select hostname, pathname, min(timestamp) filter (where ${now} and ${CLAIMED}) as first_crawl,
+          max(timestamp) filter (where ${CLAIMED}) as last_crawl, count(*) filter (where ${now}) as f,
+          count(*) filter (where ${now} and not ${CLAIMED}) as s, 0 as v, 0 as l
+        from agent_events where ${upToEnd(agents)} and ${filtered(agents, dialect)} group by hostname, pathname
+        union all
+        select hostname, pathname, ${nothing}, count(*) as v, 0 as l
+        from ${rows('events', people, dialect)} as e where ${where(people, dialect)} and kind = 'pageview'
+        group by hostname, pathname
+        union all
+        select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
+      group by hostname, pathname) u
+    where fetches > 0 or pageviews > 0 or listed = 1`
+}
+
+/** Who fetched each of these URLs in the window, by name. */
+async function agentsOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+  const side = sideOf(plan, 'agent_events')
+  const found = await ask(sql`
+    select hostname, pathname, agent_id from agent_events
+    where ${where(side, dialect)} and ${CLAIMED} and ${isAmong(URL, page)}
+    group by hostname, pathname, agent_id order by agent_id`)
+  const agents = new Map<string, string[]>()
+  for (const row of found) agents.set(nameOf(row), [...(agents.get(nameOf(row)) ?? []), String(row.agent_id)])
+  return agents
+}
+
+/** What the last crawl of each of these URLs brought; of several in one millisecond the worst. */
+async function lastOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+  const side = sideOf(plan, 'agent_events')
+  const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)
+  const at = crawled.map((url) => ({ ...url, timestamp: url.last_crawl }))
+  const found = await ask(sql`
+    select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
+      count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
+    from agent_events
+    where ${upToEnd(side)} and ${filtered(side, dialect)} and ${CLAIMED} and ${isAmong([...URL, 'timestamp'], at)}
+    group by hostname, pathname`)
+  return new Map(
+    found.map((row) => [
+      nameOf(row),
+      {
+        last_status: row.last_status,
+        ...(row.unknown === 0 ? { robots_allowed: row.allowed === 1 } : {}),
+        ...(row.llms_listed === undefined ? {} : { llms_listed: row.llms_listed }),
+      },
+    ]),
+  )
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { blockedAmong } from '../query/blocked.js'
+import { ARRIVALS_ARE_A_FLOOR, VERDICTS, verdicts } from '../query/citations.js'
+import { defineRead } from '../query/read.js'
+import { Arrivals, Operator, Ratio, Reads, row } from './shapes.js'
+
+/** GET /api/citation-gap (spec 4.5, definitions contract 5): what agents took of each URL, and what came back in people. */
+export default defineRead({
+  path: '/api/citation-gap',
+  summary: 'Per URL: fetches for answers, arrivals from assistants, ratio, verdict',
+  params: { operator: Operator },
+  list: true,
+  audience: { only: 'all', either: true },
+  data: z.array(
+    row({
+      hostname: z.string(),
+      pathname: z.string(),
+      fetches: Reads,
+      arrivals: Arrivals,
+      ratio: Ratio,
+      verdict: z.enum(VERDICTS).describe("The first that fits; ratios are measured by the median of the site's."),
+    }),
+  ),
+  answer: async (ask, { operator }) => {
+    const judged = await verdicts(ask, { assistants: ask.assistants, operator })
+    const page = await ask.list(
+      {
+        key: ['hostname', 'pathname'],
+        order: ['fetches desc', 'arrivals desc'],
+        metrics: ['fetches', 'arrivals', 'ratio'],
+      },
+      judged,
+    )
+    const blocked = await ask.blocked(operator)
+    const urls = page.map((url) => ({ hostname: String(url.hostname), pathname: String(url.pathname), url }))
+    const shut = new Set(blocked ? (await blockedAmong(blocked, urls)).map(({ url }) => url) : [])
+    ask.warn(ARRIVALS_ARE_A_FLOOR)
+    return { data: page.map((url) => (shut.has(url) ? { ...url, verdict: 'blocked' } : url)), rows: page.length }
+  },
+})

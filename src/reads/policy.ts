@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import type { Ask } from '../query/ask.js'
+import { defineRead } from '../query/read.js'
+import { where } from '../query/where.js'
+import { join, type Sql, sql } from '../sql.js'
+import { Count, Instant } from './shapes.js'
+
+const Preferences = z.record(z.string(), z.string())
+const Problem = z.object({ line: z.int().optional(), problem: z.string() })
+const ContentUsage = z.object({ pattern: z.string(), preferences: Preferences, line: z.int() })
+const File = {
+  url: z.string().describe('Where it came from in the end, redirects followed.'),
+  status: z.int().describe('0: nothing answered.'),
+  standing: z
+    .enum(['served', 'unavailable', 'unreachable'])
+    .describe('`unavailable`: everything is allowed; `unreachable`: crawlers are to assume that nothing is.'),
+  reason: z.string().optional().describe('Why it is unreachable.'),
+  fetched_at: Instant.describe('When it was last found to be so.'),
+  first_seen: Instant,
+  sha256: z.string().optional(),
+  truncated: z.boolean().optional().describe('There is more than the 512 KiB that are read.'),
+}
+const Link = z.object({
+  title: z.string(),
+  url: z.string(),
+  notes: z.string().optional(),
+  offsite: z.boolean(),
+  disallowed: z.boolean().optional().describe('robots.txt keeps agents that it does not name from it.'),
+  last_status: z.int().optional().describe('What the last agent that fetched it in the window was answered.'),
+})
+const Data = z.object({
+  hostnames: z.array(z.string()).describe("The site's hostnames whose policy is kept: listed first, then by rows."),
+  hostname: z.string().optional().describe('Whose policy this is; absent: none is known yet.'),
+  robots: z
+    .object({
+      ...File,
+      groups: z.array(
+        z.object({
+          user_agents: z.array(z.string()),
+          line: z.int(),
+          rules: z.array(z.object({ allow: z.boolean(), pattern: z.string(), line: z.int() })),
+          crawl_delay: z.number().optional(),
+          content_signals: Preferences.optional(),
+          content_usage: z.array(ContentUsage).optional(),
+        }),
+      ),
+      sitemaps: z.array(z.string()),
+      problems: z.array(Problem),
+    })
+    .optional(),
+  llms: z
+    .object({
+      ...File,
+      title: z.string().optional(),
+      summary: z.string().optional(),
+      sections: z.array(z.object({ name: z.string(), optional: z.boolean(), links: z.array(Link) })),
+      problems: z.array(Problem),
+    })
+    .optional(),
+  path: z.string().describe('What `allowed` is about.'),
+  agents: z.array(
+    z.object({
+      agent_id: z.string().describe('`other`: one that is in no catalog.'),
+      robots_token: z.string(),
+      group: z.array(z.string()).describe('The tokens whose groups apply; `*` for the group of all others.'),
+      allowed: z.boolean(),
+      reason: z.string().describe('rule, no_rule, no_group, unavailable, unreachable or robots_txt.'),
+      rule: z.string().optional(),
+      line: z.int().optional(),
+      rules: Count,
+      crawl_delay: z.number().optional(),
+      content_signals: Preferences.optional(),
+      content_usage: z.array(ContentUsage).optional(),
+    }),
+  ),
+  versions: z.array(
+    z.object({
+      kind: z.enum(['robots', 'llms']),
+      fetched_at: Instant.describe('When it began.'),
+      last_seen: Instant,
+      status: z.int(),
+      sha256: z.string().optional(),
+    }),
+  ),
+})
+const Heard = z.array(
+  z.object({
+    pathname: z.string(),
+    x_robots_tag: z.string().optional(),
+    content_usage: z.string().optional(),
+    fetches: Count,
+  }),
+)
+
+/** Pages of which response headers are shown, the most fetched first; and links of llms.txt that are looked up. */
+const PAGES = 50
+const LINKS = 200
+
+/** GET /api/policy (spec 4.5, contract 5): robots.txt and llms.txt as parsed, per agent. */
+export default defineRead({
+  path: '/api/policy',
+  summary: 'robots.txt and llms.txt as parsed, what they say to each agent, and their versions',
+  params: {
+    hostname: z.string().max(255).optional().describe("One of the site's; default its first."),
+    agent_id: z.string().max(200).optional().describe('Only this agent: its id, its name, or any robots.txt token.'),
+    path: z
+      .string()
+      .startsWith('/')
+      .max(8_192)
+      .optional()
+      .describe('Path and query that `allowed` is about; default `/`.'),
+  },
+  audience: { only: 'agent' },
+  data: Data.extend({
+    headers: Heard.describe('X-Robots-Tag and Content-Usage that agents were answered in the window, by page.'),
+  }),
+  answer: async (ask, { hostname, agent_id, path }) => {
+    const asked = {
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(agent_id === undefined ? {} : { agent_id }),
+      ...(path === undefined ? {} : { path }),
+    }
+    const report = Data.parse(await ask.policy(asked))
+    if (report.hostname === undefined) return { data: { ...report, headers: [] }, rows: 0 }
+    const of = sql`hostname = ${report.hostname}`
+    const statuses = await lastStatuses(ask, of, report)
+    for (const link of report.llms?.sections.flatMap(({ links }) => links) ?? []) {
+      const status = link.offsite ? undefined : statuses.get(pathOf(link.url))
+      if (status !== undefined) link.last_status = status
+    }
+    const headers = Heard.parse(
+      await ask.rows(sql`
+        select pathname, x_robots_tag, content_usage, count(*) as fetches
+        from agent_events
+        where ${where(ask.plan, ask.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
+        group by pathname, x_robots_tag, content_usage
+        order by fetches desc, pathname, x_robots_tag nulls last, content_usage nulls last
+        limit ${PAGES}`),
+    )
+    return { data: { ...report, headers }, rows: report.agents.length }
+  },
+})
+
+const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '')
+
+/** By path, of the links of llms.txt. */
+async function lastStatuses(ask: Ask, of: Sql, { llms }: z.output<typeof Data>): Promise<Map<string, number>> {
+  const links = llms?.sections.flatMap((section) => section.links) ?? []
+  const paths = [...new Set(links.filter((link) => !link.offsite).map((link) => pathOf(link.url)))].slice(0, LINKS)
+  if (paths.length === 0) return new Map()
+  const among = join(
+    paths.map((path) => sql`${path}`),
+    ', ',
+  )
+  const rows = await ask.rows(sql`
+    select pathname, ${ask.dialect.last(sql`status`, sql`(timestamp, status)`)} as status
+    from agent_events where ${where(ask.plan, ask.dialect)} and ${of} and pathname in (${among})
+    group by pathname`)
+  return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
+}

@@ -1,0 +1,424 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Agent } from '../../src/agents/catalog.js'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { createBook } from '../../src/policy/book.js'
+import { readRobots } from '../../src/policy/groups.js'
+import type { Mode } from '../../src/policy/lines.js'
+
+const someone = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
+if (someone === undefined) throw new Error('no gptbot in the catalog')
+const named = (...robots_tokens: string[]): Agent => ({ ...someone, robots_tokens })
+
+/** The deciding line, with its sign; 0 where none decides. */
+const decided = (body: string | Uint8Array, token: string, target: string, mode: Mode = 'rfc'): number => {
+  const book = createBook(body, mode)
+  const rule = book.find(book.select(named(token)), target)
+  return rule === undefined ? 0 : rule.allow ? rule.line : -rule.line
+}
+const allowed = (...asked: Parameters<typeof decided>) => decided(...asked) >= 0
+const text = (...lines: string[]) => lines.join('\n')
+
+/**
+ * Assertions of robots_test.cc of github.com/google/robotstxt (Copyright 1999 Google LLC, Apache License 2.0),
+ * converted to data.
+ */
+const GOOGLE: { test: string; robots: string; ua: string; url: string; allowed: boolean }[] = JSON.parse(
+  readFileSync('test/policy/robots_google.json', 'utf8'),
+)
+
+/** Path, parameters and query of a URL, as Google's caller takes them: from the first of `/ ? ;` behind the host. */
+function targetOf(url: string): string {
+  const host = url.indexOf('://')
+  const rest = url.slice(host < 0 ? 0 : host + 3)
+  const start = rest.search(/[/?;]/)
+  if (start < 0) return '/'
+  return rest.charAt(start) === '/' ? rest.slice(start) : `/${rest.slice(start)}`
+}
+
+t.test("Google's own 142 cases, in google mode", async (t) => {
+  t.equal(GOOGLE.length, 142)
+  for (const one of GOOGLE)
+    t.equal(allowed(one.robots, one.ua, targetOf(one.url), 'google'), one.allowed, `${one.test} ${one.ua} ${one.url}`)
+})
+
+t.test('RFC 9309 5.1, a simple example', async (t) => {
+  const file = text(
+    'User-agent: *',
+    'Disallow: *.gif$',
+    'Disallow: /example/',
+    'Allow: /publications/',
+    '',
+    'User-agent: foobot',
+    'Disallow:/',
+    'Allow:/example/page.html',
+    'Allow:/example/allowed.gif',
+    '',
+    'User-agent: barbot',
+    'User-agent: bazbot',
+    'Disallow: /example/page.html',
+    '',
+    'User-agent: quxbot',
+    '',
+    '#EOF',
+  )
+  const rows: [token: string, target: string, line: number, why: string][] = [
+    ['otherbot', '/a.gif', -2, 'the rest, by ending'],
+    ['otherbot', '/a.gif?x', 0, 'not its end'],
+    ['otherbot', '/example/a', -3, 'the rest, by prefix'],
+    ['otherbot', '/publications/a', 4, 'allowed by name'],
+    ['otherbot', '/publications/a.gif', 4, '15 octets beat 6'],
+    ['foobot', '/', -7, 'disallowed but for two'],
+    ['foobot', '/example/page.html', 8, 'the longer'],
+    ['foobot', '/example/allowed.gif', 9, 'the longer'],
+    ['foobot', '/publications/a', -7, 'a group of its own: nothing of *'],
+    ['barbot', '/example/page.html', -13, 'a shared group'],
+    ['bazbot', '/example/page.html', -13, 'a shared group'],
+    ['bazbot', '/example/', 0, 'nothing of *'],
+    ['quxbot', '/example/', 0, 'an empty group is a group'],
+    ['QuxBot', '/a.gif', 0, 'tokens in any case'],
+  ]
+  for (const [token, target, line, why] of rows)
+    t.equal(decided(file, token, target), line, `${token} ${target}: ${why}`)
+})
+
+t.test('RFC 9309 5.2, longest match; 2.2.1, groups merged', async (t) => {
+  const file = text('User-agent: foobot', 'Allow: /example/page/', 'Disallow: /example/page/disallowed.gif')
+  t.equal(decided(file, 'foobot', '/example/page/disallowed.gif'), -3)
+  t.equal(decided(file, 'foobot', '/example/page/'), 2)
+  const merged = text(
+    'user-agent: ExampleBot',
+    'disallow: /foo',
+    'disallow: /bar',
+    '',
+    'user-agent: *',
+    'disallow: /other',
+    '',
+    'user-agent: ExampleBot',
+    'disallow: /baz',
+  )
+  const rows: [target: string, line: number][] = [
+    ['/foo', -2],
+    ['/bar', -3],
+    ['/baz', -9],
+    ['/other', 0],
+  ]
+  for (const [target, line] of rows) t.equal(decided(merged, 'ExampleBot', target), line, target)
+})
+
+t.test('RFC 9309 2.2.2 and 2.2.3: encodings and special characters', async (t) => {
+  const rows: [pattern: string, target: string, rfc: boolean, google: boolean, why: string][] = [
+    // The table of 2.2.2: path, and the path to match.
+    ['/foo/bar?baz=quz', '/foo/bar?baz=quz', true, true, 'row 1'],
+    ['/foo/bar?baz=https://foo.bar', '/foo/bar?baz=https%3A%2F%2Ffoo.bar', true, false, 'row 2'],
+    ['/foo/bar?baz=https%3A%2F%2Ffoo.bar', '/foo/bar?baz=https://foo.bar', true, false, 'row 2, the other way'],
+    ['/foo/bar?baz=https://foo.bar', '/foo/bar?baz=https://foo.bar', true, true, 'row 2, as written'],
+    ['/foo/bar/\u30c4', '/foo/bar/%E3%83%84', true, true, 'row 3'],
+    ['/foo/bar/%E3%83%84', '/foo/bar/\xe3\x83\x84', true, false, 'row 4, octets on the wire'],
+    ['/foo/bar/%e3%83%84', '/foo/bar/%E3%83%84', true, true, 'hex in any case'],
+    ['/foo/bar/%62%61%7A', '/foo/bar/baz', true, false, 'row 5'],
+    ['/foo/bar/baz', '/foo/bar/%62%61%7a', true, false, 'row 5, the other way'],
+    // 2.2.3
+    ['/path/file-with-a-%2A.html', '/path/file-with-a-*.html', true, false, 'a star by itself'],
+    ['/path/file-with-a-%2A.html', '/path/file-with-a-x.html', false, false, 'is no star'],
+    ['/path/foo-%24', '/path/foo-$', true, false, 'a dollar by itself'],
+    ['/path/foo-%24', '/path/foo-%24x', true, true, 'ends nothing'],
+    ['/path/foo-$', '/path/foo-', true, true, 'the end'],
+    ['/path/foo-$', '/path/foo-$', false, false, 'not beyond it'],
+    ['/a$b', '/a$b', true, true, 'only the last ends'],
+    ['/a$$', '/a$', true, true, 'only the last of two'],
+    ['/this/*/exactly', '/this/is/not/exactly/so', true, true, 'any sequence, slashes too'],
+    ['/*/x', '/?u=/x', true, true, 'a star finds a slash in the query'],
+    ['/*?x', '/a?b?x', true, true, 'and the second question mark'],
+    ['/*%2Fb', '/a?x=%2Fb', true, true, 'and an encoded slash'],
+    ['/a%2Fb', '/a/b', false, false, 'an encoded slash is no segment'],
+    ['/a/b', '/a%2fb', false, false, 'nor is it one'],
+    ['/a?b=c%26d', '/a?b=c&d', false, false, 'an encoded ampersand parts nothing'],
+    ['/A', '/a', false, false, 'paths know case'],
+    ['/a[b]', '/a[b]', true, true, 'what encodeURI and URL encode differently'],
+    ['/a|b', '/a%7Cb', true, false, 'the same character'],
+    ['/a^b"<>`{}\\', '/a^b"<>`{}\\', true, true, 'whatever is there'],
+    ['/a b', '/a%20b', true, false, 'a space within'],
+    ['/100%', '/100%', true, true, 'a per cent sign by itself'],
+    ['/100%', '/100%25', true, true, 'is %25; for Google a prefix'],
+    ['/100%zz', '/100%zz', true, true, 'no hex'],
+    ["/a'b(c)!;,:@+", '/a%27b%28c%29%21%3B%2C%3A%40%2B', true, false, 'reserved characters'],
+    ['/a/../b', '/b', false, false, 'segments of dots are compared as they stand'],
+    ['/a/../b', '/a/../b', true, true, 'as they stand'],
+    ['/a/%2e%2E/b', '/a/../b', true, false, 'a full stop is unreserved'],
+    ['/a?', '/a?', true, true, 'an empty query'],
+    ['/a?', '/a', false, false, 'is not none'],
+    ['/a//b', '/a//b', true, true, 'two slashes'],
+    ['/a//b', '/a/b', false, false, 'are not one'],
+    ['//x', '//x/y', true, true, 'nor at the start'],
+    ['/a', 'a', true, true, 'a target without its slash'],
+    ['a', '/a', false, false, 'a pattern without one'],
+    ['*a', '/bca', true, true, 'a star first'],
+    ['*', '/anything', true, true, 'a star alone'],
+    ['*$', '/anything', true, true, 'and its end'],
+    ['$', '/', false, false, 'nothing is that short'],
+    ['/$', '/', true, true, 'the root'],
+    ['/$', '/a', false, false, 'and only that'],
+    ['/*.gif$', '/a.gif.gif', true, true, 'the last of two'],
+    ['/a*a$', '/a', false, false, 'parts do not overlap'],
+    ['/a***b', '/ab', true, true, 'a run of stars'],
+    ['/\xa0', '/%C2%A0', true, true, 'white space that is not ASCII is kept'],
+  ]
+  for (const [pattern, target, rfc, google, why] of rows)
+    for (const [mode, expected] of [
+      ['rfc', rfc],
+      ['google', google],
+    ] as const)
+      t.equal(
+        decided(text('User-agent: *', `Disallow: ${pattern}`), 'a', target, mode) < 0,
+        expected,
+        `${mode} ${pattern} ${target}: ${why}`,
+      )
+})
+
+t.test('the heaviest rule decides, with its line', async (t) => {
+  const rows: [rules: string[], target: string, line: number, why: string][] = [
+    [['Disallow: /a', 'Allow: /a'], '/a', 3, 'allow wins a tie'],
+    [['Allow: /a$', 'Disallow: /a*'], '/a', 2, 'three octets each'],
+    [['Disallow: /a*', 'Allow: /a'], '/ab', -2, 'a star is an octet'],
+    [['Disallow: /a**', 'Allow: /ab'], '/abc', -2, 'and each of a run'],
+    [['Disallow: /a', 'Disallow: /a'], '/a', -2, 'of equals the first'],
+    [['Disallow: /caf\xe9', 'Allow: /caf%C3%A9*'], '/caf%C3%A9', 3, 'octets are counted encoded'],
+    [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=/a', 2, 'two spellings of one URL tie'],
+    [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=%2Fa', 2, 'in either'],
+    [['Disallow:', 'Allow:'], '/a', 0, 'nothing matches nothing'],
+    [['Disallow:', 'Disallow: /a'], '/a', -3, 'and takes nothing back'],
+    [['Allow: /*.html', 'Disallow: /p/'], '/p/a.html', 2, '7 octets beat 3'],
+    [['Disallow: /*.html$', 'Allow: /p/a.html'], '/p/a.html', 3, '9 beat 8'],
+    [['Disallow: /a.b', 'Allow: /a*b!'], '/a.b!', 3, 'robots-parser is given longer text for some characters'],
+  ]
+  for (const [rules, target, line, why] of rows)
+    t.equal(decided(text('User-agent: *', ...rules), 'a', target), line, `${rules.join(', ')} ${target}: ${why}`)
+})
+
+t.test('what robots-parser 3.0.1 was seen to get wrong', async (t) => {
+  const rows: [file: string, token: string, target: string, rfc: boolean, google: boolean, why: string][] = [
+    ...['Sitemap: https://a.example/s.xml', 'Crawl-delay: 9', 'Content-Signal: ai-train=no', 'Nonsense: x'].map(
+      (between): [string, string, string, boolean, boolean, string] => [
+        text('User-agent: BarBot', between, 'User-agent: BazBot', 'Disallow: /'),
+        'BarBot',
+        '/',
+        false,
+        false,
+        `${between} ends no group`,
+      ],
+    ),
+    [text('User-agent: GPTBot/1.2', 'Disallow: /'), 'GPTBot', '/', false, false, 'a version behind the token'],
+    [text('User-agent: Foo Bar', 'Disallow: /'), 'Foo', '/', false, false, 'the token is cut'],
+    [text('User-agent: FooBot*', 'Disallow: /'), 'FooBot', '/', false, false, 'the token is cut'],
+    [text('User-agent: AB42bot', 'Disallow: /'), 'AB', '/', true, false, 'at a digit by Google alone'],
+    [text('User-agent: MJ12bot', 'Disallow: /'), 'MJ12bot', '/', false, true, 'whose own token holds one'],
+    [text('User-agent: Kangaroo Bot', 'Disallow: /'), 'Kangaroo Bot', '/', false, true, 'or a space'],
+    [text('User-agent: * all of you', 'Disallow: /'), 'a', '/', true, false, 'a star with more behind it'],
+    [text('User-agent: *bot', 'Disallow: /'), 'abot', '/', true, true, 'is no pattern'],
+    [text('useragent a', 'dissallow /'), 'a', '/', true, false, 'no colon, misspelt'],
+    [text('user agent: a', 'diasllow: /'), 'a', '/', true, false, 'misspelt'],
+    [text('User-agent: a', 'Disallow: / x y', 'disallow / x'), 'a', '/', true, true, 'three words are no record'],
+    [
+      text('User-agent: *', 'Disallow: /', 'Allow: /d/index.html'),
+      'a',
+      '/d/',
+      false,
+      true,
+      'index.html is the directory',
+    ],
+    [text('User-agent: *', 'Disallow: /', 'Allow: /d/index.html'), 'a', '/d/x', false, false, 'and nothing in it'],
+    [text('User-agent: *', 'Allow: /', 'Disallow: /d/index.html'), 'a', '/d/', true, true, 'only where allowed'],
+    ['\xef\xbbUser-agent: a\nDisallow: /', 'a', '/', true, true, 'as text these are two letters'],
+  ]
+  for (const [file, token, target, rfc, google, why] of rows) {
+    t.equal(allowed(file, token, target, 'rfc'), rfc, `rfc ${why}`)
+    t.equal(allowed(file, token, target, 'google'), google, `google ${why}`)
+  }
+})
+
+t.test('octets: marks, line ends, encodings', async (t) => {
+  const rows: [octets: string, rfc: number, google: number, why: string][] = [
+    ['User-agent: a\nDisallow: /', -2, -2, 'LF'],
+    ['User-agent: a\rDisallow: /', -2, -2, 'CR'],
+    ['User-agent: a\r\nDisallow: /\r\n', -2, -2, 'CR LF'],
+    ['\r\n\r\n\n\rUser-agent: a\r\r\nDisallow: /', -7, -7, 'any of them, counted as an editor does'],
+    ['\xef\xbb\xbfUser-agent: a\nDisallow: /', -2, -2, 'a byte order mark'],
+    ['\xef\xbbUser-agent: a\nDisallow: /', 0, -2, 'two thirds of one'],
+    ['\xefUser-agent: a\nDisallow: /', 0, -2, 'a third'],
+    ['\xbbUser-agent: a\nDisallow: /', 0, 0, 'the wrong third'],
+    ['User-agent: a\nDisallow: /\n\xef\xbb\xbfAllow: /', -2, -2, 'a mark that stands elsewhere'],
+    ['User-agent: a\n\xff\xfe\x80\nDisallow: /\xff', 0, 0, 'invalid UTF-8 is octets like others'],
+    ['User-agent: a\nDisallow: /\0x', 0, -2, 'for Google a NUL ends the line'],
+    ['\0\0\0', 0, 0, 'nothing but NUL'],
+    ['\t User-agent \t:\v a \f\nDisallow\t:\t/ # all', -2, -2, 'white space and a comment'],
+    ['U\0s\0e\0r\0', 0, 0, 'UTF-16'],
+    [`User-agent: a\nDisallow: /${'x'.repeat(16_651)}\nDisallow: /`, -3, -3, 'a line of 16,663 octets'],
+  ]
+  for (const [octets, rfc, google, why] of rows) {
+    const bytes = Buffer.from(octets, 'latin1')
+    t.equal(decided(bytes, 'a', '/', 'rfc'), rfc, `rfc ${why}`)
+    t.equal(decided(bytes, 'a', '/', 'google'), google, `google ${why}`)
+  }
+  t.equal(
+    decided(Buffer.from('User-agent: a\nDisallow: /\xff', 'latin1'), 'a', '/%FF'),
+    -2,
+    'an octet that is no UTF-8',
+  )
+})
+
+t.test('the whole file, as the policy page shows it', async (t) => {
+  const robots = readRobots(
+    text(
+      '# hello',
+      'Disallow: /before',
+      'User-agent: GPTBot',
+      'Crawl-Delay: 2.5',
+      'User-agent: CCBot # and this',
+      'Content-Signal: search=yes, ai-input=no, ai-train=no, use=reference',
+      'Content-Usage: train-ai=n',
+      'Content-Usage: /press train-ai=y, x=y',
+      'Disallow: /caf\xe9 ',
+      'Allow:',
+      'Sitemap: https://a.example/s.xml',
+      'Crawl-delay: soon',
+      'Content-Signal: nothing',
+      'User-agent: *',
+      'Dissallow: /typo',
+      'disallow: private',
+      'License: https://a.example/rsl',
+      'what is this',
+      'User-agent:',
+    ),
+  )
+  t.same(robots, {
+    groups: [
+      {
+        user_agents: ['GPTBot', 'CCBot'],
+        rules: [
+          { allow: false, pattern: '/caf\xe9', line: 9, octets: '/caf\xc3\xa9' },
+          { allow: true, pattern: '', line: 10, octets: '' },
+        ],
+        line: 3,
+        crawl_delay: 2.5,
+        content_signals: { search: 'yes', 'ai-input': 'no', 'ai-train': 'no', use: 'reference' },
+        content_usage: [
+          { pattern: '/', preferences: { 'train-ai': 'n' }, line: 7 },
+          { pattern: '/press', preferences: { 'train-ai': 'y', x: 'y' }, line: 8 },
+        ],
+      },
+      { user_agents: ['*'], rules: [{ allow: false, pattern: 'private', line: 16, octets: 'private' }], line: 14 },
+      { user_agents: [''], rules: [], line: 19 },
+    ],
+    sitemaps: ['https://a.example/s.xml'],
+    problems: [
+      { line: 2, problem: 'stands before the first User-agent: it counts for nobody' },
+      { line: 5, problem: 'joins the group of line 3: only Allow or Disallow ends user agents' },
+      { line: 12, problem: 'a crawl-delay that cannot be read' },
+      { line: 13, problem: 'a content-signal that cannot be read' },
+      { line: 15, problem: 'is not Disallow, though Google reads it so' },
+      { line: 16, problem: 'a path that begins with neither / nor * matches nothing' },
+      { line: 18, problem: 'neither a record nor a comment' },
+      { line: 19, problem: 'names no user agent' },
+    ],
+    truncated: false,
+  })
+  t.same(readRobots(''), { groups: [], sitemaps: [], problems: [], truncated: false })
+  for (const html of [
+    '<!DOCTYPE html>\n<pre>\nUser-agent: *\nDisallow: /',
+    '\n \ufeff<html>',
+    ' <?xml version="1.0"?>',
+  ]) {
+    const { groups, problems } = readRobots(html)
+    if (html.includes('\ufeff')) continue
+    t.same(groups, [], html)
+    t.match(problems, [{ problem: /^HTML/ }], html)
+  }
+  const cloudflare = readRobots(
+    text(
+      'User-agent: *',
+      'Content-Signal: search=yes,ai-train=no',
+      'Allow: /',
+      '',
+      'User-agent: Amazonbot',
+      'Disallow: /',
+    ),
+  )
+  t.same(
+    cloudflare.groups.map(({ user_agents, rules }) => [user_agents, rules.length]),
+    [
+      [['*'], 1],
+      [['Amazonbot'], 1],
+    ],
+    "a managed block's Allow ends its group",
+  )
+})
+
+/** Whether a pattern matches a path, by a table of every place in both: quadratic, and plain. */
+function plainly(pattern: string, path: string): boolean {
+  const anchored = pattern.endsWith('$')
+  const body = anchored ? pattern.slice(0, -1) : `${pattern}*`
+  let row = Array.from({ length: path.length + 1 }, (_, at) => at === 0)
+  for (const char of body) {
+    const next = Array.from({ length: path.length + 1 }, () => false)
+    for (let at = 0; at <= path.length; at++)
+      if (char === '*') next[at] = row[at] === true || (at > 0 && next[at - 1] === true)
+      else next[at] = at > 0 && row[at - 1] === true && path[at - 1] === char
+    row = next
+  }
+  return row[path.length] === true
+}
+
+/** The line that decides among rules from line 2 on, by the words of RFC 9309 2.2.2. */
+function plainlyDecided(rules: readonly (readonly [allow: boolean, pattern: string])[], path: string): number {
+  let best = 0
+  let octets = -1
+  rules.forEach(([allow, pattern], index) => {
+    if (pattern === '' || !plainly(pattern, path)) return
+    const wins = pattern.length > octets || (pattern.length === octets && allow && best < 0)
+    if (!wins) return
+    octets = pattern.length
+    best = allow ? index + 2 : -(index + 2)
+  })
+  return best
+}
+
+t.test('both modes agree with a plain quadratic matcher', async (t) => {
+  const letters = fc.constantFrom('a', 'b', 'ab', '.', '/', '?', 'c')
+  const path = fc.array(letters, { maxLength: 14 }).map((parts) => `/${parts.join('')}`)
+  const pattern = fc
+    .tuple(fc.array(fc.oneof({ weight: 4, arbitrary: letters }, fc.constant('*')), { maxLength: 8 }), fc.boolean())
+    .map(([parts, anchored]) => `/${parts.join('')}${anchored ? '$' : ''}`)
+    // Compared in two spellings in rfc mode, so the lengths of the plain one do not hold.
+    .filter((pattern) => !/\?.*[/?]/.test(pattern))
+  const rules = fc.array(fc.tuple(fc.boolean(), pattern), { minLength: 1, maxLength: 12 })
+  let matched = 0
+  fc.assert(
+    fc.property(rules, path, (rules, path) => {
+      const file = text(
+        'User-agent: *',
+        ...rules.map(([allow, pattern]) => `${allow ? 'Allow' : 'Disallow'}: ${pattern}`),
+      )
+      const expected = plainlyDecided(rules, path)
+      if (expected !== 0) matched++
+      for (const mode of ['rfc', 'google'] as const) {
+        const line = decided(file, 'a', path, mode)
+        if (line !== expected) throw new Error(`${mode}: ${line}, plainly ${expected}\n${file}\n${path}`)
+      }
+    }),
+    { numRuns: 3000 },
+  )
+  t.ok(matched > 1000, `${matched} of 3000 had a rule that matched`)
+})
+
+t.test('any octets give an answer, the same for text and bytes', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.webPath(), (file, path) => {
+      for (const mode of ['rfc', 'google'] as const)
+        if (decided(file, 'a', path, mode) !== decided(Buffer.from(file), 'a', path, mode)) throw new Error('differ')
+    }),
+    { numRuns: 500 },
+  )
+  t.pass()
+})
