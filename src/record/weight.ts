@@ -10,7 +10,7 @@ const TEXT = 8_192
  */
 export function shortened(observation: Observation): Observation {
   let short: Observation = observation
-  const { headers } = observation
+  const { headers, signed } = observation
   for (const name of ['user_agent', 'pathname', 'hostname', 'query', 'referrer', 'content_type'] as const) {
     const text = observation[name]
     if (text !== undefined && text.length > TEXT) short = { ...short, [name]: cap(text, TEXT) }
@@ -20,12 +20,18 @@ export function shortened(observation: Observation): Observation {
     if (text !== undefined && text.length > TEXT)
       short = { ...short, headers: { ...short.headers, [name]: cap(text, TEXT) } }
   }
+  if (signed !== undefined && signed.authority.length + signed.target.length > TEXT) {
+    // A signature over what was cut is beyond what we can tell, never a wrong one: nothing of that length is looked at.
+    const { scheme } = signed
+    short = { ...short, signed: { scheme, authority: cap(signed.authority, TEXT), target: cap(signed.target, TEXT) } }
+  }
   return short
 }
 
 /** Characters that an observation keeps in memory. */
-export function weightOf({ user_agent, pathname, hostname, query, referrer, headers }: Observation): number {
+export function weightOf({ user_agent, pathname, hostname, query, referrer, headers, signed }: Observation): number {
   let weight = user_agent.length + pathname.length + hostname.length + (query?.length ?? 0) + (referrer?.length ?? 0)
   for (const name in headers) weight += headers[name]?.length ?? 0
+  if (signed !== undefined) weight += signed.authority.length + signed.target.length
   return weight
 }
