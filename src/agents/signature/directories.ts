@@ -1,8 +1,9 @@
 import { type Outbound, OutboundError } from '../../outbound/outbound.js'
 import type { Agent, Catalog } from '../catalog.js'
 import { type Held, originOf } from './check.js'
-import { type Copy, readCopies, writeCopies } from './kept.js'
-import { type Keys, readDirectory, readKeys } from './keys.js'
+import { type Downloaded, download } from './download.js'
+import { readCopies, writeCopies } from './kept.js'
+import { readKeys } from './keys.js'
 
 export interface DirectoriesDeps {
   catalog: Catalog
@@ -34,7 +35,7 @@ export interface HeldDirectory {
 interface Directory {
   readonly url: string
   readonly agents: Agent[]
-  copy?: Copy & { read: Keys }
+  copy?: Downloaded
   error?: string
   /** Attempts since the last that did not fail. */
   failures: number
@@ -49,14 +50,10 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 /** For how long a copy that cannot be renewed is believed. */
 const STALE = 7 * DAY
-const SHORTEST = 5 * MINUTE
 /** The longest waits after failures: of the schedule, and for a signature (as long as the draft lets a failure count). */
 const LONGEST_WAIT = 6 * HOUR
 const LONGEST_REFUSAL = 5 * MINUTE
 const WELL_KNOWN = '/.well-known/http-message-signatures-directory'
-const TYPE = 'application/http-message-signatures-directory+json'
-const LIMIT = 256 << 10
-const TIMEOUT = 10_000
 const AT_ONCE = 4
 
 /**
@@ -71,6 +68,8 @@ export function createDirectories(deps: DirectoriesDeps) {
   let cancel: (() => void) | undefined
   let started = false
   let closed = false
+  let unkept = false
+  let complained = false
 
   for (const agent of deps.catalog.agents) {
     if (agent.web_bot_auth === undefined) continue
@@ -103,17 +102,18 @@ export function createDirectories(deps: DirectoriesDeps) {
   }
 
   function keep(): void {
+    unkept = false
     try {
       const copies = [...byUrl.values()].flatMap(({ copy }) => copy ?? [])
       writeCopies(
         deps.file,
         copies.map(({ read, ...copy }) => copy),
       )
+      complained = false
     } catch (error) {
-      log.warn(
-        { err: error, file: deps.file },
-        'the copies of key directories cannot be kept: a restart fetches them anew',
-      )
+      if (!complained)
+        log.warn({ err: error, file: deps.file }, 'the copies of key directories cannot be kept for a restart')
+      complained = true
     }
   }
 
@@ -121,6 +121,8 @@ export function createDirectories(deps: DirectoriesDeps) {
   function fetch(directory: Directory): Promise<void> {
     directory.running ??= ask(directory).finally(() => {
       delete directory.running
+      // Once for as many as are asked together: it waits for the disk.
+      if (unkept && ![...byUrl.values()].some(({ running }) => running)) keep()
     })
     return directory.running
   }
@@ -135,7 +137,7 @@ export function createDirectories(deps: DirectoriesDeps) {
       delete directory.error
       directory.failures = 0
       directory.scheduled = from + DAY
-      keep()
+      unkept = true
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const offline = error instanceof OutboundError && error.reason === 'offline'
@@ -223,36 +225,4 @@ export function createDirectories(deps: DirectoriesDeps) {
       cancel = undefined
     },
   }
-}
-
-async function download(url: string, outbound: Outbound, now: () => number): Promise<Copy & { read: Keys }> {
-  const answer = await outbound(url, { headers: { accept: TYPE }, limit: LIMIT, timeout: TIMEOUT, redirects: 0 })
-  if (answer.status !== 200) throw new Error(`the directory answers ${answer.status}, not 200`)
-  if (answer.truncated) throw new Error(`the directory is over ${LIMIT} bytes`)
-  const type = answer.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  // Some hosts serve files by their extension; a page of HTML is still none.
-  if (type !== TYPE && type !== 'application/json')
-    throw new Error(`the directory is of type ${type ?? 'none'}, not ${TYPE}`)
-  let read: ReturnType<typeof readDirectory>
-  try {
-    read = readDirectory(new TextDecoder('utf-8', { fatal: true }).decode(answer.body))
-  } catch (error) {
-    throw new Error('the directory is no set of at most 100 keys', { cause: error })
-  }
-  return {
-    directory: url,
-    refreshed_at: now(),
-    lifetime: lifetimeOf(answer.headers['cache-control']),
-    others: read.others,
-    keys: [...read.keys.values()].map(({ jwk }) => jwk),
-    read: read.keys,
-  }
-}
-
-/** Milliseconds for which a copy need not be renewed: 5 minutes to a day, an hour where nothing is said. */
-function lifetimeOf(cacheControl: string | undefined): number {
-  if (cacheControl === undefined) return HOUR
-  if (/(?:^|[\s,])no-(?:store|cache)\b/i.test(cacheControl)) return SHORTEST
-  const age = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(cacheControl)?.[1]
-  return age === undefined ? HOUR : Math.min(Math.max(Number(age) * 1_000, SHORTEST), DAY)
 }
