@@ -1,4 +1,4 @@
-import { canonicalPath, canonicalPatterns, type Path } from './canonical.js'
+import { canonicalPath, canonicalPatterns, PATH_LENGTH, type Path } from './canonical.js'
 import type { RobotsRule } from './groups.js'
 import type { Mode } from './lines.js'
 import { createBestPrefix } from './prefixes.js'
@@ -16,8 +16,9 @@ export type FindRule = (target: string) => RobotsRule | undefined
 
 /** Up to here, in characters of patterns times those of the path, robots-parser compares. */
 const PARSER_WORK = 100_000
-/** Beyond, patterns are compared from the longest on, while characters of the path add up to this: some 10 ms. */
-const MOST_WORK = 2_000_000
+/** Beyond, patterns are compared from the heaviest on, while characters of the path and parts add up to this: some 10 ms. */
+const MOST_WORK = 1_000_000
+const PART_WORK = 16
 /** Small sets of candidates come again and again: this many stay compiled. */
 const KEPT = 256
 
@@ -28,17 +29,14 @@ const KEPT = 256
  * of `*a*a`) each is compared in one pass instead, the heaviest first, until one matches.
  */
 export function compileRules(rules: readonly RobotsRule[], mode: Mode): FindRule {
-  const compiled = rules
-    .flatMap((rule) =>
-      canonicalPatterns(rule.octets, rule.allow, mode).map((pattern) => ({
-        ...pattern,
-        allow: rule.allow,
-        line: rule.line,
-        rule,
-      })),
-    )
-    .map((one, key): Compiled => ({ ...one, key }))
-    .sort(byWeight)
+  const compiled: Compiled[] = []
+  for (const rule of rules)
+    for (const pattern of canonicalPatterns(rule.octets, rule.allow, mode)) {
+      const needs = pattern.parts.reduce((sum, { length }) => sum + length, 0)
+      if (needs > PATH_LENGTH) continue
+      compiled.push({ ...pattern, allow: rule.allow, line: rule.line, rule, key: compiled.length })
+    }
+  compiled.sort(byWeight)
   const prefix = createBestPrefix(
     compiled.filter(isPrefix).map((one) => [one.parts[0] ?? '', one]),
     heavier,
@@ -93,7 +91,7 @@ function heaviest(candidates: readonly Compiled[], path: Path): Compiled | undef
   let work = 0
   for (const one of candidates) {
     if (one === candidates.at(-1) && matches(one, path)) return one
-    work += path.text.length
+    work += path.text.length + PART_WORK * one.parts.length
     if (work <= MOST_WORK && matches(one, path)) return one
   }
   return undefined
