@@ -148,9 +148,10 @@ const compared = (now: Metrics, then: Metrics) => ({
 const pick = (metrics: Metrics, names: readonly string[]): Metrics =>
   Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name)))
 
+const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable']
 const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'pageviews', 'agents', 'verified', 'bytes'],
+  agent: ['fetches', 'verified', 'pageviews', 'agents', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
   all: ['pageviews'],
 }
 const DIMENSIONS = {
@@ -204,9 +205,9 @@ async function agentReads(t: Test, q: Question, query: string, unit: string) {
   const own = recount(rows, q)
   const operators = own.breakdown('operator').map(({ key, metrics }) => ({
     operator: key,
-    ...pick(metrics, ['fetches', 'bytes', 'verified']),
+    ...pick(metrics, ['fetches', 'bytes', ...PROOF]),
   }))
-  const totals = pick(own.overview(), ['fetches', 'agents', 'verified', 'bytes'])
+  const totals = pick(own.overview(), ['fetches', 'agents', 'bytes', ...PROOF])
   t.strictSame((await ask('/api/agents/overview', q, query)).data, rounded({ ...totals, operators }), 'agents/overview')
   const rowsOf = own.breakdown('purpose').map(({ key, metrics }) => ({ value: key, ...metrics }))
   t.strictSame((await ask('/api/agents/breakdown', q, query, 'dimension=purpose')).data, rounded(rowsOf))
