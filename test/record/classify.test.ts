@@ -205,6 +205,8 @@ t.test('a person’s row', async (t) => {
     scroll: null,
     identified_id: null,
     props: null,
+    suspected: false,
+    suspected_by: null,
     recorded_by: 'server',
   })
 })
