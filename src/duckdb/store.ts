@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
@@ -17,6 +17,11 @@ export interface EventStore extends Store {
    * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
    */
   append(rows: Rows, mark?: Mark): Promise<void>
+  /**
+   * Statements that change stored rows, in one transaction, and a checkpoint behind it: changes are not left to be
+   * replayed from the log. Throws `ApiError('database_error')`; nothing is changed then.
+   */
+  amend(...statements: Sql[]): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
@@ -99,6 +104,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
+    async amend(...statements) {
+      try {
+        await file.write((writer) => runAll(writer, statements))
+      } catch (cause) {
+        throw databaseError('The rows could not be changed.', cause)
+      }
+      await checkpoint()
+    },
     async tidy() {
       if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
     },
@@ -136,6 +149,17 @@ async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | unde
     await writer.run('commit')
   } catch (error) {
     for (const made of appenders) discard(made)
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function runAll(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
+  await writer.run('begin transaction')
+  try {
+    for (const statement of statements) await runQuery(writer, statement)
+    await writer.run('commit')
+  } catch (error) {
     await writer.run('rollback').catch(() => {})
     throw error
   }
