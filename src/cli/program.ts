@@ -7,6 +7,7 @@ import { doctor } from './doctor.js'
 import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { proxy } from './proxy.js'
+import { agentsReclassify } from './reclassify.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
 import { tail } from './tail.js'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   keysRevoke,
   agents,
   agentsIdentify,
+  agentsReclassify,
   doctor,
 ]
 

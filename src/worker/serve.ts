@@ -3,7 +3,7 @@ import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import { openEvents } from '../duckdb/store.js'
+import { type EventStore, openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
@@ -41,7 +41,14 @@ export interface World {
   exit: (code: number) => void
 }
 
-export type Compose = (deps: { options: WorkerOptions; siteOf: SiteOf; log: Log }) => Parts
+export type Compose = (deps: {
+  options: WorkerOptions
+  siteOf: SiteOf
+  events: EventStore
+  /** Why nothing may be written just now; undefined when it may. */
+  obstacle: () => string | undefined
+  log: Log
+}) => Parts
 
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
 const HEAP_FULL = 0.9
@@ -73,7 +80,9 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   )
 
   let siteOf = await loadSiteOf(records)
-  const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), log })
+  const obstacle = () =>
+    world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
+  const parts = compose({ options, siteOf: (hostname) => siteOf(hostname), events, obstacle, log })
   try {
     parts.restore(await openSessions(events, world.now()))
   } catch (error) {
@@ -87,10 +96,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     classifier: parts.classifier,
     store: events,
     from,
-    obstacle: () =>
-      world.freeDisk() < options.min_free_disk
-        ? `less than ${options.min_free_disk} bytes are free on disk`
-        : undefined,
+    obstacle,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onCommit({ mark, rows, ms }) {
