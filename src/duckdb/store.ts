@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
@@ -20,6 +20,11 @@ export interface EventStore extends Store {
   append(rows: Rows, mark?: Mark): Promise<void>
   /** Gives rows that are open still the verdicts that came late. */
   complete(all: readonly Completion[]): Promise<void>
+  /**
+   * Statements that change stored rows, in one transaction, and a checkpoint behind it: changes are not left to be
+   * replayed from the log. Throws `ApiError('database_error')`; nothing is changed then.
+   */
+  amend(...statements: Sql[]): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
@@ -120,6 +125,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       // A delete is not left to be replayed from the log.
       await checkpoint()
     },
+    async amend(...statements) {
+      try {
+        await file.write((writer) => runAll(writer, statements))
+      } catch (cause) {
+        throw databaseError('The rows could not be changed.', cause)
+      }
+      await checkpoint()
+    },
     async tidy() {
       if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
     },
@@ -183,6 +196,17 @@ async function replaceRows(
     await writer.run('commit')
   } catch (error) {
     if (rows) discard(rows)
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function runAll(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
+  await writer.run('begin transaction')
+  try {
+    for (const statement of statements) await runQuery(writer, statement)
+    await writer.run('commit')
+  } catch (error) {
     await writer.run('rollback').catch(() => {})
     throw error
   }

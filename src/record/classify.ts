@@ -9,13 +9,14 @@ import { createDevices } from './device.js'
 import type { DropReason, Drops } from './drop.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
-import { personRow, refusal } from './person.js'
+import { overhear, personRow, refusal } from './person.js'
 import type { Places } from './place/places.js'
 import type { Rows } from './row.js'
 import type { Salts } from './salt.js'
 import { see } from './seen.js'
 import type { Sessions } from './session.js'
 import type { SiteOf } from './site.js'
+import { createSuspicion } from './suspect.js'
 
 export interface ClassifierDeps {
   catalog: Catalog
@@ -43,7 +44,9 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const identify = createIdentify(deps.catalog)
   const who = memo(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) }))
   const agentDeps = { ...deps, catalog_version: deps.catalog.version }
-  const personDeps = { ...deps, device: createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) }) }
+  const device = createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) })
+  const suspicion = createSuspicion({ limit: REMEMBERED })
+  const personDeps = { ...deps, device, suspicion }
 
   /** Who signed, whatever the user agent says; then who the user agent says it is. */
   const identified = (observation: Observation, at: number): Identified | undefined => {
@@ -67,6 +70,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
     // Most of what a browser asks for is no page: it is refused before anything is computed for it.
     const reason = refusal(observation, site)
     if (reason === undefined) rows.events.push(personRow(see(observation, site, at), personDeps))
+    else overhear(observation, site, at, personDeps)
     return reason
   }
 

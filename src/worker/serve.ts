@@ -11,8 +11,8 @@ import type { Rows } from '../record/row.js'
 import type { OpenSession } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import { Sql } from '../sql.js'
-import { createCompletions } from './completions.js'
 import type { Records } from '../store.js'
+import { createCompletions } from './completions.js'
 import type { TailRow } from './engine.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -51,9 +51,11 @@ export interface World {
 export type Compose = (deps: {
   options: WorkerOptions
   siteOf: SiteOf
-  log: Log
   records: Records
-  events: Pick<EventStore, 'replaceSitemap'>
+  events: EventStore
+  /** Why nothing may be written just now; undefined when it may. */
+  obstacle: () => string | undefined
+  log: Log
   policyChanged: (change: PolicyChange) => void
 }) => Parts
 
@@ -87,12 +89,15 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   )
 
   let siteOf = await loadSiteOf(records)
+  const obstacle = () =>
+    world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
   const parts = compose({
     options,
     siteOf: (hostname) => siteOf(hostname),
-    log,
     records,
     events,
+    obstacle,
+    log,
     policyChanged: (change) => post({ type: 'policy', change }),
   })
   try {
@@ -110,10 +115,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     classifier: parts.classifier,
     store: events,
     from,
-    obstacle: () =>
-      world.freeDisk() < options.min_free_disk
-        ? `less than ${options.min_free_disk} bytes are free on disk`
-        : undefined,
+    obstacle,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onCommit({ mark, rows, late, ms }) {

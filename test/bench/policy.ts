@@ -7,6 +7,7 @@ import { createSessions } from '../../src/record/session.js'
 import { createSiteOf } from '../../src/record/site.js'
 import { fetchByAgent } from '../fixtures/observations.js'
 import { type Random, seeded } from '../fixtures/random.js'
+import { unjudged, unverified } from '../fixtures/unjudged.js'
 
 const PATHS = 100_000
 const OCTETS = 500 * 1024
@@ -61,6 +62,8 @@ export async function run(): Promise<void> {
     ]),
     salts: { at: () => ({ secret: Buffer.alloc(32), previous: null }), expire: () => {} },
     sessions: createSessions({ now: Date.now }),
+    verifier: unverified,
+    judges: unjudged,
     log: console.error,
   })
   const observations = repeated.map((pathname) => fetchByAgent({ pathname }))
