@@ -802,14 +802,11 @@ t.test('hostile fields: in bounded time, without a throw, and never valid', asyn
   fc.assert(
     fc.property(junk, fc.option(junk), fc.option(junk), (a, b, c) => {
       if (a === input) return
-      const headers = {
-        'signature-input': `${a}${a.includes('web-bot-auth') ? '' : ';tag="web-bot-auth"'}`,
-        signature: b ?? signature,
-        'signature-agent': c ?? agent,
-      }
+      const headers = { 'signature-input': a, signature: b ?? signature, 'signature-agent': c ?? agent }
       const { state } = made.check({ ...good, headers }, at(AT))
-      // The same in other words (white space between members) is the same.
-      if (state === 'valid') t.equal(headers['signature-input'].replace(/\s/g, ''), input.replace(/\s/g, ''))
+      // White space between members and zeros before a number are the same in other words (RFC 8941).
+      const meant = (text: string) => text.replace(/\s/g, '').replace(/=0+(?=\d)/g, '=')
+      if (state === 'valid') t.equal(meant(a), meant(input))
     }),
     { numRuns: 2000 },
   )

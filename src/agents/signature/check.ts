@@ -36,9 +36,11 @@ const MOST_SIGNATURES = 4
 const SKEW = 60_000
 const DAY = 86_400_000
 
-/** A request that carries one tagged `web-bot-auth`, as far as a look tells. */
-export const carries = ({ headers }: Request): boolean =>
-  headers?.['signature-input']?.includes('web-bot-auth') === true
+/** Whether a request carries one tagged `web-bot-auth`, as far as a look tells; of a long field nobody knows what was cut. */
+export function carries({ headers }: Request): boolean {
+  const input = headers?.['signature-input']
+  return input !== undefined && (input.includes('web-bot-auth') || input.length > LONGEST)
+}
 
 /**
  * The findings on each signature of a request that carries the tag, up to the first valid one; empty where the tag was
