@@ -153,6 +153,7 @@ async function asked(text: string, terminal: Terminal, { agent, path = '/' }: As
     fetchPolicy(ask, { hostname, kind: 'robots', at, url: `${url.origin}/robots.txt` }),
     fetchPolicy(ask, { hostname, kind: 'llms', at, url: llmsUrl }),
   ])
+  if (robots?.status === 0) throw new Failure(`${robots.url}: ${robots.reason}.`)
   const catalog = loadCatalog()
   return reportOf({
     hostname,

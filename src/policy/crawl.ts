@@ -86,7 +86,7 @@ export async function crawlSitemaps(
       files++
       if (read.cut) problem(url, 'only its first part was read')
     } catch (error) {
-      if (!(error instanceof OutboundError && error.reason === 'refused')) answered = false
+      if (error instanceof OutboundError && error.reason !== 'refused') answered = false
       problem(url, error instanceof Error ? error.message : String(error))
     }
   }

@@ -1,0 +1,294 @@
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { crawlSitemaps, type SitemapUrl } from '../../src/policy/crawl.js'
+import { createSitemapReader, lastmodOf, type SitemapEntry } from '../../src/policy/sitemap.js'
+import { createSitemaps } from '../../src/policy/sitemaps.js'
+import { sql } from '../../src/sql.js'
+import { directory } from '../fixtures/files.js'
+import { file, status, world } from '../fixtures/policy-world.js'
+import { openAt } from '../fixtures/store.js'
+
+const read = (text: string, size = text.length || 1): SitemapEntry[] => {
+  const found: SitemapEntry[] = []
+  const reader = createSitemapReader((entry) => found.push(entry))
+  for (let from = 0; from < text.length; from += size) reader.write(text.slice(from, from + size))
+  reader.end()
+  return found
+}
+const page = (loc: string, lastmod?: string) => ({ loc, index: false, ...(lastmod === undefined ? {} : { lastmod }) })
+const other = (loc: string) => ({ loc, index: true })
+const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
+  [`<?xml version="1.0"?><urlset ${NS}><url><loc>https://a/1</loc></url></urlset>`, [page('https://a/1')], 'plain'],
+  [
+    '<urlset><url>\n <loc>\n https://a/1 </loc> <lastmod>2026-01-02</lastmod>\n</url></urlset>',
+    [page('https://a/1', '2026-01-02')],
+    'white space and a date',
+  ],
+  [
+    `<s:urlset xmlns:s="x"><s:url><s:loc>https://a/1</s:loc><image:image><image:loc>https://a/i.png</image:loc></image:image></s:url></s:urlset>`,
+    [page('https://a/1')],
+    'a prefix of its own, and an image that is no page',
+  ],
+  [
+    '<url><loc>https://a/1</loc><image:loc>https://a/i.png</image:loc><xhtml:link href="https://a/de"/></url>',
+    [page('https://a/1')],
+    'extensions',
+  ],
+  [
+    '<sitemapindex><sitemap><loc>https://a/s1.xml</loc></sitemap><sitemap><loc>https://a/s2.xml</loc></sitemap></sitemapindex>',
+    [other('https://a/s1.xml'), other('https://a/s2.xml')],
+    'an index',
+  ],
+  [
+    '<url><loc>https://a/?x=1&amp;y=2&#38;z=&#x33;</loc></url>',
+    [page('https://a/?x=1&y=2&z=3')],
+    'entities of XML and characters by number',
+  ],
+  ['<url><loc><![CDATA[https://a/?x=1&y=2]]></loc></url>', [page('https://a/?x=1&y=2')], 'CDATA'],
+  ['<url><loc><![CDATA[https://a/&amp;]]></loc></url>', [page('https://a/&amp;')], 'in which nothing is an entity'],
+  ['<url><!-- <loc>https://a/no</loc> --><loc>https://a/1</loc></url>', [page('https://a/1')], 'a comment'],
+  [
+    '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>https://a/&b;</loc></url></urlset>',
+    [page('https://a/&b;')],
+    'no entity of a document type is replaced',
+  ],
+  [
+    '<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]><url><loc>&x;</loc></url>',
+    [page('&x;')],
+    'nor is a file read',
+  ],
+  [
+    '<urlset><url><loc>https://a/1</loc><url><loc>https://a/2</loc></urlset>',
+    [page('https://a/1'), page('https://a/2')],
+    'tags never closed',
+  ],
+  ['<URLSET><URL><LOC>https://a/1</LOC></URL></URLSET>', [page('https://a/1')], 'capitals'],
+  ['<urlset><url><loc>https://a/1</loc><loc>https://a/2</loc></url></urlset>', [page('https://a/1')], 'two: the first'],
+  ['<urlset><url></url><url><loc></loc></url></urlset>', [], 'empty'],
+  [`<url><loc>https://a/${'x'.repeat(5_000)}</loc></url>`, [], 'longer than a URL may be'],
+  [
+    '\uFEFFhttps://a/1\r\nhttps://a/2\n\nftp://a/3\nnonsense\nhttps://a/4',
+    ['1', '2', '4'].map((n) => page(`https://a/${n}`)),
+    'one a line',
+  ],
+  ['<!doctype html><html><head><title>Not found</title></head><body>loc</body></html>', [], 'a page'],
+  ['', [], 'nothing'],
+  ['\0\0', [], 'zeros'],
+]
+
+t.test('what a sitemap lists', async (t) => {
+  for (const [text, expected, why] of CASES) {
+    t.strictSame(read(text), expected, why)
+    for (const size of [1, 2, 3, 7]) t.strictSame(read(text, size), expected, `${why}, ${size} characters at a time`)
+  }
+})
+
+t.test('however a text is cut in parts, the same is read', async (_t) => {
+  const piece = fc.constantFrom(
+    ...[
+      '<url>',
+      '</url>',
+      '<loc>',
+      '</loc>',
+      '<lastmod>',
+      'https://a/',
+      '&amp;',
+      '<![CDATA[',
+      ']]>',
+      '<!--',
+      '-->',
+      '<',
+      '>',
+      '!',
+      ' x',
+      '<?x',
+      '?>',
+      '<sitemap>',
+      '\n',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 11 }), (pieces, size) => {
+      const text = `<${pieces.join('')}`
+      return JSON.stringify(read(text, size)) === JSON.stringify(read(text))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+t.test('hostile sitemaps take linear time', async (t) => {
+  for (const [unit, why] of [
+    ['<', 'open brackets'],
+    ['<!--', 'comments never closed'],
+    ['<![CDATA[', 'CDATA never closed'],
+    ['<url>', 'entries never closed'],
+    ['<loc>', 'locations never closed'],
+    ['<url><loc>https://a/&#1', 'half references'],
+    ['&amp;', 'entities'],
+    ['https://a/', 'a line that never ends'],
+    ['<!ENTITY a "', 'entities never closed'],
+  ] as const) {
+    const text = `<x>${unit.repeat(Math.ceil(8_000_000 / unit.length))}`
+    const from = performance.now()
+    read(text, 65_536)
+    const took = performance.now() - from
+    t.ok(took < 4_000, `${why}: 8 MB in ${Math.round(took)} ms`)
+  }
+})
+
+t.test('dates', async (t) => {
+  for (const [text, expected] of [
+    ['2026-01-02', '2026-01-02T00:00:00.000Z'],
+    ['2026-01', '2026-01-01T00:00:00.000Z'],
+    ['2026', '2026-01-01T00:00:00.000Z'],
+    ['2026-01-02T03:04Z', '2026-01-02T03:04:00.000Z'],
+    ['2026-01-02T03:04:05+01:00', '2026-01-02T02:04:05.000Z'],
+    ['2026-01-02T03:04:05.678-0230', '2026-01-02T05:34:05.678Z'],
+    ['2026-01-02T03:04:05', '2026-01-02T03:04:05.000Z'],
+    ['2026-13-02', undefined],
+    ['yesterday', undefined],
+    ['', undefined],
+  ] as const)
+    t.equal(lastmodOf(text)?.toISOString(), expected, text)
+})
+
+const paths = (urls: readonly SitemapUrl[]) => urls.map(({ pathname }) => pathname)
+const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
+
+t.test('an index one level deep, packed files, and only what is of the hostname', async (t) => {
+  const { table, ask, outside } = await world(t)
+  const crawl = (...locations: string[]) => crawlSitemaps({ ask, outside }, 'example.com', locations)
+  const index = (...locs: string[]) =>
+    `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join('')}</sitemapindex>`
+  table.set('example.com/index.xml', file(index('https://example.com/a.xml', 'https://example.com/b.xml.gz')))
+  table.set(
+    'example.com/a.xml',
+    file(
+      urlset('https://example.com/1?x=1', 'http://example.com/1', 'https://other.example/2', 'https://example.com/ä b'),
+    ),
+  )
+  const packed = gzipSync(urlset('https://example.com/3'))
+  table.set('example.com/b.xml.gz', (_req, res) => void res.end(packed))
+  t.match(await crawl('https://example.com/index.xml'), { files: 3, answered: true, problems: [] })
+  t.strictSame(paths((await crawl('https://example.com/index.xml')).urls), ['/1', '/%C3%A4%20b', '/3'])
+
+  table.set('example.com/deep.xml', file(index('https://example.com/index.xml')))
+  t.strictSame(paths((await crawl('https://example.com/deep.xml')).urls), [], 'an index in an index is not followed')
+  table.set('example.com/loop.xml', file(index('https://example.com/loop.xml', 'https://example.com/a.xml')))
+  t.match(await crawl('https://example.com/loop.xml'), { files: 2 }, 'nor is a sitemap read twice')
+  table.set(
+    'example.com/many.xml',
+    file(index(...Array.from({ length: 80 }, (_, i) => `https://example.com/m${i}.xml`))),
+  )
+  t.ok((await crawl('https://example.com/many.xml')).problems.length > 0, '50 files at most')
+
+  const half = gzipSync(urlset(...Array.from({ length: 1_000 }, (_, i) => `https://example.com/h${i}`))).subarray(
+    0,
+    900,
+  )
+  table.set('example.com/half.gz', (_req, res) => void res.end(half))
+  const broken = await crawl('https://example.com/half.gz')
+  t.match(broken, { problems: [/half\.gz/] }, 'a file that breaks off is a problem')
+  t.match(await crawl('http://127.0.0.1/s.xml', 'http://169.254.169.254/s.xml', 'nonsense', 'file:///etc/passwd'), {
+    urls: [],
+    problems: [/not a public address/, /not a public address/, /./, /./],
+  })
+  t.match(await crawl('https://example.com/none.xml'), { answered: true, urls: [], problems: [/404/] })
+  table.set('example.com/down.xml', status(503))
+  t.match(await crawl('https://example.com/down.xml'), { answered: false })
+})
+
+t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
+  const { table, ask, outside } = await world(t)
+  const crawl = (location: string) => crawlSitemaps({ ask, outside }, 'example.com', [location])
+  const long = urlset(...Array.from({ length: 60_000 }, (_, i) => `https://example.com/page/${i}`))
+  table.set('example.com/long.xml', file(long))
+  const from = performance.now()
+  const found = await crawl('https://example.com/long.xml')
+  t.comment(
+    `${found.urls.length} of ${Math.round(long.length / 1_000)} kB in ${Math.round(performance.now() - from)} ms`,
+  )
+  t.equal(found.urls.length, 50_000)
+  const bomb = gzipSync(Buffer.alloc(120_000_000, ' '))
+  table.set('example.com/bomb.gz', (_req, res) => void res.end(bomb))
+  const began = performance.now()
+  const bombed = await crawl('https://example.com/bomb.gz')
+  t.match(bombed, { urls: [], problems: [/only its first part/] })
+  t.comment(`a bomb of 120 MB in ${Math.round(performance.now() - began)} ms`)
+})
+
+t.test('read a while after the start, once a day, and when robots.txt names another', async (t) => {
+  const site = await world(t)
+  const { table, clock, lines, asked } = site
+  table.set('example.com/robots.txt', file('User-agent: *\nDisallow:\n'))
+  table.set('example.com/sitemap.xml', file(urlset('http://example.com/1', 'http://example.com/2')))
+  const { keeper } = await site.open()
+  const store = await eventsOf(t)
+  const sitemaps = createSitemaps({
+    keeper,
+    ask: site.ask,
+    outside: site.outside,
+    replace: store.replaceSitemap,
+    now: () => clock.at,
+    random: () => 0.5,
+    log: (level, message) => lines.push(`${level} ${message}`),
+  })
+  const stored = async () =>
+    (await store.query(sql`select pathname from sitemap_urls where hostname = 'example.com' order by pathname`)).map(
+      (row) => row.pathname,
+    )
+  const pass = async (ms: number) => {
+    clock.at += ms
+    await keeper.tick()
+    await sitemaps.tick()
+  }
+  await store.replaceSitemap('two.example', [{ pathname: '/theirs', lastmod: new Date(0) }])
+  await pass(0)
+  t.strictSame(await stored(), [], 'not at once')
+  await pass(120_000)
+  t.strictSame(await stored(), ['/1', '/2'], '/sitemap.xml where robots.txt names none')
+  table.set('example.com/sitemap.xml', file(urlset('http://example.com/3')))
+  await pass(3_600_000)
+  t.strictSame(await stored(), ['/1', '/2'], 'not again before a day is over')
+  await pass(86_400_000)
+  t.strictSame(await stored(), ['/3'], 'replaced whole')
+  table.set('example.com/new.xml', file(urlset('http://example.com/4')))
+  table.set('example.com/robots.txt', file('User-agent: *\nDisallow:\nSitemap: http://example.com/new.xml\n'))
+  await pass(700_000)
+  t.strictSame(await stored(), ['/4'], 'another line, another sitemap')
+  table.set('example.com/new.xml', status(500))
+  await pass(2 * 86_400_000)
+  t.strictSame(await stored(), ['/4'], 'what cannot be reached stays')
+  table.delete('example.com/new.xml')
+  await pass(2 * 86_400_000)
+  t.strictSame(await stored(), [], 'what is gone is gone')
+  t.strictSame(
+    await store.query(sql`select hostname, pathname, lastmod from sitemap_urls`),
+    [{ hostname: 'two.example', pathname: '/theirs', lastmod: new Date(0) }],
+    "another hostname's are untouched",
+  )
+  const before = asked.length
+  sitemaps.close()
+  await pass(2 * 86_400_000)
+  t.notOk(asked.slice(before).some((one) => one.key.endsWith('.xml')))
+})
+
+t.test('50,000 rows are replaced in one transaction, fast enough not to hold up rows', async (t) => {
+  const store = await eventsOf(t)
+  const urls = Array.from({ length: 50_000 }, (_, i) => ({ pathname: `/a/page/of/some/length/${i}`, lastmod: null }))
+  await store.replaceSitemap('example.com', urls)
+  const from = performance.now()
+  await store.replaceSitemap('example.com', urls)
+  t.comment(`${Math.round(performance.now() - from)} ms, with the checkpoint`)
+  t.strictSame(await store.query(sql`select count(*) as n from sitemap_urls`), [{ n: 50_000 }])
+})
+
+async function eventsOf(t: Test) {
+  const store = await openAt(join(directory(t), 'events.duckdb'))
+  t.teardown(() => store.close())
+  return store
+}
