@@ -323,7 +323,7 @@ export function readings(given: Given, q: Asked) {
         const is = (row: AgentEventRow) => row.robots_allowed === true
         return then.some(is) && last.length > 0 && !last.some(is)
       })
-      const adjusted = human.before > 0 && was > 0 && is > 0 ? (human.now / human.before) * (was / is) - 1 : undefined
+      const adjusted = human.before > 0 && was > 0 && is > 0 ? human.now / human.before / (is / was) - 1 : undefined
       const fell = adjusted !== undefined && adjusted <= -0.25 + 1e-12
       const held = machine.now > machine.before * 0.9
       const verdict =
