@@ -18,8 +18,11 @@ export const newPace = (): Pace => ({
   sweep: [],
 })
 
-/** Counts a page opened at `at` (milliseconds since 1970), and says what is too fast now. */
-export function step(pace: Pace, at: number, pathname: string): { burst: boolean; sweep: boolean } {
+export const isBurst = (pace: Pace): boolean => pace.burst > BURST.pages
+export const isSweep = (pace: Pace): boolean => pace.sweep.length > SWEEP.paths
+
+/** Counts a page opened at `at` (milliseconds since 1970). */
+export function step(pace: Pace, at: number, pathname: string): void {
   if (isOutside(at, pace.burst_from, BURST.ms)) {
     pace.burst_from = at
     pace.burst = 0
@@ -33,7 +36,6 @@ export function step(pace: Pace, at: number, pathname: string): { burst: boolean
     const hash = hashOf(pathname)
     if (!pace.sweep.includes(hash)) pace.sweep.push(hash)
   }
-  return { burst: pace.burst > BURST.pages, sweep: pace.sweep.length > SWEEP.paths }
 }
 
 /** Rows come nearly in order: one that is a little late counts where it falls, a clock that jumps begins anew. */

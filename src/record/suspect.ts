@@ -3,7 +3,7 @@ import { createCustoms, USUAL } from './custom.js'
 import { isHosting } from './hosting.js'
 import { createRecent } from './memo.js'
 import type { Observation } from './observation.js'
-import { newPace, type Pace, step } from './pace.js'
+import { isBurst, isSweep, newPace, type Pace, step } from './pace.js'
 import type { EventRow } from './row.js'
 import { SESSION_TIMEOUT } from './session.js'
 
@@ -57,6 +57,7 @@ interface Visitor {
   session: bigint
   /** Signals of the session so far, a bit each. */
   signals: number
+  views: number
   pace: Pace
 }
 
@@ -89,7 +90,7 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
   const customs = createCustoms()
 
   /** As the visitor was before this view. */
-  const recall = (view: View): { known: Visitor; isNew: boolean } => {
+  const recall = (view: View): Visitor => {
     const { visitor, before, session, at } = view
     let known = visitors.get(visitor)
     if (known === undefined && before !== undefined) {
@@ -103,15 +104,15 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
         (noticed !== undefined && Math.abs(at - noticed) < SESSION_TIMEOUT) ||
         // Where a site answers it with a page, as many do that know no other answer.
         (isPolicyFile(view.pathname) && !isTyped(view.headers))
-      const made = { session, signals: first ? BIT.policy_first : 0, pace: newPace() }
-      visitors.set(visitor, made)
-      return { known: made, isNew: true }
+      known = { session, signals: first ? BIT.policy_first : 0, views: 0, pace: newPace() }
+      visitors.set(visitor, known)
+      return known
     }
     if (known.session !== session) {
       known.session = session
       known.signals = 0
     }
-    return { known, isNew: false }
+    return known
   }
 
   const ofHeaders = (hostname: string, headers: NonNullable<Observation['headers']>, claim: Claim): number => {
@@ -129,7 +130,8 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
 
   return {
     judge(view) {
-      const { known, isNew } = recall(view)
+      const known = recall(view)
+      known.views++
       const { headers, user_agent, hostname } = view
       const hosting = isHosting(view.asn)
       const claim = headers && claimOf(user_agent)
@@ -137,12 +139,12 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
       if (headers && claim) {
         known.signals |= ofHeaders(hostname, headers, claim)
         // Who may be no visitor at all does not say what visitors send.
-        if (isNew && claim.modern && !hosting) customs.learn(hostname, headers)
+        if (known.views === 1 && claim.modern && !hosting) customs.learn(hostname, headers)
       }
       if (isUnlinked(headers)) {
-        const { burst, sweep } = step(known.pace, view.at, view.pathname)
-        if (burst) known.signals |= BIT.burst
-        if (sweep) known.signals |= BIT.sweep
+        step(known.pace, view.at, view.pathname)
+        if (isBurst(known.pace)) known.signals |= BIT.burst
+        if (isSweep(known.pace)) known.signals |= BIT.sweep
       }
       return told(known.signals)
     },
@@ -158,7 +160,8 @@ const isTyped = (headers: Observation['headers']) => headers?.['sec-fetch-mode']
 /** Whether a request is for what robots ask for first: robots.txt, llms.txt, a sitemap. */
 export function isPolicyFile(pathname: string): boolean {
   if (pathname.length > 64) return false
-  return pathname === '/robots.txt' || pathname === '/llms.txt' || /^\/sitemap[\w-]*\.xml(?:\.gz)?$/.test(pathname)
+  if (pathname.startsWith('/sitemap')) return /^\/sitemap[\w-]*\.xml(?:\.gz)?$/.test(pathname)
+  return pathname === '/robots.txt' || pathname === '/llms.txt'
 }
 
 /**

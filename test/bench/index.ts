@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   ingest: () => import('./ingest.js'),
   policy: () => import('./policy.js'),
   reads: () => import('./reads.js'),
+  identify: () => import('./identify.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {
