@@ -24,6 +24,7 @@ const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+  errColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
   colour: process.stdout.isTTY === true && !process.env.NO_COLOR,
   version,
   pid: process.pid,

@@ -99,10 +99,11 @@ export async function openInstance(
   >,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { log, now = () => new Date() } = deps
+  const { log, version, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const engine = await startEngine({
     ...config,
+    version,
     log,
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })

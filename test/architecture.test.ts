@@ -58,6 +58,7 @@ const HOME: Record<string, readonly string[]> = {
   'robots-parser': ['src/policy/robots.ts'],
   'ua-parser-js': ['src/record/device.ts'],
   isbot: ['src/agents/identify.ts'],
+  'structured-headers': ['src/agents/signature/fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file per use (architecture.md).
   undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/'],

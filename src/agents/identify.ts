@@ -19,6 +19,13 @@ export interface Identified {
 /** `undefined` is a person. A match is a claim: verification is another matter. */
 export type Identify = (userAgent: string) => Identified | undefined
 
+/**
+ * Browsers of people whose user agents have no more than a bot's: text browsers, small ones, old telephones. `isbot`
+ * takes them for bots, by their form or by a word in them.
+ */
+const PLAIN_BROWSER =
+  /^(?!.*(?:bot|crawl|spider|agent))(?:(?:w3m|NetSurf|nook browser|Avant Browser|SonyEricsson\w*|BlackBerry\w*)\/|Mozilla\/[\d.]+ \(compatible; (?:Dillo|Konqueror)[ /]|.*\bFirePHP\/)/i
+
 const FALLBACK = new Set<Agent['purpose']>(['library', 'headless'])
 
 /**
@@ -33,7 +40,7 @@ export function createIdentify(catalog: Catalog): Identify {
     if (ua === '') return {}
     const hit = choose(scan(ua.toLowerCase()))
     if (hit) return { agent: hit.agent, token: hit.token }
-    return isbot(ua) ? {} : undefined
+    return isbot(ua) && !PLAIN_BROWSER.test(ua) ? {} : undefined
   }
 }
 

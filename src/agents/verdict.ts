@@ -26,7 +26,11 @@ export interface Request {
   pathname: string
   query?: string
   ip: string
+  user_agent?: string
+  referrer?: string
   headers?: Readonly<Record<string, string>>
+  /** What a signature may cover, of a request that carries one (RFC 9421 2.2). */
+  signed?: { scheme: 'http' | 'https'; authority: string; target: string }
 }
 
 /** What can be said at once, and where more may be known soon, that: it never rejects and ends in bounded time. */

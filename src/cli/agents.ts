@@ -4,11 +4,13 @@ import { loadCatalog } from '../agents/catalog.js'
 import { createExplain } from '../agents/identify.js'
 import { listing } from '../agents/listing.js'
 import type { Config } from '../config.js'
+import { Claim } from '../http/agents.js'
 import { openPlaces, type Place } from '../record/place/places.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
+import { connect, isRunning } from './client.js'
+import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
-import { table } from './table.js'
-import { style } from './terminal.js'
+import { number, table } from './table.js'
+import { Failure, style } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
 
@@ -45,15 +47,20 @@ const Identify = z.object({
 
 export const agentsIdentify: Command = {
   name: 'agents identify',
-  summary: 'explain how a user agent is classified',
+  summary: 'explain how a user agent is classified, and check its claim',
   arguments: [{ form: '<user-agent>', doc: 'the header as it was sent' }],
-  settings: ['geoip'],
-  flags: [{ form: '--ip <address>', doc: 'where it came from: tells the country and network' }, JSON_FLAG],
+  settings: ['geoip', 'data'],
+  flags: [
+    { form: '--ip <address>', doc: 'where it came from: tells country and network, and checks the claim' },
+    JSON_FLAG,
+  ],
   async run(call) {
     const { ip, json } = flagsOf(call, Identify)
     const { terminal } = call
     const place = ip === undefined ? undefined : placesOf(call.config).locate(parseAddress(ip))
-    const found = { ...createExplain(loadCatalog())(call.args[0] ?? ''), ...(place ? { place } : {}) }
+    const explained = createExplain(loadCatalog())(call.args[0] ?? '')
+    const check = explained.audience === 'agent' ? await checkOf(call, explained.user_agent, ip) : undefined
+    const found = { ...explained, ...(place ? { place } : {}), ...check }
     if (json) {
       terminal.out(`${safeJson(found, 2)}\n`)
       return
@@ -71,11 +78,59 @@ export const agentsIdentify: Command = {
       ...(found.audience === 'agent'
         ? [['verifiable', found.verification.join(', ') || 'by nothing that is published'] satisfies [string, string]]
         : []),
+      ...(check?.claim ? [['verified', claimText(check.claim, found.operator ?? '')] satisfies [string, string]] : []),
+      ...(check?.unchecked ? [['verified', `not checked: ${check.unchecked}`] satisfies [string, string]] : []),
       ...(place ? [['from', placeText(place)] satisfies [string, string]] : []),
       ...found.others.map(({ agent_id, token, why }): [string, string] => ['not', `${agent_id} ("${token}"): ${why}`]),
     ]
     for (const [label, text] of lines) terminal.out(`${style(terminal, 'dim', label.padEnd(11))} ${visible(text)}\n`)
   },
+}
+
+const Answer = z.object({ data: Claim })
+
+/** What the running instance finds of the claim; where there is none to ask, why nothing was checked. */
+async function checkOf(
+  { config, terminal }: CommandCall,
+  user_agent: string,
+  ip: string | undefined,
+): Promise<{ claim?: NonNullable<Claim>; unchecked?: string }> {
+  if (ip === undefined) return { unchecked: 'say with --ip where it came from' }
+  try {
+    if (!(await isRunning(config.data)))
+      return { unchecked: `no instance runs on ${config.data}; start one, or name its directory with --data` }
+    const client = await connect(config, terminal)
+    try {
+      const { data } = Answer.parse(
+        await client.call('GET', `/control/agents/identify?${new URLSearchParams({ user_agent, ip })}`),
+      )
+      // The instance is of another version than this command.
+      return data === null ? { unchecked: 'the running instance takes it for a person' } : { claim: data }
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    // What is known without it is told all the same.
+    if (error instanceof Failure) return { unchecked: error.message }
+    throw error
+  }
+}
+
+function claimText({ verification, ranges }: NonNullable<Claim>, operator: string): string {
+  const list = ranges ? ` (${number(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)})` : ''
+  return {
+    web_bot_auth: 'yes, by its signature',
+    ranges: `yes, the address is in the published ranges${list}`,
+    rdns: 'yes, reverse DNS names the operator and leads back to the address',
+    spoofed: `no, spoofed: ${operator} publishes a way to tell, and the address fails it${list}`,
+    unverifiable: 'nobody can say: nothing is published by which to tell, or it runs on its users’ machines',
+    indeterminate: `not known now: the published list is missing or stale, or DNS did not answer${list}`,
+  }[verification]
+}
+
+const agoOf = (instant: string): string => {
+  const hours = Math.max(0, Math.floor((Date.now() - Date.parse(instant)) / 3_600_000))
+  return hours === 0 ? 'fetched within the hour' : hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`
 }
 
 const placesOf = ({ geoip }: Config) => openPlaces(geoip === undefined ? {} : { geoip })

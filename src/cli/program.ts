@@ -8,6 +8,7 @@ import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { policy } from './policy.js'
 import { proxy } from './proxy.js'
+import { agentsReclassify } from './reclassify.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
 import { tail } from './tail.js'
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   keysRevoke,
   agents,
   agentsIdentify,
+  agentsReclassify,
   doctor,
 ]
 

@@ -4,6 +4,8 @@ export interface Terminal {
   err(text: string): void
   /** Of the output; absent where it is no terminal. */
   columns?: number | undefined
+  /** The same of what is said beside the output. */
+  errColumns?: number | undefined
   /** False where it is no terminal, and under NO_COLOR (no-color.org). */
   colour: boolean
   version: string

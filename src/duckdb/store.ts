@@ -1,8 +1,9 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
+import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
@@ -17,6 +18,13 @@ export interface EventStore extends Store {
    * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
    */
   append(rows: Rows, mark?: Mark): Promise<void>
+  /** Gives rows that are open still the verdicts that came late. */
+  complete(all: readonly Completion[]): Promise<void>
+  /**
+   * Statements that change stored rows, in one transaction, and a checkpoint behind it: changes are not left to be
+   * replayed from the log. Throws `ApiError('database_error')`; nothing is changed then.
+   */
+  amend(...statements: Sql[]): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
@@ -101,6 +109,13 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
+    async complete(all) {
+      try {
+        await file.write((writer) => runQuery(writer, completion(all)))
+      } catch (cause) {
+        throw databaseError('The verdicts could not be stored.', cause)
+      }
+    },
     async replaceSitemap(hostname, urls) {
       try {
         await file.write((writer) => replaceRows(writer, hostname, urls))
@@ -108,6 +123,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw databaseError('The sitemap could not be stored.', cause)
       }
       // A delete is not left to be replayed from the log.
+      await checkpoint()
+    },
+    async amend(...statements) {
+      try {
+        await file.write((writer) => runAll(writer, statements))
+      } catch (cause) {
+        throw databaseError('The rows could not be changed.', cause)
+      }
       await checkpoint()
     },
     async tidy() {
@@ -173,6 +196,17 @@ async function replaceRows(
     await writer.run('commit')
   } catch (error) {
     if (rows) discard(rows)
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function runAll(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
+  await writer.run('begin transaction')
+  try {
+    for (const statement of statements) await runQuery(writer, statement)
+    await writer.run('commit')
+  } catch (error) {
     await writer.run('rollback').catch(() => {})
     throw error
   }

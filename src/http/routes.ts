@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { Site, type Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
+import { agentControl } from './agents.js'
 import { reaches } from './auth.js'
 import type { Metrics } from './metrics.js'
 import { answer, bodyOf, Id, idOf, queryOf, type Route } from './route.js'
@@ -9,7 +10,7 @@ import { TailQuery, tail } from './tail.js'
 
 /** What the routes answer from. */
 export interface Service {
-  engine: Pick<Engine, 'events' | 'tail'>
+  engine: Pick<Engine, 'events' | 'tail' | 'ask'>
   /** Whether what is seen is stored, and if not why. */
   health(): EngineStatus
   keys: Keys
@@ -140,4 +141,5 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     run: async (call) =>
       new Response(tail(engine, queryOf(call, TailQuery)), { headers: { 'content-type': 'application/x-ndjson' } }),
   },
+  ...agentControl(engine),
 ]

@@ -1,6 +1,7 @@
 import type { Agent } from '../agents/catalog.js'
-import { type RobotsRule, readRobots } from './groups.js'
-import { compileRules, type FindRule } from './judge.js'
+import { canonicalPath } from './canonical.js'
+import { type RobotsGroup, type RobotsRule, readRobots } from './groups.js'
+import { type Compiled, compileRules, type FindRule, heavierOf, MOST_WORK } from './judge.js'
 import type { Mode } from './lines.js'
 import { createSelect, type Selection } from './select.js'
 
@@ -10,46 +11,69 @@ export interface Book {
   find(selection: Selection, target: string): RobotsRule | undefined
 }
 
-/** Compiled rules are kept for so many together: some 60 MB. One hostile group can be shared by every agent. */
-const RULES_KEPT = 200_000
+/** A group of so many rules is compiled by itself, for all whom it names; smaller ones together, for each selection. */
+const LARGE_GROUP = 16
+/** Rules of small groups kept compiled together: some 30 MB. */
+const RULES_KEPT = 100_000
 /** Answers are kept for so many targets, of at most so many characters. */
 const ANSWERS_KEPT = 16_384
 const TARGET_KEPT = 256
 
-/** A file in one mode: read once, each set of groups compiled when first asked for, answers kept. */
+interface Compilation {
+  finds: readonly FindRule[]
+  answers: Map<string, RobotsRule | null>
+}
+
+/** A file in one mode: read once, groups compiled when first asked for, answers kept. */
 export function createBook(body: Uint8Array | string, mode: Mode): Book {
   const { groups } = readRobots(body, mode)
-  const select = createSelect(groups, mode)
-  let compiled = new Map<Selection['groups'], { find: FindRule; answers: Map<string, RobotsRule | null> }>()
+  const large = new Map<RobotsGroup, FindRule>()
+  const compilations = new Map<Selection['groups'], Compilation>()
   let rules = 0
   let answers = 0
+
+  const compile = (selected: readonly RobotsGroup[]): Compilation => {
+    const finds = selected
+      .filter((group) => group.rules.length >= LARGE_GROUP)
+      .map((group) => {
+        const find = large.get(group) ?? compileRules(group.rules, mode)
+        large.set(group, find)
+        return find
+      })
+    const small = selected.flatMap((group) => (group.rules.length < LARGE_GROUP ? group.rules : []))
+    if (rules + small.length > RULES_KEPT) {
+      compilations.clear()
+      rules = 0
+      answers = 0
+    }
+    rules += small.length
+    if (small.length > 0) finds.push(compileRules(small, mode))
+    return { finds, answers: new Map() }
+  }
+  const keep = (compilation: Compilation, target: string, found: RobotsRule | undefined) => {
+    if (answers === ANSWERS_KEPT) {
+      for (const other of compilations.values()) other.answers.clear()
+      answers = 0
+    }
+    answers++
+    compilation.answers.set(target, found ?? null)
+  }
   return {
-    select,
+    select: createSelect(groups, mode),
     find(selection, target) {
-      let one = compiled.get(selection.groups)
-      if (one === undefined) {
-        const merged = selection.groups.flatMap((group) => group.rules)
-        if (rules + merged.length > RULES_KEPT) {
-          compiled = new Map()
-          rules = 0
-          answers = 0
-        }
-        rules += merged.length
-        one = { find: compileRules(merged, mode), answers: new Map() }
-        compiled.set(selection.groups, one)
+      let compilation = compilations.get(selection.groups)
+      if (compilation === undefined) {
+        compilation = compile(selection.groups)
+        compilations.set(selection.groups, compilation)
       }
-      const known = one.answers.get(target)
+      const known = compilation.answers.get(target)
       if (known !== undefined) return known ?? undefined
-      const found = one.find(target)
-      if (target.length <= TARGET_KEPT) {
-        if (answers === ANSWERS_KEPT) {
-          for (const other of compiled.values()) other.answers.clear()
-          answers = 0
-        }
-        answers++
-        one.answers.set(target, found ?? null)
-      }
-      return found
+      const path = canonicalPath(target, mode)
+      const budget = { left: MOST_WORK }
+      let best: Compiled | undefined
+      for (const find of compilation.finds) best = heavierOf(best, find(path, budget))
+      if (target.length <= TARGET_KEPT) keep(compilation, target, best?.rule)
+      return best?.rule
     },
   }
 }

@@ -3,44 +3,65 @@ import type { Path, Pattern } from './canonical.js'
 /** A pattern's place in a list ordered by weight, by what a path must hold for it to match. */
 export interface Sieve {
   /** Places, ascending, of the patterns that may match: none that does is missing. */
-  through(path: string): number[]
+  through(path: string): readonly number[]
 }
 
 /**
- * Finds among many patterns with `*` the few that a path may match: each is filed under three characters in a row that
- * it cannot match without, the rarest it has. Patterns without such are always let through.
+ * Finds among many patterns with `*` the few that a path may match: each is filed under six characters in a row that it
+ * cannot match without (three, where no part is that long), the rarest it has. Patterns without are always let through.
  */
 export function createSieve(patterns: readonly Pattern[]): Sieve {
-  const counts = new Map<number, number>()
-  for (const { parts } of patterns) for (const gram of gramsOf(parts)) counts.set(gram, (counts.get(gram) ?? 0) + 1)
-  const filed = new Map<number, number[]>()
   const always: number[] = []
-  patterns.forEach(({ parts }, place) => {
-    let rarest: number | undefined
-    let least = Number.POSITIVE_INFINITY
-    for (const gram of gramsOf(parts)) {
-      const count = counts.get(gram) ?? 0
-      if (count < least) [rarest, least] = [gram, count]
+  const filed = [6, 3].map((length) => ({
+    length,
+    counts: new Map<number, number>(),
+    drawers: new Map<number, number[]>(),
+  }))
+  const cabinet = ({ parts }: Pattern) => filed.find(({ length }) => parts.some((part) => part.length >= length))
+  for (const pattern of patterns) {
+    const { length, counts } = cabinet(pattern) ?? {}
+    if (length && counts) eachGram(pattern.parts, length, (gram) => counts.set(gram, (counts.get(gram) ?? 0) + 1))
+  }
+  for (const [place, pattern] of patterns.entries()) {
+    const { length, counts, drawers } = cabinet(pattern) ?? {}
+    if (!length || !counts || !drawers) {
+      always.push(place)
+      continue
     }
-    const drawer = rarest === undefined ? always : (filed.get(rarest) ?? [])
-    if (rarest !== undefined) filed.set(rarest, drawer)
-    drawer.push(place)
-  })
+    let rarest = 0
+    let least = Number.POSITIVE_INFINITY
+    eachGram(pattern.parts, length, (gram) => {
+      const count = counts.get(gram) ?? 0
+      if (count >= least) return
+      rarest = gram
+      least = count
+    })
+    const drawer = drawers.get(rarest)
+    if (drawer === undefined) drawers.set(rarest, [place])
+    else drawer.push(place)
+  }
   return {
     through(path) {
-      const places = new Set(always)
-      for (let at = 0; at + 2 < path.length; at++)
-        for (const place of filed.get(gramAt(path, at)) ?? []) places.add(place)
-      return [...places].sort((a, b) => a - b)
+      const opened = new Set<readonly number[]>()
+      for (const { length, drawers } of filed)
+        if (drawers.size > 0)
+          eachGram([path], length, (gram) => {
+            const drawer = drawers.get(gram)
+            if (drawer !== undefined) opened.add(drawer)
+          })
+      return opened.size === 0 ? always : [always, ...opened].flat().sort((a, b) => a - b)
     },
   }
 }
 
-const gramAt = (text: string, at: number): number =>
-  ((text.charCodeAt(at) & 127) << 14) | ((text.charCodeAt(at + 1) & 127) << 7) | (text.charCodeAt(at + 2) & 127)
-
-function* gramsOf(parts: readonly string[]): Generator<number> {
-  for (const part of parts) for (let at = 0; at + 2 < part.length; at++) yield gramAt(part, at)
+/** Runs of `length` characters as numbers; two that share one cost a comparison, no wrong answer. */
+function eachGram(parts: readonly string[], length: number, visit: (gram: number) => void): void {
+  for (const part of parts)
+    for (let end = length; end <= part.length; end++) {
+      let gram = 0
+      for (let at = end - length; at < end; at++) gram = Math.imul(gram, 131) + part.charCodeAt(at)
+      visit(gram | 0)
+    }
 }
 
 /**
@@ -48,16 +69,18 @@ function* gramsOf(parts: readonly string[]): Generator<number> {
  * so nothing is tried twice.
  */
 export function matches({ parts, anchored }: Pattern, { text, cut }: Path): boolean {
-  const [head = '', ...rest] = parts
   if (anchored && cut) return false
+  const head = parts[0] ?? ''
   if (!text.startsWith(head)) return false
-  const tail = anchored ? rest.pop() : undefined
-  if (anchored && tail === undefined) return text.length === head.length
+  if (anchored && parts.length === 1) return text.length === head.length
+  const between = anchored ? parts.length - 1 : parts.length
   let at = head.length
-  for (const part of rest) {
+  for (let place = 1; place < between; place++) {
+    const part = parts[place] ?? ''
     const found = text.indexOf(part, at)
     if (found < 0) return false
     at = found + part.length
   }
-  return tail === undefined || (text.length - tail.length >= at && text.endsWith(tail))
+  const tail = anchored ? (parts.at(-1) ?? '') : ''
+  return text.length - tail.length >= at && text.endsWith(tail)
 }

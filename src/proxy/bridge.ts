@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Readership } from '../readership.js'
 import { clientAddress, parseTrust } from './address.js'
-import { splitTarget } from './facts.js'
+import { type Seen, splitTarget } from './facts.js'
 import { each, endToEnd } from './fields.js'
-import { observe, type Seen } from './watch.js'
+import { observe } from './watch.js'
 
 type Incoming = IncomingMessage | Http2ServerRequest
 type Outgoing = ServerResponse | Http2ServerResponse

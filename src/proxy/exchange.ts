@@ -1,3 +1,4 @@
+import type { Hop } from './hop.js'
 import type { Incoming, Outgoing } from './respond.js'
 
 /** One request and what became of it. */
@@ -11,6 +12,8 @@ export interface Exchange {
   readonly host: string
   /** The client's address. */
   readonly ip: string
+  /** The connection it came on. */
+  readonly hop: Hop
   /** Wall clock at arrival, epoch ms; and a clock that never goes back, ms. */
   readonly arrived: number
   readonly started: number

@@ -140,6 +140,7 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
       host: head.host ?? '',
       // Now: once its stream is gone, an HTTP/2 request has no peer.
       ip: options.clientAddress(req),
+      hop: connection.hop,
       arrived,
       started,
       refused,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { OBSERVED_HEADERS, type Observation } from '../record/observation.js'
+import type { Hop } from './hop.js'
 
 /** What an Observation says of the request alone. */
 export type RequestFacts = Omit<Observation, 'status' | 'bytes' | 'duration_ms' | 'content_type'>
@@ -9,26 +10,34 @@ export interface RequestLike {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
+  readonly socket?: object
+}
+
+/**
+ * What somebody knows better than the request in hand: the URL before routing rewrote it, the host before a trusted
+ * proxy, and the connection it came on.
+ */
+export interface Seen {
+  url?: string
+  host?: string
+  /** The request target as it came, where `url` is another form of it. */
+  target?: string
+  hop?: Pick<Hop, 'proto' | 'trusted'>
 }
 
 /**
  * Notes the request's part of an Observation: references and slices, nothing parsed, nothing hashed (contract 3). `at`
- * is the arrival in milliseconds since 1970. `seen` stands in where a framework rewrote the URL or knows the public
- * host.
+ * is the arrival in milliseconds since 1970.
  */
-export function requestFacts(
-  req: RequestLike,
-  ip: string,
-  at: number,
-  seen: { url?: string; host?: string } = {},
-): RequestFacts {
+export function requestFacts(req: RequestLike, ip: string, at: number, seen: Seen = {}): RequestFacts {
   const { headers } = req
+  const host = seen.host ?? headers.host ?? one(headers[':authority']) ?? ''
   const [pathname, query] = splitTarget(seen.url ?? req.url ?? '/')
   const made: RequestFacts = {
     timestamp: instant(at),
     user_agent: headers['user-agent'] ?? '',
     method: req.method ?? 'GET',
-    hostname: hostnameOf(seen.host ?? headers.host ?? one(headers[':authority']) ?? ''),
+    hostname: hostnameOf(host),
     pathname,
     conditional: headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined ? 1 : 0,
     ip,
@@ -43,7 +52,20 @@ export function requestFacts(
     observed[name] = typeof value === 'string' ? value : value.join(', ')
   }
   if (observed !== undefined) made.headers = observed
+  if (headers['signature-input'] !== undefined) {
+    const target = seen.target ?? seen.url ?? req.url ?? '/'
+    made.signed = { scheme: schemeOf(req, seen.hop), authority: host, target }
+  }
   return made
+}
+
+/** `https` where TLS ends here, or where a trusted proxy says that it ended there. */
+function schemeOf({ socket, headers }: RequestLike, hop: Seen['hop']): 'http' | 'https' {
+  const encrypted = socket !== undefined && 'encrypted' in socket && socket.encrypted === true
+  const proto = hop?.proto ?? (encrypted ? 'https' : 'http')
+  if (hop?.trusted !== true) return proto
+  const claimed = one(headers['x-forwarded-proto'])?.trim().toLowerCase()
+  return claimed === 'http' || claimed === 'https' ? claimed : proto
 }
 
 let lastMs = Number.NaN

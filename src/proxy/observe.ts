@@ -5,7 +5,12 @@ import { requestFacts } from './facts.js'
 /** An exchange that is over as a fact (contract 3). */
 export const observation = (exchange: Exchange, duration: number): Observation =>
   Object.assign(
-    requestFacts(exchange.req, exchange.ip, exchange.arrived, { url: exchange.path, host: exchange.host }),
+    requestFacts(exchange.req, exchange.ip, exchange.arrived, {
+      url: exchange.path,
+      host: exchange.host,
+      target: exchange.req.url ?? exchange.path,
+      hop: exchange.hop,
+    }),
     {
       status: exchange.status === 0 ? 499 : exchange.status,
       bytes: exchange.bytes,

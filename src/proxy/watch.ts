@@ -1,15 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../record/observation.js'
-import { requestFacts } from './facts.js'
-
-/**
- * What a framework knows better than the request in hand: the URL before routing rewrote it, the host before a trusted
- * proxy.
- */
-export interface Seen {
-  url?: string
-  host?: string
-}
+import { requestFacts, type Seen } from './facts.js'
 
 const observed = new WeakSet<object>()
 

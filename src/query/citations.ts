@@ -59,8 +59,10 @@ const urls = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`
         count(*) filter (where status in (401, 403, 429)) as r, 0 as v
       from ${citing(plan, dialect, of.operator)} group by hostname, pathname
       union all
-      select hostname, pathname, 0 as f, count(distinct case when ${arrivedFrom(of)} then session_id end) as a, 0 as n,
-        0 as r, count(*) as v
+      select hostname, pathname, 0 as f, count(distinct session_id) as a, 0 as n, 0 as r, 0 as v
+      from ${pageviews(plan, dialect)} and ${arrivedFrom(of)} group by hostname, pathname
+      union all
+      select hostname, pathname, 0 as f, 0 as a, 0 as n, 0 as r, count(*) as v
       from ${pageviews(plan, dialect)} group by hostname, pathname) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`

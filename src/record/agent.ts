@@ -1,5 +1,6 @@
 import { type Identified, UNKNOWN } from '../agents/identify.js'
-import { waysToVerify } from '../agents/verify.js'
+import type { Verdict } from '../agents/verdict.js'
+import type { Judges } from '../policy/judgement.js'
 import { CAPS, cap } from './caps.js'
 import { isPage, mediaType } from './document.js'
 import type { Places } from './place/places.js'
@@ -12,12 +13,15 @@ import { addressHash } from './visitor.js'
 export function agentRow(
   seen: Seen,
   { agent }: Identified,
-  deps: { places: Places; salts: Salts; catalog_version: string },
+  { verified, verification }: Verdict,
+  deps: { places: Places; salts: Salts; judges: Judges; catalog_version: string },
 ): AgentEventRow {
   const { id, operator, purpose } = agent ?? UNKNOWN
   const { country, asn } = deps.places.locate(seen.address)
   const { secret } = deps.salts.at(seen.site.visitor_salt, seen.at)
-  const type = mediaType(seen.observation.content_type)
+  const { pathname, query, content_type, response } = seen.observation
+  const type = mediaType(content_type)
+  const target = query === undefined ? pathname : `${pathname}?${query}`
   return {
     site_id: seen.site.id,
     timestamp: new Date(seen.at),
@@ -26,9 +30,8 @@ export function agentRow(
     purpose,
     catalog_version: deps.catalog_version,
     user_agent: seen.user_agent,
-    // Ranges, reverse DNS and signatures are not checked yet: where there is something to check, the answer is open.
-    verified: null,
-    verification: agent !== undefined && waysToVerify(agent).length > 0 ? 'indeterminate' : 'unverifiable',
+    verified,
+    verification,
     method: cap(seen.observation.method, CAPS.method),
     hostname: seen.hostname,
     pathname: seen.pathname,
@@ -41,12 +44,10 @@ export function agentRow(
     country,
     asn,
     ip_hash: addressHash(secret, seen.site.id, seen.address_key),
-    robots_allowed: null,
-    robots_rule: null,
-    robots_line: null,
-    robots_grace: null,
-    llms_listed: null,
-    x_robots_tag: null,
-    content_usage: null,
+    ...deps.judges.judge(seen.hostname, agent, target, seen.at),
+    x_robots_tag: textOf(response?.['x-robots-tag']),
+    content_usage: textOf(response?.['content-usage']),
   }
 }
+
+const textOf = (value: string | undefined): string | null => (value === undefined ? null : cap(value, CAPS.text))

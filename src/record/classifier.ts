@@ -1,9 +1,16 @@
+import type { Verdict } from '../agents/verdict.js'
 import type { Drops } from './drop.js'
 import type { Observation } from './observation.js'
-import type { Rows } from './row.js'
+import type { AgentEventRow, Rows } from './row.js'
+
+/** An agent's row that may yet be verified: `later` never rejects and ends in bounded time (src/agents/verdict.ts). */
+export interface Open {
+  row: AgentEventRow
+  later: Promise<Verdict>
+}
 
 /** Observations to rows: the write path's named steps over the state they need (sessions, salts, caches). */
 export interface Classifier {
   /** Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. */
-  classify(batch: readonly Observation[]): { rows: Rows; drops: Drops }
+  classify(batch: readonly Observation[]): { rows: Rows; drops: Drops; open: Open[] }
 }

@@ -1,19 +1,22 @@
 import type { Catalog } from '../agents/catalog.js'
-import { createIdentify } from '../agents/identify.js'
+import { createIdentify, type Identified } from '../agents/identify.js'
+import type { Verifier } from '../agents/verdict.js'
+import type { Judges } from '../policy/judgement.js'
 import { agentRow } from './agent.js'
 import { CAPS, cap } from './caps.js'
-import type { Classifier } from './classifier.js'
+import type { Classifier, Open } from './classifier.js'
 import { createDevices } from './device.js'
 import type { DropReason, Drops } from './drop.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
-import { personRow, refusal } from './person.js'
+import { overhear, personRow, refusal } from './person.js'
 import type { Places } from './place/places.js'
 import type { Rows } from './row.js'
 import type { Salts } from './salt.js'
 import { see } from './seen.js'
 import type { Sessions } from './session.js'
 import type { SiteOf } from './site.js'
+import { createSuspicion } from './suspect.js'
 
 export interface ClassifierDeps {
   catalog: Catalog
@@ -22,6 +25,8 @@ export interface ClassifierDeps {
   siteOf: SiteOf
   salts: Salts
   sessions: Sessions
+  verifier: Verifier
+  judges: Judges
   /** Monotonic milliseconds. Given, a flood of new user agents may leave devices unknown; an import gives none. */
   clock?: () => number
   /** Told of faults, at most once a batch and never with an address. */
@@ -39,33 +44,47 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const identify = createIdentify(deps.catalog)
   const who = memo(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) }))
   const agentDeps = { ...deps, catalog_version: deps.catalog.version }
-  const personDeps = { ...deps, device: createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) }) }
+  const device = createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) })
+  const suspicion = createSuspicion({ limit: REMEMBERED })
+  const personDeps = { ...deps, device, suspicion }
+
+  /** Who signed, whatever the user agent says; then who the user agent says it is. */
+  const identified = (observation: Observation, at: number): Identified | undefined => {
+    const signer = deps.verifier.signer(observation, at)
+    return signer === undefined ? who(cap(observation.user_agent, CAPS.user_agent)).agent : { agent: signer }
+  }
 
   /** Adds the row of one observation, or says why there is none. */
-  const step = (observation: Observation, at: number, rows: Rows): DropReason | undefined => {
+  const step = (observation: Observation, at: number, rows: Rows, open: Open[]): DropReason | undefined => {
     const site = deps.siteOf(observation.hostname.toLowerCase())
     if (site === undefined) return 'unknown_host'
-    const { agent } = who(cap(observation.user_agent, CAPS.user_agent))
-    if (agent !== undefined) {
-      rows.agent_events.push(agentRow(see(observation, site, at), agent, agentDeps))
+    const found = identified(observation, at)
+    if (found !== undefined) {
+      const seen = see(observation, site, at)
+      const { now, later } = deps.verifier.check(found.agent, observation, at)
+      const row = agentRow(seen, found, now, agentDeps)
+      rows.agent_events.push(row)
+      if (later !== undefined) open.push({ row, later })
       return undefined
     }
     // Most of what a browser asks for is no page: it is refused before anything is computed for it.
     const reason = refusal(observation, site)
     if (reason === undefined) rows.events.push(personRow(see(observation, site, at), personDeps))
+    else overhear(observation, site, at, personDeps)
     return reason
   }
 
   return {
     classify(batch) {
       const rows: Rows = { events: [], agent_events: [] }
+      const open: Open[] = []
       const drops: Drops = {}
       let faults = 0
       let fault: unknown
       for (const { observation, at } of inOrder(batch)) {
         let reason: DropReason | undefined
         try {
-          reason = step(observation, at, rows)
+          reason = step(observation, at, rows, open)
         } catch (error) {
           reason = 'fault'
           faults++
@@ -74,7 +93,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
         if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
       }
       if (faults > 0) report(deps.log, faults, fault)
-      return { rows, drops }
+      return { rows, drops, open }
     },
   }
 }

@@ -30,6 +30,11 @@ export interface Observation {
   referrer?: string
   /** The request headers below as sent, by lower-case name; only those of `OBSERVED_HEADERS`. */
   headers?: Readonly<Record<string, string>>
+  /**
+   * Of a request with `Signature-Input` only: what else a signature may cover (RFC 9421 2.2). The scheme the client
+   * used as far as we know, its `Host` or `:authority` with the port, and the request target byte for byte.
+   */
+  signed?: { scheme: 'http' | 'https'; authority: string; target: string }
   /** The response headers below as sent, by lower-case name; only those of `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }

@@ -167,9 +167,15 @@ export function unpack({ count, bytes }: Parcel): Observation[] {
 }
 
 /** What few observations have. */
-function more({ response }: Observation): string | undefined {
-  if (response === undefined) return undefined
-  const kept: Record<string, string> = {}
-  for (const name in response) kept[name] = cap(response[name] ?? '', 1_024)
-  return JSON.stringify({ response: kept })
+function more({ response, signed }: Observation): string | undefined {
+  if (response === undefined && signed === undefined) return undefined
+  const kept: Pick<Observation, 'response' | 'signed'> = {}
+  if (response !== undefined) {
+    const short: Record<string, string> = {}
+    for (const name in response) short[name] = cap(response[name] ?? '', 1_024)
+    kept.response = short
+  }
+  // What was cut would be a wrong signature; without it nobody can tell.
+  if (signed !== undefined && signed.authority.length + signed.target.length <= TEXT) kept.signed = signed
+  return JSON.stringify(kept)
 }

@@ -11,10 +11,11 @@ import type { Places } from './place/places.js'
 import { isOwn, parseReferrer } from './referrer.js'
 import type { EventRow } from './row.js'
 import type { Salts } from './salt.js'
-import type { Seen } from './seen.js'
+import { type Seen, see } from './seen.js'
 import type { Arrival, Sessions } from './session.js'
 import type { Site } from './site.js'
 import { sourceOf, sourceOfReferrer } from './source.js'
+import { isPolicyFile, type Suspicion } from './suspect.js'
 import { visitorId } from './visitor.js'
 
 /** What a person's response must pass to become a row, in order; the first that refuses names the drop (contract 3). */
@@ -37,15 +38,25 @@ export function personRow(
     salts: Salts
     sessions: Sessions
     device: (userAgent: string, headers: Observation['headers']) => Device
+    suspicion: Pick<Suspicion, 'judge'>
   },
 ): EventRow {
   const { site, observation } = seen
-  const { secret, previous } = deps.salts.at(site.visitor_salt, seen.at)
-  const visitor_id = visitorId(secret, site.id, seen.address_key, seen.user_agent)
-  const before = previous ? visitorId(previous, site.id, seen.address_key, seen.user_agent) : undefined
+  const { visitor_id, before } = visitorOf(seen, deps.salts)
   const session = deps.sessions.join(visitor_id, before, seen.at, () => arrivalOf(seen))
   const place = deps.places.locate(seen.address)
   const device = deps.device(seen.user_agent, observation.headers)
+  const { suspected, suspected_by } = deps.suspicion.judge({
+    visitor: visitor_id,
+    before,
+    session: session.id,
+    at: seen.at,
+    hostname: seen.hostname,
+    pathname: seen.pathname,
+    user_agent: seen.user_agent,
+    headers: observation.headers,
+    asn: place.asn,
+  })
   return {
     site_id: site.id,
     timestamp: new Date(seen.at),
@@ -83,9 +94,29 @@ export function personRow(
     scroll: null,
     identified_id: null,
     props: null,
-    suspected: false,
-    suspected_by: null,
+    suspected,
+    suspected_by,
     recorded_by: 'server',
+  }
+}
+
+/** Tells suspicion of what a person asked for and makes no row: robots begin with questions that people do not ask. */
+export function overhear(
+  observation: Observation,
+  site: Site,
+  at: number,
+  deps: { salts: Salts; suspicion: Pick<Suspicion, 'notice'> },
+): void {
+  if (!isPolicyFile(observation.pathname) || (site.respect_gpc && asksForPrivacy(observation))) return
+  deps.suspicion.notice(visitorOf(see(observation, site, at), deps.salts).visitor_id, at, observation.headers)
+}
+
+/** Who it is in this salt period, and who it was in the one that has just ended. */
+export function visitorOf({ site, at, address_key, user_agent }: Seen, salts: Salts) {
+  const { secret, previous } = salts.at(site.visitor_salt, at)
+  return {
+    visitor_id: visitorId(secret, site.id, address_key, user_agent),
+    before: previous ? visitorId(previous, site.id, address_key, user_agent) : undefined,
   }
 }
 

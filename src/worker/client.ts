@@ -22,6 +22,7 @@ export interface EngineOptions {
   /** As `WorkerOptions`. */
   ranges?: readonly string[] | undefined
   offline?: boolean | undefined
+  version?: string | undefined
   origin?: string | undefined
   /** What the records must hold before rows are stored: seen to each time they were opened, for they may be new ones. */
   prepare?: (records: Records) => Promise<void>
@@ -149,6 +150,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
       ranges: options.ranges ?? [],
       offline: options.offline ?? false,
+      version: options.version ?? '0',
       ...(options.origin === undefined ? {} : { origin: options.origin }),
       from: acked,
     }

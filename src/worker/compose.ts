@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { Resolver } from 'node:dns/promises'
 import { loadCatalog } from '../agents/catalog.js'
-import { createOutbound } from '../outbound/guard.js'
+import { openKept } from '../agents/ranges/kept.js'
+import { createRanges } from '../agents/ranges/ranges.js'
+import { createRdns } from '../agents/rdns.js'
+import { createSignatures } from '../agents/signature/signatures.js'
+import { createVerifier } from '../agents/verifier.js'
 import { createOriginOutbound } from '../outbound/origin.js'
-import { createResolve } from '../outbound/resolve.js'
 import { createPolicyDesk } from '../policy/desk.js'
 import { createKeeper } from '../policy/keeper.js'
 import { createSitemaps } from '../policy/sitemaps.js'
@@ -11,48 +13,91 @@ import { createClassifier } from '../record/classify.js'
 import { openPlaces } from '../record/place/places.js'
 import { openSalts, saltFile } from '../record/salt.js'
 import { createSessions } from '../record/session.js'
+import { createAgentDesk } from './agent-desk.js'
+import type { Outside } from './outside.js'
+import type { WorkerOptions } from './protocol.js'
+import { createReclassify } from './reclassify.js'
 import type { Compose } from './serve.js'
 
-const VERSION = '0.1.0'
+/** The write path as it is in service, before this outside. */
+export const createCompose =
+  (open: (options: WorkerOptions) => Outside): Compose =>
+  ({ options, siteOf, log, records, events, obstacle, policyChanged }) => {
+    const { data, version, offline, origin } = options
+    const say = (message: string, error: unknown) => log('error', message, error)
+    const now = () => Date.now()
+    const clock = () => performance.now()
+    const random = Math.random
+    const catalog = loadCatalog()
+    const { outbound, names } = open(options)
 
-/** The write path as it is in service. */
-export const compose: Compose = ({ options, siteOf, log, records, events, policyChanged }) => {
-  const say = (message: string, error: unknown) => log('error', message, error)
-  const now = () => Date.now()
-  const sessions = createSessions({ now })
-  const salts = openSalts({ file: saltFile(`${options.data}/salts.json`), now, random: randomBytes, log: say })
-  const places = openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip })
-  const catalog = loadCatalog()
-  const outside = createOutbound({ resolve: createResolve(new Resolver()), offline: options.offline, version: VERSION })
-  const ask =
-    options.origin === undefined
-      ? undefined
-      : createOriginOutbound({ origin: new URL(options.origin), version: VERSION, outbound: outside })
-  const world = { ask, now, random: Math.random, log }
-  const keeper = createKeeper({ ...world, records, onChange: policyChanged })
-  const sitemaps = createSitemaps({ ...world, keeper, outside, replace: events.replaceSitemap })
-  return {
-    classifier: createClassifier({
+    const ranges = createRanges({
       catalog,
-      places,
+      outbound,
+      kept: openKept(`${data}/agents`),
+      own: options.ranges,
+      offline,
+      now,
+      random,
+      log,
+    })
+    const signatures = createSignatures({
+      catalog,
+      outbound,
+      file: `${data}/agents/directories.json`,
+      now,
+      random,
+      clock,
+      after(ms, run) {
+        const timer = setTimeout(run, ms)
+        return () => clearTimeout(timer)
+      },
+      log: { warn: ({ err }: { err?: unknown }, message) => log('warn', message, err) },
+    })
+    const verifier = createVerifier({ signatures, ranges, ...(names && { rdns: createRdns({ names, clock }) }) })
+
+    const ask = origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
+    const world = { ask, now, random, log }
+    const keeper = createKeeper({ ...world, records, onChange: policyChanged })
+    const sitemaps = createSitemaps({ ...world, keeper, outside: outbound, replace: events.replaceSitemap })
+
+    const salts = openSalts({ file: saltFile(`${data}/salts.json`), now, random: randomBytes, log: say })
+    const sessions = createSessions({ now })
+    const classifier = createClassifier({
+      catalog,
+      places: openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip }),
       siteOf,
       salts,
       sessions,
+      verifier,
+      judges: keeper.judges,
       log: say,
       // A flood of new user agents may take half of the worker's time, and no more.
-      clock: () => performance.now(),
-    }),
-    restore: (open) => sessions.restore(open),
-    start: () => keeper.start(),
-    tick() {
-      salts.expire()
-      void keeper.tick()
-      void sitemaps.tick()
-    },
-    close() {
-      sitemaps.close()
-      return keeper.close()
-    },
-    desk: createPolicyDesk({ keeper, siteOf, catalog }),
+      clock,
+    })
+
+    return {
+      classifier,
+      restore: (running) => sessions.restore(running),
+      async start() {
+        if (!offline) signatures.start()
+        await keeper.start()
+      },
+      tick() {
+        salts.expire()
+        ranges.tick()
+        void keeper.tick()
+        void sitemaps.tick()
+      },
+      close() {
+        signatures.close()
+        sitemaps.close()
+        return keeper.close()
+      },
+      desk: {
+        ...createPolicyDesk({ keeper, siteOf, catalog }),
+        ...createAgentDesk({ catalog, verifier, ranges, signatures, now }),
+        reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
+      },
+    }
   }
-}

@@ -1,4 +1,5 @@
-import { compose } from './compose.js'
+import { createCompose } from './compose.js'
+import { openOutside } from './outside.js'
 import { runThread } from './thread.js'
 
-await runThread(compose)
+await runThread(createCompose(openOutside))

@@ -19,6 +19,8 @@ export interface WorkerOptions {
   geoip?: string
   /** The operator's own copies of published ranges: files or directories. */
   ranges: readonly string[]
+  /** Of readership, for what it asks outside. */
+  version: string
   /** No request but to the origin, and no DNS. */
   offline: boolean
   /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */

@@ -12,6 +12,7 @@ import type { OpenSession } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import { Sql } from '../sql.js'
 import type { Records } from '../store.js'
+import { createCompletions } from './completions.js'
 import type { TailRow } from './engine.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -50,9 +51,11 @@ export interface World {
 export type Compose = (deps: {
   options: WorkerOptions
   siteOf: SiteOf
-  log: Log
   records: Records
-  events: Pick<EventStore, 'replaceSitemap'>
+  events: EventStore
+  /** Why nothing may be written just now; undefined when it may. */
+  obstacle: () => string | undefined
+  log: Log
   policyChanged: (change: PolicyChange) => void
 }) => Parts
 
@@ -86,12 +89,15 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   )
 
   let siteOf = await loadSiteOf(records)
+  const obstacle = () =>
+    world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
   const parts = compose({
     options,
     siteOf: (hostname) => siteOf(hostname),
-    log,
     records,
     events,
+    obstacle,
+    log,
     policyChanged: (change) => post({ type: 'policy', change }),
   })
   try {
@@ -103,18 +109,17 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   const stored = await events.last(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
+  const completions = createCompletions({ store: events, log })
   let tailing = false
   const writer = createWriter({
     classifier: parts.classifier,
     store: events,
     from,
-    obstacle: () =>
-      world.freeDisk() < options.min_free_disk
-        ? `less than ${options.min_free_disk} bytes are free on disk`
-        : undefined,
+    obstacle,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    onCommit({ mark, rows, ms }) {
+    onCommit({ mark, rows, late, ms }) {
+      completions.add(late)
       post({ type: 'committed', mark, ms })
       if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
     },
@@ -134,6 +139,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   }
   const ticking = setInterval(() => {
     parts.tick()
+    void completions.flush()
     void events.tidy()
     if (world.heapUsed() > HEAP_FULL) {
       log('error', 'the worker’s heap is nearly full: it is started again')

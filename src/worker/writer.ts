@@ -2,7 +2,7 @@ import type { Log } from '../duckdb/datafile.js'
 import { RowError } from '../duckdb/encode.js'
 import type { Mark } from '../duckdb/mark.js'
 import type { EventStore } from '../duckdb/store.js'
-import type { Classifier } from '../record/classifier.js'
+import type { Classifier, Open } from '../record/classifier.js'
 import type { Observation } from '../record/observation.js'
 import { type Parcel, unpack } from '../record/parcel.js'
 import type { Rows } from '../record/row.js'
@@ -18,7 +18,8 @@ export interface WriterDeps {
   /** Milliseconds of a clock that never jumps. */
   clock: () => number
   sleep: (ms: number) => Promise<void>
-  onCommit: (commit: { mark: Mark; rows: Rows; ms: number }) => void
+  /** `late` are those of the rows that may yet be verified. */
+  onCommit: (commit: { mark: Mark; rows: Rows; late: readonly Open[]; ms: number }) => void
   /** Told when storing stops or stops for another reason, and when it goes on (undefined). */
   onState: (reason: string | undefined) => void
   log: Log
@@ -33,6 +34,8 @@ export interface Writer {
 
 /** Batches that wait are committed together up to this many observations: a commit costs as much as hundreds of rows. */
 const MERGE = 5_000
+/** Nothing else waiting, rows wait this long to be verified, ms: most names are found in less. */
+const PATIENCE = 250
 const FIRST_RETRY = 100
 const LONGEST_RETRY = 5_000
 
@@ -70,6 +73,22 @@ export function createWriter(deps: WriterDeps): Writer {
     return sequence === undefined ? undefined : { sequence, batch: parts.flatMap((part) => unpack(part.parcel)) }
   }
 
+  /** Verifies what can be verified soon, and answers what cannot. */
+  const settle = async (open: readonly Open[]): Promise<readonly Open[]> => {
+    if (open.length === 0 || waiting.length > 0) return open
+    const late = new Set(open)
+    let waited = false
+    const answers = open.map(async (one) => {
+      const verdict = await one.later
+      if (waited) return
+      Object.assign(one.row, verdict)
+      late.delete(one)
+    })
+    await Promise.race([Promise.all(answers), deps.sleep(PATIENCE), stopping])
+    waited = true
+    return [...late]
+  }
+
   const commit = async (rows: Rows, dropped: Mark): Promise<Mark | undefined> => {
     for (let wait = FIRST_RETRY; !stopped; wait = Math.min(wait * 2, LONGEST_RETRY)) {
       const next = { ...dropped, human: mark.human + rows.events.length, agent: mark.agent + rows.agent_events.length }
@@ -100,11 +119,12 @@ export function createWriter(deps: WriterDeps): Writer {
   const run = async (): Promise<void> => {
     for (let taken = take(); taken && !stopped; taken = take()) {
       const from = deps.clock()
-      const { rows, drops } = deps.classifier.classify(taken.batch)
+      const { rows, drops, open } = deps.classifier.classify(taken.batch)
+      const late = await settle(open)
       const next = await commit(rows, { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) })
       if (next === undefined) return
       mark = next
-      deps.onCommit({ mark, rows, ms: deps.clock() - from })
+      deps.onCommit({ mark, rows, late, ms: deps.clock() - from })
     }
   }
 

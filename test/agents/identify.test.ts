@@ -13,7 +13,7 @@ const id = (userAgent: string) => {
 
 t.test('the shipped catalog', async (t) => {
   t.equal(catalog.version, '2026-11-21')
-  t.equal(catalog.agents.length, 371)
+  t.equal(catalog.agents.length, 416)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
   for (const agent of catalog.agents)
@@ -107,6 +107,10 @@ t.test('apps that show pages, and browsers of few, are people too', async (t) =>
     'Mozilla/5.0 (Mobile; Nokia_8110_4G; rv:48.0) Gecko/48.0 Firefox/48.0 KAIOS/2.5',
     'Lynx/2.9.0dev.12 libwww-FM/2.14 SSL-MM/1.4.1 GNUTLS/3.7.8',
     'w3m/0.5.3+git20230121',
+    'w3m/0.5.1',
+    'NetSurf/1.2 (NetBSD; amd64)',
+    'Mozilla/4.0 (compatible; Dillo 3.0)',
+    'SonyEricssonT68/R201A',
   ]
   for (const userAgent of rows) t.equal(id(userAgent), 'person', userAgent)
 })
@@ -146,6 +150,11 @@ t.test('the rules of the catalog, one by one', async (t) => {
       'three names in this order are a message preview',
     ],
     ['Mozilla/5.0 (compatible; SomethingNew/1.0; +https://new.example/bot.html)', 'other', 'isbot is the net'],
+    ['BlackBerry9000/4.6.0.167 Profile/MIDP-2.0 VendorID/102 ips-agent', 'other', 'a telephone that says it is none'],
+    ['NetSurf/1.2 (compatible; ThingBot/1.0)', 'other', 'a small browser that says it is none'],
+    ['YandexMetrika/4.0', 'yandexmetrika', 'no shorter name of its family'],
+    ['YandexDirectDyn/1.0', 'yandexdirectdyn', 'the longest of three'],
+    ['YandexSomethingNew/1.0 (+http://yandex.com/bots)', 'other', 'a name of a known family that nobody has told'],
     ['-', 'other', 'what logs write for none'],
     [' ', 'other', 'only space is no user agent'],
     [`${BROWSERS[0]?.[0]}${' '.repeat(512)}GPTBot/1.2`, 'person', 'beyond 512 characters nothing is read'],

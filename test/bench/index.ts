@@ -1,9 +1,12 @@
-/** `npm run bench -- proxy|soak|ingest`: each prints its own table. */
+/** `npm run bench -- <name>`: each prints its own table. */
 const [name, ...rest] = process.argv.slice(2)
 const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   proxy: () => import('./proxy.js'),
   soak: () => import('./soak.js'),
   ingest: () => import('./ingest.js'),
+  policy: () => import('./policy.js'),
+  reads: () => import('./reads.js'),
+  identify: () => import('./identify.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

@@ -7,6 +7,7 @@ import { COLUMNS } from '../../src/duckdb/encode.js'
 import { isOpenHere } from '../../src/duckdb/held.js'
 import { openFile } from '../../src/duckdb/open.js'
 import { openRecords } from '../../src/duckdb/records.js'
+import type { AgentEventRow } from '../../src/record/row.js'
 import { raw, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
@@ -122,6 +123,34 @@ t.test('rows of a failed append do not come in when its appender is collected', 
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 0 }])
+})
+
+t.test('a late verdict reaches the rows it is about and no other', async (t) => {
+  const store = await openAt(join(directory(t), 'events.duckdb'))
+  t.teardown(() => store.close())
+  const open = {
+    verification: 'indeterminate',
+    ip_hash: 2n ** 63n + 1n,
+    timestamp: new Date('2026-11-21T08:00:00.123Z'),
+  }
+  const cases: [Partial<AgentEventRow>, string, string][] = [
+    [{}, 'rdns', 'the row'],
+    [{ pathname: '/again' }, 'rdns', 'the same claim in the same millisecond'],
+    [{ site_id: 2 }, 'indeterminate', 'another site'],
+    [{ agent_id: 'bingbot' }, 'indeterminate', 'another agent from there'],
+    [{ ip_hash: 2n ** 63n }, 'indeterminate', 'another address'],
+    [{ timestamp: new Date('2026-11-21T08:00:00.124Z') }, 'indeterminate', 'another moment'],
+    [{ verification: 'spoofed', verified: false }, 'spoofed', 'settled already'],
+  ]
+  await store.append({ events: [], agent_events: cases.map(([given]) => agentRow({ ...open, ...given })) })
+  const { timestamp, ip_hash } = open
+  const verdict = { site_id: 1, agent_id: 'gptbot', timestamp, ip_hash, verified: true, verification: 'rdns' }
+  const other = { ...verdict, timestamp: new Date(0), verification: 'ranges' }
+  for (let n = 0; n < 2; n++) await store.complete([verdict, other])
+  const rows = await store.query(sql`select verification from agent_events order by rowid`)
+  cases.forEach(([, expected, why], n) => {
+    t.equal(rows[n]?.verification, expected, why)
+  })
 })
 
 t.test('checkpoints keep the log short, under load and at rest', async (t) => {

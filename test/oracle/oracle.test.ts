@@ -10,6 +10,7 @@ import { createSessions } from '../../src/record/session.js'
 import { createSiteOf } from '../../src/record/site.js'
 import { openStore } from '../fixtures/open.js'
 import { browsed, judged, traffic } from '../fixtures/traffic.js'
+import { unjudged, unverified } from '../fixtures/unjudged.js'
 import { midnight } from './calendar.js'
 import { type Metrics, type Question, recount } from './recount.js'
 
@@ -36,6 +37,8 @@ const classifier = createClassifier({
     log: () => {},
   }),
   sessions: createSessions({ now }),
+  verifier: unverified,
+  judges: unjudged,
   log: (message, error) => t.fail(message, { error }),
 })
 const seen = traffic({ seed: 20261025, people: 20_000, agents: 20_000 })
@@ -145,9 +148,10 @@ const compared = (now: Metrics, then: Metrics) => ({
 const pick = (metrics: Metrics, names: readonly string[]): Metrics =>
   Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name)))
 
+const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable']
 const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'pageviews', 'agents', 'verified', 'bytes'],
+  agent: ['fetches', 'verified', 'pageviews', 'agents', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
   all: ['pageviews'],
 }
 const DIMENSIONS = {
@@ -201,9 +205,9 @@ async function agentReads(t: Test, q: Question, query: string, unit: string) {
   const own = recount(rows, q)
   const operators = own.breakdown('operator').map(({ key, metrics }) => ({
     operator: key,
-    ...pick(metrics, ['fetches', 'bytes', 'verified']),
+    ...pick(metrics, ['fetches', 'bytes', ...PROOF]),
   }))
-  const totals = pick(own.overview(), ['fetches', 'agents', 'verified', 'bytes'])
+  const totals = pick(own.overview(), ['fetches', 'agents', 'bytes', ...PROOF])
   t.strictSame((await ask('/api/agents/overview', q, query)).data, rounded({ ...totals, operators }), 'agents/overview')
   const rowsOf = own.breakdown('purpose').map(({ key, metrics }) => ({ value: key, ...metrics }))
   t.strictSame((await ask('/api/agents/breakdown', q, query, 'dimension=purpose')).data, rounded(rowsOf))

@@ -115,6 +115,9 @@ export function recount(all: Rows, q: Question) {
             pageviews: rows.filter((row) => row.is_pageview).length,
             agents: new Set(rows.map((row) => row.agent_id)).size,
             verified: proven + spoofed > 0 ? proven / (proven + spoofed) : undefined,
+            spoofed,
+            indeterminate: rows.filter((row) => row.verification === 'indeterminate').length,
+            unverifiable: rows.filter((row) => row.verification === 'unverifiable').length,
             bytes: rows.reduce((sum, row) => sum + row.bytes, 0),
           }),
         ] as const
@@ -124,7 +127,7 @@ export function recount(all: Rows, q: Question) {
 
   const NOTHING: Record<Question['audience'], Metrics> = {
     human: { visitors: 0, sessions: 0, pageviews: 0, events: 0 },
-    agent: { fetches: 0, pageviews: 0, agents: 0, bytes: 0 },
+    agent: { fetches: 0, pageviews: 0, agents: 0, spoofed: 0, indeterminate: 0, unverifiable: 0, bytes: 0 },
     all: { pageviews: 0 },
   }
 
@@ -228,6 +231,7 @@ export function recount(all: Rows, q: Question) {
         return {
           agent_id: key,
           fetches: rows.length,
+          spoofed: rows.filter((row) => row.verified === false).length,
           buckets: buckets.map((b) => ({ t: new Date(b.t).toISOString(), value: values.get(b.label)?.length ?? 0 })),
         }
       })

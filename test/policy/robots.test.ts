@@ -393,9 +393,11 @@ t.test('both modes agree with a plain quadratic matcher', async (t) => {
     // Compared in two spellings in rfc mode, so the lengths of the plain one do not hold.
     .filter((pattern) => !/\?.*[/?]/.test(pattern))
   const rules = fc.array(fc.tuple(fc.boolean(), pattern), { minLength: 1, maxLength: 12 })
+  // More rules than a small group has, and more than robots-parser is given: each way of comparing is taken.
+  const many = fc.array(fc.tuple(fc.boolean(), pattern), { minLength: 60, maxLength: 120 })
   let matched = 0
   fc.assert(
-    fc.property(rules, path, (rules, path) => {
+    fc.property(fc.oneof({ weight: 9, arbitrary: rules }, { weight: 1, arbitrary: many }), path, (rules, path) => {
       const file = text(
         'User-agent: *',
         ...rules.map(([allow, pattern]) => `${allow ? 'Allow' : 'Disallow'}: ${pattern}`),
@@ -410,6 +412,38 @@ t.test('both modes agree with a plain quadratic matcher', async (t) => {
     { numRuns: 3000 },
   )
   t.ok(matched > 1000, `${matched} of 3000 had a rule that matched`)
+})
+
+t.test('groups large and small, merged, decide as one', async (t) => {
+  const rule = fc.constantFrom(
+    'Disallow: /a',
+    'Allow: /a/b',
+    'Disallow: /*b',
+    'Allow: /*/b$',
+    'Disallow: /a/b/c',
+    'Allow: /',
+  )
+  const group = fc.array(rule, { minLength: 1, maxLength: 24 })
+  fc.assert(
+    fc.property(
+      fc.array(group, { maxLength: 5 }),
+      fc.constantFrom('/', '/a', '/a/b', '/a/b/c', '/b', '/x/b'),
+      (groups, path) => {
+        const lines = groups.flatMap((rules) => ['User-agent: *', ...rules])
+        const rules = lines.map((line) => [line.startsWith('Allow'), line.replace(/^.*: /, '')] as const)
+        // A User-agent line stands for a pattern that matches nothing, so that lines are counted alike.
+        const plain = plainlyDecided(
+          rules.map(([allow, pattern]) => [allow, pattern === '*' ? '' : pattern]),
+          path,
+        )
+        const expected = plain === 0 ? 0 : plain > 0 ? plain - 1 : plain + 1
+        const line = decided(text(...lines), 'a', path)
+        if (line !== expected) throw new Error(`${line}, plainly ${expected}\n${lines.join('\n')}\n${path}`)
+      },
+    ),
+    { numRuns: 500 },
+  )
+  t.pass()
 })
 
 t.test('any octets give an answer, the same for text and bytes', async (t) => {

@@ -138,6 +138,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
       threads: 1,
       min_free_disk: 0,
       ranges: [],
+      version: '0',
       offline: true,
       from,
     }

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { VERDICT, type Verdict } from '../../src/agents/verdict.js'
 import type { Mark } from '../../src/duckdb/mark.js'
 import type { Drops } from '../../src/record/drop.js'
 import { pack } from '../../src/record/parcel.js'
 import { sql } from '../../src/sql.js'
+import { createCompletions } from '../../src/worker/completions.js'
 import { createWriter, type WriterDeps } from '../../src/worker/writer.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
@@ -28,7 +30,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops }
+        return { rows, drops, open: [] }
       },
     },
     store,
@@ -138,4 +140,52 @@ t.test('batches that wait are merged up to 5,000 observations, a larger one goes
     [11, 16, 17, 18, 19],
   )
   t.equal(commits.at(-1)?.human, 100 + 1 + 6_000 + 7_000 + 1)
+})
+
+t.test('what can be verified soon is stored verified; what cannot is told, and completes its row later', async (t) => {
+  const answers = new Map<string, (verdict: Verdict) => void>()
+  const late: string[][] = []
+  const { store, writer, settled, commits } = await writing(t, {
+    classifier: {
+      classify(batch) {
+        const agent_events = batch.map(({ pathname }) =>
+          agentRow({ pathname, ip_hash: BigInt(pathname.length), verification: 'indeterminate' }),
+        )
+        const open = agent_events.map((row) => ({
+          row,
+          later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
+        }))
+        return { rows: { events: [], agent_events }, drops: {}, open }
+      },
+    },
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),
+    onCommit(commit) {
+      commits.push(commit.mark)
+      late.push(commit.late.map(({ row }) => row.pathname))
+      completions.add(commit.late)
+    },
+  })
+  const completions = createCompletions({ store, log: (_, message) => t.fail(message) })
+  const stored = async () => {
+    const rows = await store.query(sql`select pathname, verified, verification from agent_events order by pathname`)
+    return rows.map(({ pathname, verified, verification }) => [pathname, verified, verification])
+  }
+  const of = (...paths: string[]) => pack(paths.map((pathname) => observation({ pathname })))
+
+  writer.push(11, of('/soon', '/late', '/never'))
+  answers.get('/soon')?.(VERDICT.rdns)
+  await settled(11)
+  t.strictSame(late, [['/late', '/never']])
+  t.strictSame(await stored(), [
+    ['/late', null, 'indeterminate'],
+    ['/never', null, 'indeterminate'],
+    ['/soon', true, 'rdns'],
+  ])
+
+  answers.get('/late')?.(VERDICT.spoofed)
+  answers.get('/never')?.(VERDICT.indeterminate)
+  await new Promise((resolve) => setImmediate(resolve))
+  await completions.flush()
+  await completions.flush()
+  t.match(await stored(), [['/late', false, 'spoofed'], [], ['/soon', true, 'rdns']])
 })

@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { isGlobal } from '../../address.js'
+import { type Prefix, parsePrefix } from './prefix.js'
+
+/** A list that cannot be used, in one line. */
+export class ListError extends Error {
+  override readonly name = 'ListError'
+}
+
+/** The texts in a published list that should be prefixes or addresses. */
+type Entries = (text: string) => readonly unknown[]
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ListError('is not JSON', { cause })
+  }
+}
+function read<T>(schema: z.ZodType<T>, text: string, what: string): T {
+  const found = schema.safeParse(json(text))
+  if (!found.success) throw new ListError(`has not the form of ${what}`, { cause: found.error })
+  return found.data
+}
+
+const Google = z.object({
+  prefixes: z.array(z.object({ ipv4Prefix: z.unknown().optional(), ipv6Prefix: z.unknown().optional() })),
+})
+const Aws = z.object({
+  prefixes: z.array(z.object({ ip_prefix: z.unknown(), service: z.string() })),
+  ipv6_prefixes: z.array(z.object({ ipv6_prefix: z.unknown(), service: z.string() })).default([]),
+})
+const Datadog = z.object({
+  synthetics: z.object({
+    prefixes_ipv4: z.array(z.unknown()).default([]),
+    prefixes_ipv6: z.array(z.unknown()).default([]),
+  }),
+})
+const Stripe = z.object({ WEBHOOKS: z.array(z.unknown()) })
+
+/** Lines, without comments; of a line with more on it, its first word. */
+const lines: Entries = (text) =>
+  text
+    .split(/\r\n?|\n/)
+    .map((line) => line.replace(/[#;].*/, '').trim())
+    .filter((line) => line !== '')
+    .map((line) => line.split(/[\s,]/, 1)[0])
+
+const ADDRESS_KEY = /^(?:ip|cidr|prefix|address)(?:v?[46])?$|^ip(?:v?[46])?_?(?:address|prefix|cidr)(?:es)?$/i
+const DEEPEST = 6
+
+/** Every text in an array, and every one under a key that says it is an address. */
+const leaves: Entries = (text) => {
+  const found: unknown[] = []
+  const walk = (value: unknown, key: string | undefined, depth: number) => {
+    if (typeof value === 'string') {
+      if (key === undefined || (ADDRESS_KEY.test(key) && value.trim() !== '')) found.push(value)
+    } else if (typeof value === 'object' && value !== null && depth < DEEPEST) {
+      if (Array.isArray(value)) for (const one of value) walk(one, undefined, depth + 1)
+      else for (const [name, one] of Object.entries(value)) walk(one, name, depth + 1)
+    }
+  }
+  walk(json(text), '', 0)
+  return found
+}
+
+// A version of a browser, a file name or a date in prose is no address: nothing of a word may stand on either side.
+const V4 = /(?<![\w.:/@-])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?![\w/:-]|\.\w)/g
+const V6 = /(?<![\w.:/@-])[23][0-9a-f]{0,3}:[0-9a-f:]{2,36}(?:\/\d{1,3})?(?![\w/:-])/gi
+
+/** What stands in a page written for people: only what is global, since pages also show examples. */
+const prose: Entries = (text) => {
+  const said = text
+    .replaceAll('\\/', '/')
+    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, ' ')
+    .replace(/&(?:nbsp|#160|#xa0);/gi, ' ')
+    .replace(/&(?:sol|#47|#x2f);/gi, '/')
+  return [...said.matchAll(V4), ...said.matchAll(V6)]
+    .map(([token]) => token)
+    .filter((token) => {
+      const prefix = parsePrefix(token)
+      const [word = 0] = prefix?.words ?? []
+      return prefix && isGlobal(prefix.family === 4 ? { family: 4, words: [word] } : { family: 6, words: prefix.words })
+    })
+}
+
+const FORMATS: Readonly<Record<string, Entries>> = {
+  'prefixes-json': (text) =>
+    read(Google, text, '{"prefixes": [{"ipv4Prefix": …}]}').prefixes.flatMap(({ ipv4Prefix, ipv6Prefix }) =>
+      [ipv4Prefix, ipv6Prefix].filter((one) => one !== undefined && one !== null),
+    ),
+  'csv-geofeed': lines,
+  'cidr-lines': lines,
+  'ip-lines': lines,
+  'ip-json': leaves,
+  'json-array': leaves,
+  'json-array-objects-ip': leaves,
+  'json-object-of-arrays': leaves,
+  'json WEBHOOKS array': (text) => read(Stripe, text, '{"WEBHOOKS": […]}').WEBHOOKS,
+  'json-object synthetics.prefixes_ipv4/prefixes_ipv6': (text) => {
+    const { prefixes_ipv4, prefixes_ipv6 } = read(Datadog, text, '{"synthetics": {"prefixes_ipv4": […]}}').synthetics
+    return [...prefixes_ipv4, ...prefixes_ipv6]
+  },
+  'help-page-cidrs': prose,
+  'help-page-ips': prose,
+  'help-page-single-ip': prose,
+  'html-or-js-page': prose,
+  'html-or-text': prose,
+}
+
+const aws =
+  (wanted: string): Entries =>
+  (text) => {
+    const { prefixes, ipv6_prefixes } = read(Aws, text, '{"prefixes": [{"ip_prefix": …, "service": …}]}')
+    const of = ({ service }: { service: string }) => service === wanted
+    return [
+      ...prefixes.filter(of).map((one) => one.ip_prefix),
+      ...ipv6_prefixes.filter(of).map((one) => one.ipv6_prefix),
+    ]
+  }
+
+function entriesOf(format: string): Entries | undefined {
+  const service = /^aws-ip-ranges-json service=(\w+)$/.exec(format)?.[1]
+  return service === undefined ? FORMATS[format] : aws(service)
+}
+
+/** Whether this program reads lists of that format; a test holds it against the catalog. */
+export const isFormat = (format: string): boolean => entriesOf(format) !== undefined
+
+/** A page for people names addresses, and may not name all: what is not on it proves nothing. */
+export const isProse = (format: string): boolean => FORMATS[format] === prose
+
+/** The format of a file that does not say which it is. */
+export function sniff(text: string): string {
+  const start = clean(text).trimStart()
+  if (/^[[{]/.test(start)) return Google.safeParse(parsed(start)).data?.prefixes.length ? 'prefixes-json' : 'json-array'
+  return start.startsWith('<') ? 'html-or-text' : 'cidr-lines'
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Byte order marks and characters of no width, which have been seen in the middle of published lists. */
+const clean = (text: string): string => text.replace(/[\u200b-\u200d\u2060\ufeff]/g, '')
+
+const MOST = 200_000
+/** One in so many entries may be unreadable: a slip in a long list must not cost the list. */
+const SLIPS = 100
+
+/**
+ * The distinct prefixes of a published list (`reference/agents.md` 2.1). Throws `ListError` where it is not of the
+ * format, holds none, too many or much that is no address, or holds a block that no one operator has: shorter than /8,
+ * for IPv6 than /16.
+ */
+export function parseList(text: string, format: string): Prefix[] {
+  const entries = entriesOf(format)?.(clean(text))
+  if (entries === undefined) throw new ListError(`has a format that is not known: ${format}`)
+  if (entries.length > MOST) throw new ListError(`has ${entries.length} entries, at most ${MOST}`)
+  const prefixes = new Map<string, Prefix>()
+  let slips = 0
+  for (const entry of entries) {
+    const prefix = typeof entry === 'string' ? parsePrefix(entry.trim()) : undefined
+    if (!prefix) slips++
+    else if (prefix.bits < (prefix.family === 4 ? 8 : 16))
+      throw new ListError(`has ${JSON.stringify(entry)}, which is wider than any one operator's network`)
+    else prefixes.set(`${prefix.words.join(':')}/${prefix.bits}`, prefix)
+  }
+  if (prefixes.size === 0) throw new ListError('has no address in it')
+  if (slips * SLIPS > entries.length)
+    throw new ListError(`has ${slips} entries of ${entries.length} that are no address`)
+  return [...prefixes.values()]
+}

@@ -1,0 +1,26 @@
+import type { Terminal } from './terminal.js'
+
+/** A line that tells how far it is. Its reader is a person: where standard error is no terminal, it says nothing. */
+export interface Progress {
+  show(done: number, total: number): void
+  /** Takes the line away. */
+  clear(): void
+}
+
+const BAR = 30
+const CLEAR = '\r\u001b[2K'
+
+export function progress(terminal: Pick<Terminal, 'err' | 'errColumns'>, what: string): Progress {
+  const { errColumns: columns } = terminal
+  if (columns === undefined) return { show() {}, clear() {} }
+  return {
+    show(done, total) {
+      const share = total === 0 ? 1 : Math.min(1, done / total)
+      const full = Math.round(share * BAR)
+      const bar = `${'█'.repeat(full)}${'░'.repeat(BAR - full)}`
+      const line = `${what} ${bar} ${Math.floor(share * 100)} % (${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')})`
+      terminal.err(`${CLEAR}${line.slice(0, Math.max(0, columns - 1))}`)
+    },
+    clear: () => terminal.err(CLEAR),
+  }
+}

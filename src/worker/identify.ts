@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import type { Catalog } from '../agents/catalog.js'
+import { createIdentify } from '../agents/identify.js'
+import type { Verdict, Verifier } from '../agents/verdict.js'
+
+/** The published ranges that are held of one agent. */
+export interface Held {
+  /** Prefixes. */
+  count: number
+  source: string
+  /** ISO-8601, when they were last what the operator publishes. */
+  refreshed_at: string
+}
+
+export interface Claim extends Verdict {
+  agent_id: string
+  ranges?: Held
+}
+
+const Argument = z.object({ user_agent: z.string(), ip: z.string() })
+
+/**
+ * Checks a claim as a fetch would be checked, but waits for what the fetch would not: at most as long as reverse DNS may
+ * take. Null for a person. By ranges and reverse DNS alone: there is no request that could carry a signature.
+ */
+export function createClaims(deps: {
+  catalog: Catalog
+  verifier: Pick<Verifier, 'check'>
+  ranges: (agent_id: string) => Held | undefined
+  now: () => number
+}): (argument: unknown) => Promise<Claim | null> {
+  const identify = createIdentify(deps.catalog)
+  return async (argument) => {
+    const { user_agent, ip } = Argument.parse(argument)
+    const found = identify(user_agent)
+    if (found === undefined) return null
+    const checked = deps.verifier.check(found.agent, { method: 'GET', hostname: '', pathname: '/', ip }, deps.now())
+    const verdict = (await checked.later) ?? checked.now
+    const ranges = found.agent && deps.ranges(found.agent.id)
+    return { agent_id: found.agent?.id ?? 'other', ...verdict, ...(ranges && { ranges }) }
+  }
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { createIdentify } from '../../src/agents/identify.js'
+import { browsers, crawlers, recall, recallTable } from '../fixtures/recall.js'
+
+const identify = createIdentify(loadCatalog())
+
+t.test('the committed table is what is recognised', async (t) => {
+  t.equal(
+    recallTable(),
+    readFileSync('test/agents/recall.md', 'utf8'),
+    'npm run --silent bench -- identify --recall > test/agents/recall.md',
+  )
+})
+
+t.test('what may not be lost', async (t) => {
+  const { lines, missed } = recall()
+  const total = lines.reduce((sum, line) => sum + line.instances, 0)
+  t.equal(
+    total,
+    crawlers.reduce((sum, { instances }) => sum + instances.length, 0),
+    'every instance once',
+  )
+  t.ok(missed.length * 100 < total, `${missed.length} of ${total} missed: under 1 %`)
+  for (const operator of [
+    'OpenAI',
+    'Anthropic',
+    'Google',
+    'Microsoft',
+    'Apple',
+    'Perplexity',
+    'Amazon',
+    'Meta',
+    'Yandex',
+  ]) {
+    const line = lines.find((one) => one.operator === operator)
+    t.ok(line && line.named > 0, `${operator} is named`)
+    t.equal(line?.missed, 0, `nobody of ${operator} passes for a person`)
+  }
+})
+
+t.test('no browser is an agent', async (t) => {
+  for (const [list, userAgents] of Object.entries(browsers())) {
+    t.ok(userAgents.length >= 100, `${list}: ${userAgents.length} user agents`)
+    t.strictSame(
+      userAgents.filter((userAgent) => identify(userAgent) !== undefined),
+      [],
+      list,
+    )
+  }
+})

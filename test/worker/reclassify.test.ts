@@ -1,0 +1,391 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
+import { VERDICT, type Verifier } from '../../src/agents/verdict.js'
+import { runProgram } from '../../src/cli/index.js'
+import type { EventStore } from '../../src/duckdb/store.js'
+import { openEvents } from '../../src/duckdb/store.js'
+import type { AgentEventRow } from '../../src/record/row.js'
+import { sql } from '../../src/sql.js'
+import { createClaims } from '../../src/worker/identify.js'
+import { createReclassify } from '../../src/worker/reclassify.js'
+import { directory } from '../fixtures/files.js'
+import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
+import { openStore } from '../fixtures/open.js'
+import { agentRow } from '../fixtures/rows.js'
+import { storeOptions } from '../fixtures/store.js'
+
+const entry = (id: string, token: string, more: object = {}) => ({
+  id,
+  name: id,
+  operator: 'Acme',
+  purpose: 'search',
+  ua_tokens: [token],
+  ua_match: 'token',
+  robots_only: false,
+  honors_wildcard_group: true,
+  respects_robots: 'yes',
+  client_side: false,
+  status: 'active',
+  ...more,
+})
+const ranged = { ranges_url: 'https://acme.example/ips.json', ranges_format: 'prefixes-json' }
+const catalog = parseCatalog(
+  JSON.stringify({
+    meta: { generated: '2026-12-24' },
+    agents: [
+      entry('newbot', 'NewBot', ranged),
+      entry('plainbot', 'PlainBot'),
+      entry('stay', 'StayBot', { operator: 'Stay & Sons', purpose: 'seo' }),
+      entry('signer', 'SignerBot', { operator: 'Signers', purpose: 'assistant' }),
+    ],
+  }),
+)
+const judged = { robots_allowed: false, robots_rule: '/x', robots_line: 3, robots_grace: true }
+const old = (given: Partial<AgentEventRow>) => agentRow({ catalog_version: '2026-01-01', ...judged, ...given })
+
+const all = (store: Pick<EventStore, 'query'>) =>
+  store.query(sql`select pathname, agent_id, operator, purpose, catalog_version as version, verified, verification,
+    robots_allowed, robots_rule, robots_line, robots_grace, llms_listed from agent_events order by pathname`)
+
+const reclassifier = (store: EventStore, more: Partial<Parameters<typeof createReclassify>[0]> = {}) =>
+  createReclassify({ store, catalog, clock: () => performance.now(), ...more })
+
+t.test('each row as the catalog has it now', async (t) => {
+  const store = await openStore(t)
+  const unknown = { agent_id: 'other', operator: 'Unknown', purpose: 'other' }
+  await store.append({
+    events: [],
+    agent_events: [
+      old({ pathname: '/1', ...unknown, user_agent: 'NewBot/1.0', llms_listed: 1 }),
+      old({ pathname: '/2', ...unknown, user_agent: 'PlainBot/1.0', verified: false, verification: 'spoofed' }),
+      old({ pathname: '/3', agent_id: 'stay', user_agent: 'StayBot/2', verified: true, verification: 'ranges' }),
+      old({
+        pathname: '/4',
+        agent_id: 'signer',
+        user_agent: 'NewBot/1.0',
+        verified: true,
+        verification: 'web_bot_auth',
+      }),
+      old({
+        pathname: '/5',
+        agent_id: 'gone',
+        user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+      }),
+      old({ pathname: '/6', agent_id: 'goneagent', user_agent: 'x', verified: true, verification: 'web_bot_auth' }),
+      old({ pathname: '/7', ...unknown, user_agent: `it's "NewBot", \\ \u0000 ${'é'.repeat(3)}; drop table` }),
+      agentRow({ pathname: '/8', catalog_version: '2026-12-24', user_agent: 'NewBot/1.0' }),
+      old({ pathname: '/9', ...unknown, user_agent: '' }),
+    ],
+  })
+  const step = reclassifier(store)
+  t.strictSame(
+    await step(),
+    {
+      catalog_version: '2026-12-24',
+      rows: 8,
+      changed: 4,
+      remaining: 0,
+      moves: [
+        { from: 'other', to: 'newbot', rows: 2 },
+        { from: 'other', to: 'plainbot', rows: 1 },
+        { from: 'gone', to: 'other', rows: 1 },
+      ],
+    },
+    'what it says',
+  )
+  const taken = { robots_allowed: null, robots_rule: null, robots_line: null, robots_grace: null }
+  const version = '2026-12-24'
+  const [newbot, kept] = [
+    { agent_id: 'newbot', operator: 'Acme', purpose: 'search', version, verified: null, verification: 'indeterminate' },
+    { ...judged, llms_listed: null },
+  ]
+  const other = { agent_id: 'other', operator: 'Unknown', purpose: 'other', version, verified: null }
+  t.strictSame(await all(store), [
+    { pathname: '/1', ...newbot, ...taken, llms_listed: 1 },
+    { pathname: '/2', ...newbot, agent_id: 'plainbot', verification: 'unverifiable', ...taken, llms_listed: null },
+    // The same agent: only what the catalog says of it is new.
+    {
+      pathname: '/3',
+      agent_id: 'stay',
+      operator: 'Stay & Sons',
+      purpose: 'seo',
+      version,
+      verified: true,
+      verification: 'ranges',
+      ...kept,
+    },
+    // Its signature named it, whatever its user agent says.
+    {
+      pathname: '/4',
+      agent_id: 'signer',
+      operator: 'Signers',
+      purpose: 'assistant',
+      version,
+      verified: true,
+      verification: 'web_bot_auth',
+      ...kept,
+    },
+    { pathname: '/5', ...other, verification: 'unverifiable', ...taken, llms_listed: null },
+    {
+      pathname: '/6',
+      agent_id: 'goneagent',
+      operator: 'OpenAI',
+      purpose: 'training',
+      version,
+      verified: true,
+      verification: 'web_bot_auth',
+      ...kept,
+    },
+    { pathname: '/7', ...newbot, ...taken, llms_listed: null },
+    {
+      pathname: '/8',
+      agent_id: 'gptbot',
+      operator: 'OpenAI',
+      purpose: 'training',
+      version,
+      verified: null,
+      verification: 'indeterminate',
+      robots_allowed: null,
+      robots_rule: null,
+      robots_line: null,
+      robots_grace: null,
+      llms_listed: null,
+    },
+    { pathname: '/9', ...other, verification: 'indeterminate', ...kept },
+  ])
+  t.strictSame(
+    await step(),
+    { catalog_version: version, rows: 0, changed: 0, remaining: 0, moves: [] },
+    'and again: nothing',
+  )
+})
+
+/** As many rows as fill some slices, by hand: every third is a NewBot, of an old catalog. */
+async function fill(store: EventStore, rows: number): Promise<void> {
+  const batch = 10_000
+  for (let from = 0; from < rows; from += batch)
+    await store.append({
+      events: [],
+      agent_events: Array.from({ length: Math.min(batch, rows - from) }, (_, n) =>
+        old({
+          agent_id: 'other',
+          operator: 'Unknown',
+          user_agent: (from + n) % 3 ? 'curious/1' : `NewBot/${(from + n) % 900}`,
+        }),
+      ),
+    })
+}
+
+t.test('in steps: bounded, gone on with, and with rows appended between', async (t) => {
+  const file = join(directory(t), 'events.duckdb')
+  const store = await openEvents(storeOptions(file).options)
+  await fill(store, 100_000)
+  // A clock in which every look is a second later: one slice a step.
+  let seconds = 0
+  const first = await reclassifier(store, { clock: () => seconds++ * 1_000 })()
+  t.equal(first.rows, 30_720, 'one slice')
+  t.equal(first.remaining, 69_280)
+  t.equal(first.changed, 10_240, 'every third')
+  await store.close()
+
+  const again = await openEvents(storeOptions(file).options)
+  t.teardown(() => again.close())
+  const step = reclassifier(again)
+  const [one, two] = [step(), step()]
+  const late = again.append({
+    events: [],
+    agent_events: [agentRow({ catalog_version: '2026-12-24', pathname: '/late' })],
+  })
+  await late
+  const done = [await one, await two]
+  let rest = done.reduce((sum, told) => sum + told.rows, 0)
+  for (let told = done[1]; told && told.remaining > 0; rest += told.rows) told = await step()
+  t.equal(rest, 69_280, 'the rest, each row once')
+  t.strictSame(
+    await again.query(
+      sql`select agent_id, catalog_version as version, count(*) as rows from agent_events group by all order by all`,
+    ),
+    [
+      { agent_id: 'gptbot', version: '2026-12-24', rows: 1 },
+      { agent_id: 'newbot', version: '2026-12-24', rows: 33_334 },
+      { agent_id: 'other', version: '2026-12-24', rows: 66_666 },
+    ],
+  )
+})
+
+t.test('where nothing may be written, nothing is changed, and it is said', async (t) => {
+  const store = await openStore(t)
+  await fill(store, 10)
+  await t.rejects(reclassifier(store, { obstacle: () => 'the disk is full' })(), {
+    code: 'database_error',
+    message: 'Rows cannot be changed: the disk is full.',
+  })
+  t.strictSame(await store.query(sql`select count(*) as rows from agent_events where catalog_version = '2026-01-01'`), [
+    { rows: 10 },
+  ])
+  await t.rejects(store.amend(sql`update agent_events set catalog_version = 'half'`, sql`update nothing set a = 1`), {
+    code: 'database_error',
+  })
+  t.strictSame(
+    await store.query(sql`select count(*) as rows from agent_events where catalog_version = 'half'`),
+    [{ rows: 0 }],
+    'all or none',
+  )
+  t.equal((await reclassifier(store)()).rows, 10, 'and a failure is not the end of it')
+})
+
+t.test('a claim is checked, and what comes late is waited for', async (t) => {
+  const held = { count: 12, source: 'https://acme.example/ips.json', refreshed_at: '2026-11-21T08:00:00.000Z' }
+  const asked: unknown[] = []
+  const verifier: Pick<Verifier, 'check'> = {
+    check(agent, request, at) {
+      asked.push([agent?.id, request.ip, at])
+      return request.ip === '192.0.2.1'
+        ? { now: VERDICT.ranges }
+        : { now: VERDICT.indeterminate, later: Promise.resolve(VERDICT.spoofed) }
+    },
+  }
+  const claims = createClaims({ catalog, verifier, ranges: (id) => (id === 'newbot' ? held : undefined), now: () => 7 })
+  t.strictSame(await claims({ user_agent: 'NewBot/1', ip: '192.0.2.1' }), {
+    agent_id: 'newbot',
+    verified: true,
+    verification: 'ranges',
+    ranges: held,
+  })
+  t.strictSame(await claims({ user_agent: 'PlainBot/1', ip: '192.0.2.2' }), {
+    agent_id: 'plainbot',
+    verified: false,
+    verification: 'spoofed',
+  })
+  t.strictSame(
+    await claims({
+      user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+      ip: '192.0.2.1',
+    }),
+    null,
+    'a person claims nothing',
+  )
+  t.strictSame(asked, [
+    ['newbot', '192.0.2.1', 7],
+    ['plainbot', '192.0.2.2', 7],
+  ])
+  await t.rejects(claims({ user_agent: 1 }))
+})
+
+t.test('from the terminal: with an instance, without one, and with none there', async (t) => {
+  const data = dataDir(t)
+  const store = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
+  const gptbot = { user_agent: 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)' }
+  const past = { catalog_version: '2025-01-01', agent_id: 'other', operator: 'Unknown', purpose: 'other' }
+  const rows = (n: number) => ({
+    events: [],
+    agent_events: Array.from({ length: n }, () => agentRow({ ...past, ...gptbot })),
+  })
+  await store.append(rows(3))
+  await store.close()
+  t.match(await cli('agents', 'reclassify', '--data', `${data}-none`), {
+    code: 1,
+    stderr: /^error: No data in [^\n]+\n$/,
+  })
+
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const app = await startInstance(origin.url, data)
+  t.teardown(() => app.stop())
+  const version = loadCatalog().version
+  const first = await cli('agents', 'reclassify', '--data', data, '--json')
+  t.equal(first.stderr, '', 'no bar where nobody looks')
+  t.strictSame(JSON.parse(first.stdout), {
+    catalog_version: version,
+    rows: 3,
+    changed: 3,
+    moves: [{ from: 'other', to: 'gptbot', rows: 3 }],
+  })
+  t.match(await cli('agents', 'reclassify', '--data', data), {
+    code: 0,
+    stdout: `Every row is of the catalog of ${version}.\n`,
+  })
+  t.match((await app.ask('/api/agents/breakdown?site=1&dimension=agent_id&range=all')).data, [
+    { value: 'gptbot', fetches: 3 },
+  ])
+  const refused = await fetch(`${app.admin}/control/agents/reclassify`, { method: 'POST' })
+  t.equal(refused.status, 404, 'the operator’s alone')
+  await app.stop()
+
+  const alone = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
+  await alone.append(rows(40_000))
+  await alone.close()
+  const direct = await cli('agents', 'reclassify', '--data', data)
+  t.equal(direct.code, 0, direct.stderr)
+  t.match(
+    direct.stdout,
+    /^ +ROWS +WAS +IS\n40,000 +other +gptbot\n40,000 rows identified again by the catalog of [\d-]+: 40,000 have another agent\.\n$/,
+  )
+
+  const identified = await cli('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)
+  t.match(identified.stdout, /^verified +not checked: no instance runs on .*--data$/m)
+  t.match(
+    (await cli('agents', 'identify', gptbot.user_agent, '--data', data)).stdout,
+    /^verified +not checked: say with --ip/m,
+  )
+})
+
+t.test('Ctrl-C: what is done stays done', async (t) => {
+  const data = dataDir(t)
+  const file = join(data, 'events.duckdb')
+  const store = await openEvents(storeOptions(file).options)
+  for (let n = 0; n < 15; n++)
+    await store.append({
+      events: [],
+      agent_events: Array.from({ length: 20_000 }, (_, i) =>
+        agentRow({ catalog_version: '2025-01-01', agent_id: 'other', user_agent: `GPTBot/1.${n}.${i}` }),
+      ),
+    })
+  await store.close()
+  await cli('keys', 'create', '--name', 'the records', '--data', data)
+  // In this process: Ctrl-C comes with the first sight of the bar, whatever the machine's speed.
+  let interrupt = () => {}
+  let said = ''
+  const code = await runProgram(['agents', 'reclassify', '--data', data], {
+    out: (text) => t.fail(`nothing is finished: ${text}`),
+    err: (text) => {
+      said += text
+      interrupt()
+    },
+    errColumns: 80,
+    colour: false,
+    version: '1',
+    pid: 1,
+    env: {},
+    onSignal: (_, listener) => {
+      let sent = false
+      interrupt = () => {
+        if (!sent) listener()
+        sent = true
+      }
+    },
+    onFault: () => {},
+    exit: (code) => {
+      throw new Error(`exit ${code}`)
+    },
+  })
+  t.equal(code, 1)
+  t.match(
+    said.replaceAll('\r\u001b[2K', '<'),
+    /^<Reclassifying [█░]{30} \d+ % \([\d,]+ of 300,000\)<error: Stopped after [\d,]+ rows, which are done; run it again for the rest\.\n$/,
+  )
+  const count = async () => {
+    const again = await openEvents(storeOptions(file).options)
+    const [row] = await again.query(
+      sql`select count(*) filter (agent_id = 'gptbot') as done, count(*) filter (agent_id = 'gptbot' and catalog_version = '2025-01-01') as half from agent_events`,
+    )
+    await again.close()
+    return row
+  }
+  const stopped = await count()
+  t.equal(stopped?.half, 0, 'no row half way')
+  t.equal(stopped?.done, Number(/after ([\d,]+) rows/.exec(said)?.[1]?.replaceAll(',', '')), 'as many as it said')
+  t.match(await cli('agents', 'reclassify', '--data', data), { code: 0 })
+  t.strictSame(await count(), { done: 300_000, half: 0 })
+})
