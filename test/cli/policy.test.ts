@@ -1,0 +1,108 @@
+import t from 'tap'
+import { TailQuery, tail } from '../../src/http/tail.js'
+import { cli, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
+import { file, origin } from '../fixtures/policy-world.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+import { talk } from '../proxy/fixtures/sockets.js'
+
+const ROBOTS =
+  'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a\u001b[31mb\n'
+const LLMS = '# Site\u001b[2J\n\n## Docs\n\n- [A](/docs/a)\n'
+
+t.test('policy of a URL: asked directly, no instance needed', async (t) => {
+  const { table, port, url } = await origin(t)
+  table.set(`127.0.0.1:${port}/robots.txt`, file(ROBOTS))
+  table.set(`127.0.0.1:${port}/llms.txt`, file(LLMS))
+  const shown = await cli('policy', url.href)
+  t.equal(shown.code, 0, shown.stderr)
+  for (const text of [
+    'User-agent: GPTBot',
+    '2  Disallow: /docs',
+    'Crawl-delay: 5',
+    'Disallow: /a\\x1b[31mb',
+    'Site\\x1b[2J',
+  ])
+    t.ok(shown.stdout.includes(text), text)
+  t.notOk(shown.stdout.includes('\u001b'), 'what the site wrote is escaped')
+  for (const [agent, path, expected, why] of [
+    ['gptbot', '/docs/x', /^not allowed +gptbot .*Disallow: \/docs \(User-agent: GPTBot\), line 2$/m, 'by its id'],
+    ['GPTBot', '/docs/open', /^allowed .*Allow: \/docs\/open .*line 3$/m, 'the longer rule'],
+    ['my-bot', '/docs/x', /^allowed .*no rule of its group/m, 'a token that is in no catalog'],
+    ['my-bot', '/robots.txt', /^allowed .*always allowed/m, 'the file itself'],
+  ] as const) {
+    const { code, stdout } = await cli('policy', url.href, '--agent', agent, '--path', path)
+    t.equal(code, 0, `${why}: an answer is no failure`)
+    t.match(stdout, expected, why)
+    t.match(stdout, /version [0-9a-f]{12} since 20/, 'with its version')
+  }
+  const { stdout } = await cli('policy', url.href, '--agent', 'gptbot', '--path', '/docs/x', '--json')
+  t.match(JSON.parse(stdout), { agents: [{ agent_id: 'gptbot', allowed: false, rule: '/docs', line: 2 }] })
+  t.match(await cli('policy', 'nonsense'), { code: 2, stderr: /no http or https URL/ })
+  t.match(await cli('policy', url.href, '--path', 'x'), { code: 2, stderr: /--path: must begin with \// })
+  t.match(await cli('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })
+})
+
+t.test('policy of the running instance, and what broke it', { timeout: 90_000 }, async (t) => {
+  const { table, url } = await origin(t)
+  table.set('example.com/robots.txt', file('User-agent: *\nDisallow: /private\n'))
+  const data = dataDir(t)
+  const instance = await startInstance(url.origin, data, '--domain', 'example.com')
+  t.teardown(() => instance.stop())
+  const policy = (...more: string[]) => cli('policy', '--data', data, ...more)
+  await eventually('the policy is known', async () => (await policy()).stdout.includes('Disallow: /private'), 30_000)
+  t.match(await policy('--agent', 'gptbot', '--path', '/private/x'), {
+    code: 0,
+    stdout: /^not allowed +gptbot example/,
+  })
+  t.match(await policy('--hostname', 'other.example'), { code: 1, stderr: /No policy is kept/ })
+
+  // The proxy passes on the Host it is given: the request is sent by hand.
+  const ask = (path: string) =>
+    talk(Number(new URL(instance.site).port), [
+      `GET ${path} HTTP/1.1\r\nHost: example.com\r\nUser-Agent: ${GPTBOT}\r\nConnection: close\r\n\r\n`,
+    ])
+  await ask('/private/x')
+  await ask('/open')
+  await eventually('both are rows', async () => (await instance.fetches()) === 2, 20_000)
+  // A minute of a site's life: the file changes, and a client is given the new one.
+  table.set('example.com/robots.txt', file('User-agent: *\nDisallow: /\n'))
+  await ask('/robots.txt')
+  await eventually(
+    'the change is seen',
+    () => /policy changed: example\.com robots\.txt/.test(instance.output()),
+    20_000,
+  )
+  await ask('/open')
+  await eventually('all are rows', async () => (await instance.fetches()) === 4, 20_000)
+  await instance.stop()
+  const { stdout } = await cli('tail', '--data', data, '--violations', '--json')
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(
+    rows,
+    [
+      { pathname: '/private/x', robots_rule: '/private', robots_line: 2, robots_grace: false },
+      { pathname: '/open', robots_rule: '/', robots_line: 2, robots_grace: true },
+    ],
+    'only what was disallowed at its time',
+  )
+  t.equal(rows.length, 2)
+  const shown = await cli('tail', '--data', data, '--violations')
+  t.match(shown.stdout, /\/private\/x disallowed by "\/private" line 2$/m)
+  t.match(shown.stdout, /\/open disallowed by "\/" line 2 \(grace\)$/m)
+})
+
+t.test('tail --violations: recent and live rows alike', async (t) => {
+  const { engine, commit } = await fileEngine(t)
+  const fetched = (pathname: string, robots_allowed: boolean | null) => agentRow({ pathname, robots_allowed })
+  await commit({ events: [eventRow()], agent_events: [fetched('/1', false), fetched('/2', true), fetched('/3', null)] })
+  const reader = tail(engine, TailQuery.parse({ violations: '1' })).getReader()
+  const next = async () => JSON.parse(Buffer.from((await reader.read()).value ?? []).toString()).pathname
+  t.equal(await next(), '/1')
+  await commit({ events: [eventRow()], agent_events: [fetched('/4', true), fetched('/5', null), fetched('/6', false)] })
+  t.equal(await next(), '/6')
+  await reader.cancel()
+})
