@@ -25,7 +25,9 @@ const Meta = z.object({
 })
 
 /** The routes of the reads, one for each, from what they say of themselves. */
-export const readRoutes = (deps: Pick<Deps, 'store' | 'now' | 'catalog'> & { sites: Pick<Sites, 'get'> }): Route[] =>
+export const readRoutes = (
+  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'holdings'> & { sites: Pick<Sites, 'get'> },
+): Route[] =>
   reads.map((read) => ({
     method: 'get',
     path: read.path,
@@ -40,6 +42,7 @@ export const readRoutes = (deps: Pick<Deps, 'store' | 'now' | 'catalog'> & { sit
         store: deps.store,
         now: deps.now,
         catalog: deps.catalog,
+        ...(deps.holdings && { holdings: deps.holdings }),
         site: async (id) => {
           const site = await deps.sites.get(id)
           return site && reaches(call.principal, site) ? site : undefined

@@ -24,6 +24,9 @@ export interface CatalogAgent {
   readonly ranges?: { readonly count: number; readonly refreshed_at: string; readonly source: string }
 }
 
+/** What is held of an agent's published addresses. */
+export type Held = { readonly agent_id: string } & NonNullable<CatalogAgent['ranges']>
+
 /** Why a metric is absent, or what a number is based on. */
 export interface Warning {
   readonly metric?: string
@@ -48,6 +51,8 @@ export interface Ask {
   readonly now: Date
   readonly dialect: Dialect
   readonly catalog: readonly CatalogAgent[]
+  /** What is held at this moment, of every agent of which something is. */
+  holdings(): Promise<readonly Held[]>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -65,7 +70,7 @@ export interface Ask {
   readonly warnings: readonly Warning[]
 }
 
-interface Context extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'paging'> {
+interface Context extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'holdings' | 'paging'> {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import { type Ask, ask, type CatalogAgent, type Site, type Warning } from './ask.js'
+import { type Ask, ask, type CatalogAgent, type Held, type Site, type Warning } from './ask.js'
 import type { Window } from './calendar.js'
 import type { Audience } from './dimensions.js'
 import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
@@ -74,6 +74,8 @@ export interface Deps {
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
   readonly catalog: readonly CatalogAgent[]
+  /** Absent: nothing is held. */
+  holdings?(): Promise<readonly Held[]>
 }
 
 /** The `meta` of an answer (spec 2.3, contract 4). */
@@ -107,7 +109,9 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
   const plan = planOf(envelope, { site, audience, segment, now, first })
   await readable(patternsOf(plan.filters), deps.store)
 
-  const asked = ask({ plan, site, now, catalog: deps.catalog, store: deps.store, name: read.path, paging })
+  const holdings = async () => (await deps.holdings?.()) ?? []
+  const { catalog, store } = deps
+  const asked = ask({ plan, site, now, catalog, holdings, store, name: read.path, paging })
   const { data, rows } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {
