@@ -100,6 +100,7 @@ function configOf(
     const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
     if (typeof value === 'string') given[name] = value
     else if (Array.isArray(value)) given[name] = value.map(String)
+    else if (value === true) given[name] = 'true'
   }
   if (command.settings.includes('origin') && args[0] !== undefined) given.origin = args[0]
   return loadConfig({
