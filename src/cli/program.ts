@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { CommanderError, Option, Command as Parser } from 'commander'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify } from './agents.js'
+import { agentsRefresh } from './agents-refresh.js'
 import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   keysRevoke,
   agents,
   agentsIdentify,
+  agentsRefresh,
   doctor,
 ]
 

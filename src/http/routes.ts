@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Refreshed } from '../agents/ranges/holding.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { Site, type Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
@@ -9,7 +10,7 @@ import { TailQuery, tail } from './tail.js'
 
 /** What the routes answer from. */
 export interface Service {
-  engine: Pick<Engine, 'events' | 'tail'>
+  engine: Pick<Engine, 'events' | 'tail' | 'ask'>
   /** Whether what is seen is stored, and if not why. */
   health(): EngineStatus
   keys: Keys
@@ -128,6 +129,15 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     tag: 'control',
     summary: 'State of the running instance',
     run: async () => answer({ ...status(), store: health() }),
+  },
+  {
+    method: 'post',
+    path: '/control/agents/refresh',
+    access: 'operator',
+    tag: 'control',
+    summary: "Fetch the agents' published addresses now",
+    data: z.array(Refreshed),
+    run: async () => answer(z.array(Refreshed).parse(await engine.ask('refresh'))),
   },
   {
     method: 'get',
