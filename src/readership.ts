@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
+import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
@@ -102,6 +104,7 @@ export async function openInstance(
   const engine = await startEngine({
     ...config,
     log,
+    ...(deps.version !== undefined && { version: deps.version }),
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })
       await createSites(records).addDomains(1, config.domain)
@@ -139,7 +142,13 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   })
   const app = createApp({
     routes: [
-      ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
+      ...readRoutes({
+        store: engine.events,
+        now,
+        catalog: listing(loadCatalog()),
+        holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
+        sites,
+      }),
       ...routes({
         engine,
         health,

@@ -19,6 +19,8 @@ export interface EngineOptions {
   /** Bytes; with less free disk nothing is stored until there is room again; 512 MB. */
   min_free_disk?: number | undefined
   geoip?: string | undefined
+  /** Of readership. */
+  version?: string
   /** As `WorkerOptions`. */
   ranges?: readonly string[] | undefined
   offline?: boolean | undefined
@@ -142,6 +144,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       memory_limit: options.memory_limit ?? '512MB',
       threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
       min_free_disk: options.min_free_disk ?? 512 << 20,
+      version: options.version ?? '0',
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
       ranges: options.ranges ?? [],
       offline: options.offline ?? false,

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
 import { loadCatalog } from '../agents/catalog.js'
+import { openKept } from '../agents/ranges/kept.js'
+import { createRanges } from '../agents/ranges/ranges.js'
+import { createOutbound } from '../outbound/guard.js'
+import { createResolve } from '../outbound/resolve.js'
 import { createClassifier } from '../record/classify.js'
 import { openPlaces } from '../record/place/places.js'
 import { openSalts, saltFile } from '../record/salt.js'
@@ -12,6 +17,21 @@ export const compose: Compose = ({ options, siteOf, log }) => {
   const now = () => Date.now()
   const sessions = createSessions({ now })
   const salts = openSalts({ file: saltFile(`${options.data}/salts.json`), now, random: randomBytes, log: say })
+  const outbound = createOutbound({
+    resolve: createResolve(new Resolver({ timeout: 2_000, tries: 2 })),
+    offline: options.offline,
+    version: options.version,
+  })
+  const ranges = createRanges({
+    catalog: loadCatalog(),
+    outbound,
+    kept: openKept(`${options.data}/agents`),
+    own: options.ranges,
+    offline: options.offline,
+    now,
+    random: Math.random,
+    log,
+  })
   const places = openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip })
   return {
     classifier: createClassifier({
@@ -25,7 +45,13 @@ export const compose: Compose = ({ options, siteOf, log }) => {
       clock: () => performance.now(),
     }),
     restore: (open) => sessions.restore(open),
-    tick: () => salts.expire(),
-    desk: {},
+    tick: () => {
+      salts.expire()
+      ranges.tick()
+    },
+    desk: {
+      refresh: () => ranges.refresh(),
+      holdings: async () => ranges.holdings(),
+    },
   }
 }

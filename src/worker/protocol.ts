@@ -16,6 +16,8 @@ export interface WorkerOptions {
   /** Bytes; with less free, nothing is stored. */
   min_free_disk: number
   geoip?: string
+  /** Of readership, which it says when it asks others for something. */
+  version: string
   /** The operator's own copies of published ranges: files or directories. */
   ranges: readonly string[]
   /** No request but to the origin, and no DNS. */

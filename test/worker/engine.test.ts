@@ -136,6 +136,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
       min_free_disk: 0,
       ranges: [],
       offline: true,
+      version: '0',
       from,
     }
     const worker = new Worker(new URL('../../src/worker/entry.js', import.meta.url), { workerData })
