@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/catalog.js'
 import { createBook } from './book.js'
 import { googleSpelt } from './canonical.js'
-import { type ContentUsage, type Robots, readRobots } from './groups.js'
+import { type ContentUsage, type Robots, type RobotsGroup, type RobotsRule, readRobots } from './groups.js'
 import type { Mode } from './lines.js'
 import { createListed, type Llms, parseLlms } from './llms.js'
 import { mergePreferences, type Preferences } from './preferences.js'
@@ -37,11 +37,16 @@ export interface AgentGroup {
   content_usage?: readonly ContentUsage[]
 }
 
+/** A robots.txt as the policy page shows it (contract 5). */
+export interface RobotsView extends Omit<Robots, 'groups'> {
+  groups: readonly (Omit<RobotsGroup, 'rules'> & { rules: readonly Omit<RobotsRule, 'octets'>[] })[]
+}
+
 /** One hostname's robots.txt and llms.txt at one moment. Its answers never change, wait or throw. */
 export interface Policy {
   readonly hostname: string
-  /** As the RFC reads it, for the page; null where the answer was not 2xx. */
-  readonly robots: Robots | null
+  /** As the RFC reads it; null where the answer was not 2xx. Read when asked for: judging does not need it. */
+  readonly robots: RobotsView | null
   /** Null where there is none of status 2xx. */
   readonly llms: Llms | null
   /**
@@ -78,7 +83,7 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
   const { hostname } = files
   const state = availability(files.robots.status)
   const body = state === 'available' ? files.robots.body : ''
-  const robots = state === 'available' ? readRobots(body) : null
+  let robots: RobotsView | undefined
   const llms =
     files.llms !== undefined && availability(files.llms.status) === 'available'
       ? parseLlms(files.llms.body, `https://${hostname}/llms.txt`)
@@ -121,7 +126,11 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
   }
   return {
     hostname,
-    robots,
+    get robots() {
+      if (state !== 'available') return null
+      robots ??= viewOf(readRobots(body))
+      return robots
+    },
     llms,
     allows,
     lists: (target) => listed?.(target) ?? null,
@@ -135,6 +144,14 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
     },
   }
 }
+
+const viewOf = (robots: Robots): RobotsView => ({
+  ...robots,
+  groups: robots.groups.map((group) => ({
+    ...group,
+    rules: group.rules.map(({ allow, pattern, line }) => ({ allow, pattern, line })),
+  })),
+})
 
 const disallowed = ({ groups }: Selection): string[] =>
   groups.flatMap(({ rules }) => rules.flatMap(({ allow, pattern }) => (allow || pattern === '' ? [] : [pattern])))

@@ -170,6 +170,11 @@ t.test('what a file says to one agent, groups merged', async (t) => {
     content_usage: [{ pattern: '/a', preferences: { 'train-ai': 'n' }, line: 10 }],
   })
   t.same(policy.groupOf(undefined), { group: ['*'], rules: 1 })
+  t.same(
+    policy.robots?.groups[1],
+    { user_agents: ['*'], rules: [{ allow: false, pattern: '/', line: 6 }], line: 5 },
+    'the page shows what contract 5 names',
+  )
 })
 
 t.test('what is blocked for all of them', async (t) => {
@@ -270,9 +275,27 @@ t.test('an over-long file, and a path of which the end is not read', async (t) =
   t.equal(cut.allows(undefined, '/x').allowed, true, 'of a line that the bound cuts nothing is read')
   t.equal(cut.allows(undefined, '/private').allowed, true)
 
-  const long = policyOf('User-agent: *', 'Disallow: /*end$', 'Disallow: /*far')
+  const long = policyOf('User-agent: *', 'Disallow: /*end$', 'Disallow: /*far', 'Disallow: /all*$')
   const path = `/${'x'.repeat(2000)}`
-  t.equal(long.allows(undefined, `${path}end`).allowed, false)
-  t.equal(long.allows(undefined, `${path}${'x'.repeat(45)}end`).allowed, true, 'beyond 2,048 characters')
-  t.equal(long.allows(undefined, `${path}far${'x'.repeat(9000)}`).allowed, false)
+  const rows: [target: string, allowed: boolean, why: string][] = [
+    [`${path}end`, false, 'all of it is read'],
+    [`${path}${'x'.repeat(44)}end`, false, '2,048 characters'],
+    [`${path}${'x'.repeat(45)}end`, true, 'the last beyond them'],
+    [`${path}${'x'.repeat(44)}endless`, true, 'where it is cut it does not end'],
+    [`${path}far${'x'.repeat(9000)}`, false, 'what is read decides'],
+    [`/all${path}${path}`, false, 'an end behind a star is anywhere'],
+  ]
+  for (const [target, allowed, why] of rows) t.equal(long.allows(undefined, target).allowed, allowed, why)
+
+  const letters = (n: number) => [...n.toString(5)].map((digit) => 'bcdef'[Number(digit)]).join('*')
+  const many = policyOf(
+    'User-agent: *',
+    'Disallow: /a',
+    ...Array.from({ length: 20_000 }, (_, n) => `Allow: *${letters(n)}*z`),
+  )
+  t.equal(
+    many.allows(undefined, `/a${'bcdef'.repeat(400)}`).line,
+    2,
+    'prefixes count where the patterns are too much work',
+  )
 })

@@ -4,8 +4,10 @@ import t from 'tap'
 import type { Agent } from '../../src/agents/catalog.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createBook } from '../../src/policy/book.js'
+import { canonicalPath, canonicalPatterns } from '../../src/policy/canonical.js'
 import { readRobots } from '../../src/policy/groups.js'
 import type { Mode } from '../../src/policy/lines.js'
+import { matches } from '../../src/policy/sieve.js'
 
 const someone = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
 if (someone === undefined) throw new Error('no gptbot in the catalog')
@@ -187,6 +189,7 @@ t.test('the heaviest rule decides, with its line', async (t) => {
     [['Disallow: /caf\xe9', 'Allow: /caf%C3%A9*'], '/caf%C3%A9', 3, 'octets are counted encoded'],
     [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=/a', 2, 'two spellings of one URL tie'],
     [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=%2Fa', 2, 'in either'],
+    [['Disallow: /x?u=/a', 'Allow: /x?u=**a'], '/x?u=/a', -2, 'a slash of the query counts as %2F: 10 octets beat 8'],
     [['Disallow:', 'Allow:'], '/a', 0, 'nothing matches nothing'],
     [['Disallow:', 'Disallow: /a'], '/a', -3, 'and takes nothing back'],
     [['Allow: /*.html', 'Disallow: /p/'], '/p/a.html', 2, '7 octets beat 3'],
@@ -412,6 +415,27 @@ t.test('both modes agree with a plain quadratic matcher', async (t) => {
     { numRuns: 3000 },
   )
   t.ok(matched > 1000, `${matched} of 3000 had a rule that matched`)
+})
+
+t.test('so does the matcher for what is too much for robots-parser', async (t) => {
+  const letters = fc.constantFrom('a', 'b', '*', 'ab', 'aa')
+  const pattern = fc
+    .tuple(fc.array(letters, { maxLength: 9 }), fc.boolean())
+    .map(([parts, end]) => `/${parts.join('')}${end ? '$' : ''}`)
+  const path = fc.array(fc.constantFrom('a', 'b'), { maxLength: 12 }).map((parts) => `/${parts.join('')}`)
+  let matched = 0
+  fc.assert(
+    fc.property(pattern, path, (pattern, path) => {
+      const [compiled] = canonicalPatterns(pattern, false, 'rfc')
+      if (compiled === undefined) throw new Error('no pattern')
+      const expected = plainly(pattern, path)
+      if (expected) matched++
+      if (matches(compiled, canonicalPath(path, 'rfc')) !== expected)
+        throw new Error(`${pattern} ${path}: plainly ${expected}`)
+    }),
+    { numRuns: 5000 },
+  )
+  t.ok(matched > 500 && matched < 4500, `${matched} of 5000 match`)
 })
 
 t.test('groups large and small, merged, decide as one', async (t) => {
