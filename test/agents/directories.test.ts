@@ -256,6 +256,19 @@ t.test('an unknown key is asked for, once a minute', async (t) => {
   made.close()
 })
 
+t.test('a key of a kind that we cannot use is no forgery', async (t) => {
+  const { state, open, serve } = await world(t)
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  serve(setOf(keypair(), { publicKey }))
+  const made = open()
+  made.start()
+  t.match(await made.refresh(), [{ keys: 1 }])
+  t.match(made.check(signed(keypair(), state.now), state.now), { state: 'undecidable', reason: 'key_unsupported' })
+  made.close()
+  const again = open()
+  t.match(again.check(signed(keypair(), state.now), state.now), { reason: 'key_unsupported' }, 'after a restart too')
+})
+
 t.test('a directory that does not answer in time leaves it open, and its answer is used later', async (t) => {
   const { state, open } = await world(t)
   const pair = keypair()
