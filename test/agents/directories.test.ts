@@ -161,7 +161,7 @@ t.test('asked soon after the start, once a day, and with what the draft asks for
   made.start()
   await pass(START + MINUTE)
   t.same(state.asked, [`alice.test/.well-known/http-message-signatures-directory ${TYPE}`])
-  t.match(made.held(), [{ keys: 1, refreshed_at: /^2026-11-21T00:00:[0-9.]+Z$/ }])
+  t.match(made.held(), [{ keys: 1, refreshed_at: /^2026-11-21T00:00:0[0-5][0-9.]+Z$/ }])
   t.equal(made.check(signed(pair, state.now), state.now).state, 'valid')
   await pass(START + DAY - MINUTE)
   t.equal(state.asked.length, 1, 'nobody signs, nobody asks')
