@@ -1,6 +1,5 @@
 import type { Agent, Catalog } from '../agents/catalog.js'
-import type { Robots } from './groups.js'
-import type { AgentGroup, Policy } from './policy.js'
+import type { AgentGroup, Policy, RobotsView } from './policy.js'
 import { type Kind, standingOf, type Version } from './timeline.js'
 
 /** Of a hostile file no more than this is shown; what is left out is counted as a problem. */
@@ -63,13 +62,13 @@ export type Report = Awaited<ReturnType<typeof reportOf>>
 
 const shaOf = ({ sha256 }: Version) => (sha256 === '' ? {} : { sha256 })
 
-function robotsOf(view: Robots | null) {
+function robotsOf(view: RobotsView | null) {
   if (view === null) return { groups: [], sitemaps: [], problems: [] }
   let left = RULES
   const groups = view.groups.slice(0, GROUPS).map(({ rules, ...group }) => {
     const shown = rules.slice(0, left)
     left -= shown.length
-    return { ...group, rules: shown.map(({ allow, pattern, line }) => ({ allow, pattern, line })) }
+    return { ...group, rules: shown }
   })
   const all = view.groups.reduce((sum, group) => sum + group.rules.length, 0)
   const cut = [

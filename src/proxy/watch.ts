@@ -35,7 +35,7 @@ export function observe(
     if (res.headersSent) {
       for (const name of OBSERVED_RESPONSE_HEADERS) {
         const kept = res.getHeader(name)
-        if (kept !== undefined) note(counted, name, Array.isArray(kept) ? kept.join(', ') : String(kept))
+        if (kept !== undefined) note(counted, name, textOf(kept))
       }
       if (counted.response !== undefined) observation.response = counted.response
     }
@@ -96,11 +96,13 @@ function noteFields(counted: Counted, fields: object): void {
   for (let i = 0; i + 1 < list.length; i += 2) {
     const name = String(list[i]).toLowerCase()
     if (name === 'content-type') counted.content_type ||= String(list[i + 1] ?? '')
-    else if (OBSERVED.has(name)) note(counted, name, String(list[i + 1] ?? ''))
+    else if (OBSERVED.has(name)) note(counted, name, textOf(list[i + 1]))
   }
 }
 
 const OBSERVED: ReadonlySet<string> = new Set(OBSERVED_RESPONSE_HEADERS)
+
+const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
 
 /** The first word counts: what `writeHead` was given is what was sent, and Node may have kept it as well. */
 function note(counted: Counted, name: string, value: string): void {

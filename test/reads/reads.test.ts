@@ -10,6 +10,7 @@ import { compile, type Sql } from '../../src/sql.js'
 import type { ResultRow } from '../../src/store.js'
 import { clickhouse } from '../fixtures/clickhouse.js'
 import { openStore } from '../fixtures/open.js'
+import { agentRow } from '../fixtures/rows.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
 const german = [{ dimension: 'country', op: 'is' as const, value: 'DE' }]
@@ -530,4 +531,53 @@ t.test('no word of one engine outside its dialect', async (t) => {
   const duckdb =
     /arg_m|starts_with\(|ends_with\(|contains\(|regexp_|epoch_ms|to_milli|json_|\btry|quantile_cont|::|\$\d|\/\//
   for (const text of new Set(asked)) t.notMatch(text, duckdb)
+})
+
+t.test('policy: what is kept, with what agents were answered at its pages', async (t) => {
+  const store = await openStore(t)
+  const fetched = (given: Partial<Rows['agent_events'][number]>) => agentRow({ hostname: 'one.example', ...given })
+  await store.append({
+    events: [],
+    agent_events: [
+      fetched({ pathname: '/a', status: 200, x_robots_tag: 'noai', timestamp: new Date(NOW.getTime() - 2_000) }),
+      fetched({ pathname: '/a', status: 404, x_robots_tag: 'noai', timestamp: new Date(NOW.getTime() - 1_000) }),
+      fetched({ pathname: '/b', status: 200, content_usage: 'train-ai=n', timestamp: new Date(NOW.getTime() - 1_000) }),
+      fetched({ pathname: '/c', status: 200, timestamp: new Date(NOW.getTime() - 1_000) }),
+      fetched({ pathname: '/a', hostname: 'www.one.example', x_robots_tag: 'x', timestamp: NOW }),
+      fetched({ pathname: '/a', site_id: 2, x_robots_tag: 'theirs', timestamp: NOW }),
+    ],
+  })
+  const instant = NOW.toISOString()
+  const head = { url: 'http://one.example/', status: 200, standing: 'served', fetched_at: instant, first_seen: instant }
+  const link = (url: string, offsite = false) => ({ title: url, url, offsite })
+  const asked: unknown[] = []
+  const policy = async (site: number, question: object) => {
+    asked.push({ site, ...question })
+    const links = [link('https://one.example/a'), link('https://one.example/b'), link('https://x.example/a', true)]
+    return {
+      hostnames: ['one.example'],
+      hostname: 'one.example',
+      robots: { ...head, groups: [], sitemaps: [], problems: [] },
+      llms: { ...head, sections: [{ name: 'Docs', optional: false, links }], problems: [] },
+      agents: [
+        { agent_id: 'gptbot', robots_token: 'GPTBot', group: ['*'], allowed: true, reason: 'no_rule', rules: 0 },
+      ],
+      path: '/x',
+      versions: [],
+    }
+  }
+  const read = reads.find((each) => each.path === '/api/policy')
+  if (!read) throw new Error('there is no read of the policy')
+  const query = new URLSearchParams('site=1&range=7d&agent_id=gptbot&path=/x&hostname=one.example')
+  const { data, meta } = await runRead(read, query, { ...deps, store, policy })
+  t.strictSame(asked, [{ site: 1, agent_id: 'gptbot', path: '/x', hostname: 'one.example' }])
+  t.equal(meta.rows, 1)
+  t.match(data, {
+    llms: { sections: [{ links: [{ last_status: 404 }, { last_status: 200 }, { offsite: true }] }] },
+    headers: [
+      { pathname: '/a', x_robots_tag: 'noai', fetches: 2 },
+      { pathname: '/b', content_usage: 'train-ai=n', fetches: 1 },
+    ],
+  })
+  t.notMatch(JSON.stringify(data), /theirs|:null/, "nothing of another site's, and nothing null")
 })
