@@ -87,9 +87,10 @@ t.test('who may call what: every route by every caller', async (t) => {
     'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
   }
+  const reads = ['stats', 'agents', 'citation-gap', 'policy', 'content']
   for (const route of table) {
     const name = `${route.method} ${route.path}`
-    const [access, ...expected] = matrix[name] ?? (route.tag === 'stats' || route.tag === 'agents' ? read : [])
+    const [access, ...expected] = matrix[name] ?? (reads.includes(route.tag) ? read : [])
     t.equal(route.access, access, `${name} is in the matrix`)
     for (const [i, [caller, init]] of Object.entries(callers).entries()) {
       const path = `${route.path.replace('{id}', '999')}?follow=0&site=1&dimension=pathname`
