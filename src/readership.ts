@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
+import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
@@ -148,6 +150,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
         catalog: listing(loadCatalog()),
         sites,
         policy: (site, question) => engine.ask('policy', { site, ...question }),
+        holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
       }),
       ...routes({
         engine,

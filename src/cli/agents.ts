@@ -117,7 +117,9 @@ async function checkOf(
 }
 
 function claimText({ verification, ranges }: NonNullable<Claim>, operator: string): string {
-  const list = ranges ? ` (${number(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)})` : ''
+  const list = ranges
+    ? ` (${number(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)}${ranges.stale ? ', stale' : ''})`
+    : ''
   return {
     web_bot_auth: 'yes, by its signature',
     ranges: `yes, the address is in the published ranges${list}`,

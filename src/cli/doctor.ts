@@ -7,6 +7,7 @@ import { openPlaces } from '../record/place/places.js'
 import { connect, isRunning } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
+import { heldAt } from './held.js'
 import { bytes } from './table.js'
 import { Failure, style } from './terminal.js'
 
@@ -38,7 +39,7 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'check settings, data, origin and clock, and say how to mend what is wrong',
   arguments: [{ form: '[origin-url]', doc: 'the site (default: that of the settings, or of the running instance)' }],
-  settings: ['origin', 'data', 'min_free_disk', 'geoip'],
+  settings: ['origin', 'data', 'min_free_disk', 'geoip', 'ranges', 'offline'],
   flags: [JSON_FLAG],
   async run(call) {
     const { json } = flagsOf(call, Flags)
@@ -50,6 +51,7 @@ export const doctor: Command = {
       running.finding,
       ...(await origin(config.origin ?? running.origin)),
       geoData(config.geoip),
+      published(config),
     ]
     if (json) terminal.out(`${safeJson(findings, 2)}\n`)
     else
@@ -180,6 +182,25 @@ async function robots(ask: (path: string) => Promise<Response>): Promise<Finding
     `answers ${answer.status}`,
     'Without one every agent may fetch everything (RFC 9309 2.3.1.3).',
   )
+}
+
+function published(config: Config): Finding {
+  const check = 'published addresses'
+  const mend = config.offline
+    ? 'Give newer copies with --ranges; without them agents cannot be verified by address.'
+    : 'Run `readership agents refresh` and see what fails; without a way out, give copies with --ranges.'
+  try {
+    const { held, of } = heldAt(config, Date.now())
+    const oldest = held.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
+    if (!oldest) return warn(check, 'none are held: claims of agents stay indeterminate', mend)
+    const says = `of ${held.length} of ${of} agents, the oldest of ${oldest.refreshed_at.slice(0, 10)} (${oldest.agent_id})`
+    const stale = held.filter((one) => one.stale)
+    return stale.length > 0
+      ? warn(check, `${says}; missing in part or older than a week: ${stale.length}`, mend)
+      : ok(check, says)
+  } catch (error) {
+    return fail(check, error instanceof Error ? error.message : String(error), 'Correct --ranges, or leave it out.')
+  }
 }
 
 function geoData(geoip: string | undefined): Finding {

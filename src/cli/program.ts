@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { CommanderError, Option, Command as Parser } from 'commander'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify } from './agents.js'
+import { agentsRefresh } from './agents-refresh.js'
 import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   agents,
   agentsIdentify,
   agentsReclassify,
+  agentsRefresh,
   doctor,
 ]
 
@@ -104,6 +106,7 @@ function configOf(
     const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
     if (typeof value === 'string') given[name] = value
     else if (Array.isArray(value)) given[name] = value.map(String)
+    else if (value === true) given[name] = 'true'
   }
   if (command.settings.includes('origin') && args[0] !== undefined) given.origin = args[0]
   return loadConfig({

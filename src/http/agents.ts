@@ -18,7 +18,7 @@ export const Claim = z
     agent_id: z.string(),
     verified: z.boolean().nullable(),
     verification: z.enum(VERIFICATIONS),
-    ranges: z.object({ count: z.int(), source: z.string(), refreshed_at: z.string() }).optional(),
+    ranges: z.object({ count: z.int(), source: z.string(), refreshed_at: z.string(), stale: z.boolean() }).optional(),
   })
   .nullable()
 export type Claim = z.infer<typeof Claim>

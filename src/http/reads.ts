@@ -28,7 +28,9 @@ const Meta = z.object({
 
 /** The routes of the reads, one for each, from what they say of themselves. */
 export const readRoutes = (
-  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy'> & { sites: Pick<Sites, 'get' | 'list'> },
+  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
+    sites: Pick<Sites, 'get' | 'list'>
+  },
 ): Route[] =>
   reads.map((read) => ({
     method: 'get',

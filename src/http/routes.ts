@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Refreshed } from '../agents/ranges/holding.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { Site, type Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
@@ -129,6 +130,15 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     tag: 'control',
     summary: 'State of the running instance',
     run: async () => answer({ ...status(), store: health() }),
+  },
+  {
+    method: 'post',
+    path: '/control/agents/refresh',
+    access: 'operator',
+    tag: 'control',
+    summary: "Fetch the agents' published addresses now",
+    data: z.array(Refreshed),
+    run: async () => answer(z.array(Refreshed).parse(await engine.ask('refresh'))),
   },
   {
     method: 'get',

@@ -43,6 +43,8 @@ export interface PolicyQuestion {
   readonly agent_id?: string
   readonly path?: string
 }
+/** What is held of an agent's published addresses. */
+export type Held = { readonly agent_id: string } & NonNullable<CatalogAgent['ranges']>
 
 /** Why a metric is absent, or what a number is based on. */
 export interface Warning {
@@ -75,6 +77,8 @@ export interface Ask {
   blocked(operator: string | undefined): Promise<Blocked | undefined>
   /** The site's policy as it is kept: to be parsed by who asks. */
   policy(question: PolicyQuestion): Promise<unknown>
+  /** What is held at this moment, of every agent of which something is. */
+  holdings(): Promise<readonly Held[]>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -93,7 +97,7 @@ export interface Ask {
 }
 
 interface Context
-  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'paging'> {
+  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'holdings' | 'paging'> {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string

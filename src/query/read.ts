@@ -7,6 +7,7 @@ import {
   type Assistant,
   ask,
   type CatalogAgent,
+  type Held,
   type PolicyQuestion,
   type Site,
   type Warning,
@@ -97,6 +98,8 @@ export interface Deps {
   blocked?(site: number, operator: string | undefined): Promise<Blocked | undefined>
   /** The policy of one of a site's hostnames (contract 5, policy), as whoever keeps it has it. Absent: nobody does. */
   policy?(site: number, question: PolicyQuestion): Promise<unknown>
+  /** Absent: nothing is held. */
+  holdings?(): Promise<readonly Held[]>
 }
 
 /** The `meta` of an answer (spec 2.3, contract 4). */
@@ -139,7 +142,8 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
   const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
   const policy = async (question: PolicyQuestion) =>
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
-  const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, store, name: read.path, paging })
+  const holdings = async () => (await deps.holdings?.()) ?? []
+  const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, holdings, store, name: read.path, paging })
   const { data, rows } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {

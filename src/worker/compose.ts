@@ -96,7 +96,7 @@ export const createCompose =
       },
       desk: {
         ...createPolicyDesk({ keeper, siteOf, catalog }),
-        ...createAgentDesk({ catalog, verifier, ranges, signatures, now }),
+        ...createAgentDesk({ catalog, verifier, ranges, signatures, offline, now }),
         reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
       },
     }

@@ -10,6 +10,8 @@ export interface Held {
   source: string
   /** ISO-8601, when they were last what the operator publishes. */
   refreshed_at: string
+  /** Too old, or not whole: they refute nothing. */
+  stale: boolean
 }
 
 export interface Claim extends Verdict {
@@ -36,7 +38,10 @@ export function createClaims(deps: {
     if (found === undefined) return null
     const checked = deps.verifier.check(found.agent, { method: 'GET', hostname: '', pathname: '/', ip }, deps.now())
     const verdict = (await checked.later) ?? checked.now
-    const ranges = found.agent && deps.ranges(found.agent.id)
-    return { agent_id: found.agent?.id ?? 'other', ...verdict, ...(ranges && { ranges }) }
+    const agent_id = found.agent?.id ?? 'other'
+    const held = deps.ranges(agent_id)
+    if (held === undefined) return { agent_id, ...verdict }
+    const { count, source, refreshed_at, stale } = held
+    return { agent_id, ...verdict, ranges: { count, source, refreshed_at, stale } }
   }
 }

@@ -17,10 +17,10 @@ export interface WorkerOptions {
   /** Bytes; with less free, nothing is stored. */
   min_free_disk: number
   geoip?: string
+  /** Of readership, which it says when it asks others for something. */
+  version: string
   /** The operator's own copies of published ranges: files or directories. */
   ranges: readonly string[]
-  /** Of readership, for what it asks outside. */
-  version: string
   /** No request but to the origin, and no DNS. */
   offline: boolean
   /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */

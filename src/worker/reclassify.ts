@@ -29,6 +29,8 @@ export interface Reclassified {
 
 /** Rows in one transaction: a quarter of a row group, so that appends go on between. */
 const SLICE = 30_720
+/** And so many where a slice holds more user agents than this: each is read, compared and sent to the store. */
+const CROWDED = 3_840
 /** Slices are gone on with for so long; the asker asks again while something remains. */
 const STEP_MS = 500
 /** User agents that are identified before other work of the thread is let in: 10 ms at their worst. */
@@ -88,10 +90,17 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
   }
 
   const slice = async (first: number, told: Reclassified): Promise<void> => {
-    const range = sql`rowid >= ${first} and rowid < ${first + SLICE}
+    const rangeOf = (rows: number) => sql`rowid >= ${first} and rowid < ${first + rows}
       and catalog_version is distinct from ${catalog.version}`
-    const found = await store.query(sql`select user_agent, agent_id, operator, purpose,
-      verification = 'web_bot_auth' as signed, count(*) as rows from agent_events where ${range} group by all`)
+    const groupsOf = (range: Sql) =>
+      store.query(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
+        count(*) as rows from agent_events where ${range} group by all limit ${CROWDED + 1}`)
+    let range = rangeOf(SLICE)
+    let found = await groupsOf(range)
+    if (found.length > CROWDED) {
+      range = rangeOf(CROWDED)
+      found = await groupsOf(range)
+    }
     const changes = new Map<string, Change>()
     let read = 0
     for (const group of found.map((row) => Group.parse(row))) {

@@ -9,8 +9,8 @@ const identify = createIdentify(loadCatalog())
 t.test('the committed table is what is recognised', async (t) => {
   t.equal(
     recallTable(),
-    readFileSync('test/agents/recall.md', 'utf8'),
-    'npm run --silent bench -- identify --recall > test/agents/recall.md',
+    readFileSync('test/agents/recall.txt', 'utf8'),
+    'npm run --silent bench -- identify --recall > test/agents/recall.txt',
   )
 })
 

@@ -98,6 +98,7 @@ interface Signing {
   lines?: [string, string][]
   params?: Record<string, string | number | undefined>
   key?: { publicKey: KeyObject; privateKey: KeyObject }
+  salt?: number
   agent?: string | undefined
   request?: Partial<Request>
   without?: 'query' | 'signed'
@@ -108,7 +109,7 @@ const LINES: [string, string][] = [
   ['"@authority"', 'site.example'],
   [A, '"https://alice.test"'],
 ]
-function fieldsOf({ label = 'sig1', lines = LINES, params = {}, key = alice }: Signing) {
+function fieldsOf({ label = 'sig1', lines = LINES, params = {}, key = alice, salt = 64 }: Signing) {
   const all: Record<string, string | number | undefined> = {
     created: AT - 10,
     keyid: `"${keyid(key.publicKey)}"`,
@@ -125,7 +126,7 @@ function fieldsOf({ label = 'sig1', lines = LINES, params = {}, key = alice }: S
   const data = Buffer.from(base, 'latin1')
   const bytes =
     key.publicKey.asymmetricKeyType === 'rsa'
-      ? sign('sha512', data, { key: key.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 64 })
+      ? sign('sha512', data, { key: key.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: salt })
       : sign(null, data, key.privateKey)
   return { input: `${label}=${list}`, signature: `${label}=:${bytes.toString('base64')}:` }
 }
@@ -343,6 +344,7 @@ t.test('what a signature says', async (t) => {
     ],
     ['the kid is not the key', { params: { keyid: '"never looked at"' } }, 'invalid key_unknown'],
     ['padded thumbprint', { params: { keyid: `"${keyid(alice.publicKey)}="` } }, 'invalid key_unknown'],
+    ['a shorter salt', { key: aliceRsa, salt: 32 }, 'invalid signature_mismatch'],
     ['alg of another key', { params: { alg: '"rsa-pss-sha512"' } }, 'invalid alg_mismatch'],
     ['alg that is weaker', { key: aliceRsa, params: { alg: '"rsa-v1_5-sha256"' } }, 'invalid alg_mismatch'],
     ['shared secret', { params: { alg: '"hmac-sha256"' } }, 'invalid alg_mismatch'],
@@ -668,6 +670,8 @@ t.test('RFC 9421 B.2.6: a signature over fields and derived components', async (
 t.test('which keys of a directory are used', async (t) => {
   const ok = jwkOf(stranger.publicKey)
   const rsa = jwkOf(aliceRsa.publicKey)
+  const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+  const padded = Buffer.concat([Buffer.alloc(128), Buffer.from(short.n ?? '', 'base64url')]).toString('base64url')
   const rows: [jwk: unknown, usable: boolean, why: string][] = [
     [ok, true, 'Ed25519'],
     [rsa, true, 'RSA of 2,048 bits'],
@@ -680,11 +684,8 @@ t.test('which keys of a directory are used', async (t) => {
     [{ ...ok, x: '' }, false, 'none'],
     [{ ...ok, crv: 'Ed448' }, false, 'another curve'],
     [generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), false, 'ECDSA'],
-    [
-      generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' }),
-      false,
-      'RSA of 1,024 bits',
-    ],
+    [short, false, 'RSA of 1,024 bits'],
+    [{ ...rsa, n: padded }, false, 'RSA of 1,024 bits with zeros before them'],
     [{ ...rsa, e: 'AQ' }, false, 'exponent 1: any text would be its own signature'],
     [{ ...rsa, e: rsa.n }, false, 'an exponent as long as the key: slow'],
     [{ kty: 'oct', k: 'c2VjcmV0' }, false, 'a shared secret'],

@@ -7,6 +7,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   policy: () => import('./policy.js'),
   reads: () => import('./reads.js'),
   identify: () => import('./identify.js'),
+  ranges: () => import('./ranges.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

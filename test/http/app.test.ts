@@ -32,7 +32,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
   const service: Service = {
-    engine,
+    engine: { ...engine, ask: async () => [] },
     health: () => parts.status,
     sites,
     keys,
@@ -87,6 +87,7 @@ t.test('who may call what: every route by every caller', async (t) => {
     'get /metrics': ['public', 200, 200, 200, 200, 200, 200, 200],
     'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
+    'post /control/agents/refresh': ['operator', 404, 404, 404, 404, 404, 404, 200],
   }
   for (const route of table) {
     const name = `${route.method} ${route.path}`

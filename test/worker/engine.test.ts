@@ -138,8 +138,8 @@ t.test('a worker started behind another’s last commit says how far that one ca
       threads: 1,
       min_free_disk: 0,
       ranges: [],
-      version: '0',
       offline: true,
+      version: '0',
       from,
     }
     const worker = new Worker(new URL('../../src/worker/entry.js', import.meta.url), { workerData })

@@ -66,6 +66,7 @@ export function createFetched({ catalog, outbound, kept, now, random, log }: Fet
 
   async function load(list: Fetched): Promise<Refreshed> {
     const told = (status: Refreshed['status'], error?: string): Refreshed => ({
+      of: 'addresses',
       agents: [...list.agents],
       source: list.source,
       count: list.set?.count ?? 0,

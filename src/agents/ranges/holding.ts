@@ -18,10 +18,11 @@ export type Holding = z.infer<typeof Holding>
 
 /** How the refreshing of one list went. */
 export const Refreshed = z.object({
+  of: z.enum(['addresses', 'keys']),
   agents: z.array(z.string()),
-  /** Its URL, or the operator's own file. */
+  /** The URL of the list or the directory, or the operator's own file. */
   source: z.string(),
-  /** Prefixes that are now held, from this time or a time before. */
+  /** Prefixes, or keys, that are now held, from this time or a time before. */
   count: z.int().nonnegative(),
   refreshed_at: Instant.optional(),
   /** `file`: the operator's own copy, read again; `offline`: not asked for (`--offline`). */

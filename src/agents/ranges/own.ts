@@ -91,7 +91,7 @@ function readFile(file: string, formats: readonly string[]): Own {
     // An operator may have written down in lines what is published as JSON.
     for (const format of [...formats, sniff(text)]) {
       try {
-        return { file, prefixes: parseList(text, format), at: Math.floor(mtimeMs), prose: isProse(format) }
+        return { file, prefixes: parseList(text, format), at: Math.round(mtimeMs), prose: isProse(format) }
       } catch (error) {
         failure ??= error
       }

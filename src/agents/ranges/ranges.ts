@@ -109,7 +109,7 @@ export function createRanges(deps: RangesDeps): Ranges {
         lists = listsOfAll()
       } catch (error) {
         const says = error instanceof Error ? error.message : String(error)
-        told.push({ agents: [], source: deps.own.join(' '), count: 0, status: 'failed', error: says })
+        told.push({ of: 'addresses', agents: [], source: deps.own.join(' '), count: 0, status: 'failed', error: says })
       }
       told.push(...ownTold(lists), ...(await fetched.refresh(isWanted)))
       return told
@@ -130,6 +130,7 @@ function ownTold(lists: ReadonlyMap<string, readonly List[]>): Refreshed[] {
     source,
     count: set?.count ?? 0,
     refreshed_at: new Date(at).toISOString(),
+    of: 'addresses' as const,
     status: 'file',
   }))
 }

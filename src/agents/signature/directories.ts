@@ -55,6 +55,7 @@ const LONGEST_WAIT = 6 * HOUR
 const LONGEST_REFUSAL = 5 * MINUTE
 const WELL_KNOWN = '/.well-known/http-message-signatures-directory'
 const AT_ONCE = 4
+const NEVER = 0
 
 /**
  * The key directories of the catalog's agents and of nobody else: a URL is never asked because a request names it. Each
@@ -77,7 +78,7 @@ export function createDirectories(deps: DirectoriesDeps) {
     const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN}`
     // A pattern over many directories is no directory.
     if (!URL.canParse(url) || /[<>]/.test(url)) continue
-    const known = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: 0, next: 0 }
+    const known = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: NEVER, next: NEVER }
     known.agents.push(agent)
     byUrl.set(url, known)
     byOrigin.set(origin, known)
@@ -158,8 +159,10 @@ export function createDirectories(deps: DirectoriesDeps) {
     if (!started) return
     const first = Math.min(...[...byUrl.values()].filter(({ running }) => !running).map(({ scheduled }) => scheduled))
     if (!Number.isFinite(first)) return
-    // Spread, so that neither all directories are asked at once nor one by all installations.
-    cancel = after(Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * MINUTE, () => void run())
+    // Spread, so that one directory is not asked by all installations at once. One never asked is asked soon: until then
+    // whoever only a signature identifies is taken for a person.
+    const spread = first === NEVER ? 5_000 : MINUTE
+    cancel = after(Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * spread, () => void run())
   }
 
   async function run(): Promise<void> {

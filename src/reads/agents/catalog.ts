@@ -35,9 +35,11 @@ export default defineRead({
         { fetches, last_seen: last_seen instanceof Date ? last_seen.toISOString() : undefined },
       ]),
     )
+    const held = new Map((await ask.holdings()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
     const data = ask.page(ask.catalog).map((agent) => {
       const row = seen.get(agent.agent_id)
-      return row ? { ...agent, seen: row } : agent
+      const ranges = held.get(agent.agent_id)
+      return { ...agent, ...(ranges && { ranges }), ...(row && { seen: row }) }
     })
     return { data, rows: data.length }
   },

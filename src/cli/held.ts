@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+import { loadCatalog } from '../agents/catalog.js'
+import type { Holding } from '../agents/ranges/holding.js'
+import { openKept } from '../agents/ranges/kept.js'
+import { createRanges } from '../agents/ranges/ranges.js'
+import { listsOf } from '../agents/ranges/source.js'
+import type { Config } from '../config.js'
+import { OutboundError } from '../outbound/outbound.js'
+
+/**
+ * What is held of the agents' published addresses, from the files themselves, whether an instance runs or not; and of how
+ * many agents it could be. Throws one line where a file of `--ranges` cannot be used.
+ */
+export function heldAt({ data, ranges }: Config, at: number): { held: Holding[]; of: number } {
+  const catalog = loadCatalog()
+  const { holdings } = createRanges({
+    catalog,
+    outbound: async () => {
+      throw new OutboundError('offline', 'nothing is fetched to look at what is held')
+    },
+    kept: openKept(join(data, 'agents')),
+    own: ranges,
+    offline: true,
+    now: () => at,
+    random: () => 0,
+    log: () => {},
+  })
+  const of = catalog.agents.filter((agent) => !agent.client_side && listsOf(agent).length > 0).length
+  return { held: holdings(), of }
+}

@@ -1,0 +1,60 @@
+import { parseAddress } from '../../src/address.js'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { parsePrefix } from '../../src/agents/ranges/prefix.js'
+import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
+import { createVerifier } from '../../src/agents/verifier.js'
+
+const PREFIXES = 50_000
+const LOOKUPS = 2_000_000
+
+/** A small generator, the same each run. */
+function random(seed: number) {
+  let state = seed
+  return (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+const nanoseconds = (times: number, work: (i: number) => unknown): number => {
+  let found = 0
+  for (let i = 0; i < times / 10; i++) if (work(i)) found++
+  const begun = performance.now()
+  for (let i = 0; i < times; i++) if (work(i)) found++
+  const ms = performance.now() - begun
+  if (found < 0) throw new Error('never')
+  return (ms * 1e6) / times
+}
+
+/** `npm run bench -- ranges`: an address among 50,000 prefixes, half of them IPv6, and a whole check of a claim. */
+export async function run(): Promise<void> {
+  const next = random(1)
+  const four = () => `${1 + next(223)}.${next(256)}.${next(256)}.${next(256)}`
+  const six = () =>
+    `2${next(0x1000).toString(16).padStart(3, '0')}:${next(65_536).toString(16)}:${next(65_536).toString(16)}::${next(65_536).toString(16)}`
+  const texts = Array.from({ length: PREFIXES }, (_, i) =>
+    i % 2 ? `${six()}/${32 + next(33)}` : `${four()}/${16 + next(17)}`,
+  )
+  const prefixes = texts.map(parsePrefix).filter((one) => one !== undefined)
+  const begun = performance.now()
+  const set = createPrefixSet(prefixes)
+  const built = performance.now() - begun
+  const ips = Array.from({ length: 4_096 }, (_, i) => (i % 2 ? six() : four()))
+  const addresses = ips.map((ip) => parseAddress(ip) ?? { family: 4 as const, words: [0] as const })
+  const [fours, sixes] = [4, 6].map((family) => addresses.filter((address) => address.family === family))
+  const among = (list = addresses) =>
+    nanoseconds(LOOKUPS, (i) => set.has(list[i % list.length] ?? { family: 4, words: [0] })).toFixed(0)
+  const verifier = createVerifier({ ranges: { ask: (_agent, address) => (set.has(address) ? 'inside' : 'outside') } })
+  const gptbot = loadCatalog().get('gptbot')
+  const requests = ips.map((ip) => ({ method: 'GET', hostname: 'a.com', pathname: '/', ip }))
+  const checks = nanoseconds(LOOKUPS / 4, (i) =>
+    verifier.check(gptbot, requests[i % requests.length] ?? { method: '', hostname: '', pathname: '', ip: '' }, 0),
+  )
+  console.table({
+    'built, ms': built.toFixed(0),
+    prefixes: set.count,
+    'lookup of IPv4, ns': among(fours),
+    'lookup of IPv6, ns': among(sixes),
+    'check of a claim, address parsed, ns': checks.toFixed(0),
+  })
+}
