@@ -135,7 +135,8 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
       const { headers, user_agent, hostname } = view
       const hosting = isHosting(view.asn)
       const claim = headers && claimOf(user_agent)
-      if (hosting && !REMOTE.test(user_agent)) known.signals |= BIT.hosting
+      if (known.views === 1) customs.meet(hostname, hosting)
+      if (hosting && !REMOTE.test(user_agent) && !customs.isFronted(hostname)) known.signals |= BIT.hosting
       if (headers && claim) {
         known.signals |= ofHeaders(hostname, headers, claim)
         // Who may be no visitor at all does not say what visitors send.

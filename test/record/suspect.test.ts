@@ -214,6 +214,20 @@ t.test('many people behind one address are no crawler', async (t) => {
   t.pass('a company’s gateway on rented servers, whose people follow links')
 })
 
+t.test('behind a CDN whose forwarded address is not believed, all come from its network', async (t) => {
+  const suspicion = createSuspicion()
+  const from = (n: number, asn: number) =>
+    suspicion.judge(view({ visitor: BigInt(n), session: BigInt(n), headers: {}, asn })).suspected_by
+  const judged = Array.from({ length: 100 }, (_, n) => from(n, AWS))
+  t.equal(judged.indexOf(null), 19, 'from the 20th visitor on that is known')
+  t.ok(
+    judged.slice(19).every((by) => by === null),
+    'and nobody is blamed for it',
+  )
+  for (let n = 200; n < 212; n++) from(n, HOME)
+  t.equal(from(300, AWS), 'network:hosting', 'where one in ten comes from elsewhere, the address is the visitor’s')
+})
+
 t.test('undeclared agents', async (t) => {
   const undici: Headers = {
     accept: '*/*',
