@@ -5,6 +5,7 @@ import { listing } from './agents/listing.js'
 import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
+import { askBlocked } from './http/blocked.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
@@ -149,6 +150,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
         now,
         catalog: listing(loadCatalog()),
         sites,
+        blocked: askBlocked(engine),
         policy: (site, question) => engine.ask('policy', { site, ...question }),
         holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
       }),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
 import { ApiError } from '../errors.js'
 import type { Keeper } from './keeper.js'
+import type { Policy } from './policy.js'
 import { agentNamed, nameable, reportOf } from './report.js'
 import { standingOf } from './timeline.js'
 
@@ -18,12 +19,20 @@ const PolicyQuestion = z.object({
   agent_id: z.string().optional(),
   path: z.string().startsWith('/').max(8_192).default('/'),
 })
-const OfSite = z.object({ site: z.int() })
+const Barred = z.object({ site: z.int(), operator: z.string().optional() })
+const Url = z.object({ hostname: z.string(), pathname: z.string() })
+/** URLs that are judged before other work of the thread is let in. */
+const BREATH = 50
 const Seen = z.object({ hostname: z.string(), path: z.string(), at: z.number() })
 
 /** What the main thread may ask about policies (`Desk` of the worker). Each throws `ApiError`. */
 export function createPolicyDesk({ keeper, siteOf, catalog }: PolicyDeskDeps) {
   const hostnamesOf = (site: number) => keeper.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
+  /** What is served now; an origin that cannot be reached blocks nobody. */
+  const policyNow = (hostname: string): Policy | undefined => {
+    const version = keeper.files(hostname)?.robots.versions.at(-1)
+    return version && standingOf(version.status) === 'served' ? keeper.policyOf(version) : undefined
+  }
   return {
     /** The policy of one hostname of a site, its first or the one seen most where none is named (contract 5). */
     async policy(argument: unknown) {
@@ -45,14 +54,26 @@ export function createPolicyDesk({ keeper, siteOf, catalog }: PolicyDeskDeps) {
       })
       return { hostnames, ...report }
     },
-    /** The robots.txt in force now of each hostname of a site where it is served, as text, with its hash. */
-    async policies(argument: unknown) {
-      const { site } = OfSite.parse(argument)
+    /** Where on the site every search and assistant agent, of one operator or of all, may be kept out (`Blocked.within`). */
+    async blocked_within(argument: unknown) {
+      const { site, operator } = Barred.parse(argument)
+      const agents = readersOf(catalog, operator)
       return hostnamesOf(site).flatMap((hostname) => {
-        const version = keeper.files(hostname)?.robots.versions.at(-1)
-        if (version?.body === undefined || standingOf(version.status) !== 'served') return []
-        return [{ hostname, sha256: version.sha256, body: version.body }]
+        const patterns = policyNow(hostname)?.disallowPatterns(agents) ?? []
+        return patterns.length === 0 ? [] : [{ hostname, patterns }]
       })
+    },
+    /** Whether every one of them is kept from each of these URLs, in their order. */
+    async blocked(argument: unknown) {
+      const { site, operator, urls } = Barred.extend({ urls: z.array(Url).max(1_000) }).parse(argument)
+      const agents = readersOf(catalog, operator)
+      const ours = new Set(hostnamesOf(site))
+      const said: boolean[] = []
+      for (const [n, { hostname, pathname }] of urls.entries()) {
+        if (n % BREATH === BREATH - 1) await new Promise<void>((resolve) => setImmediate(resolve))
+        said.push(ours.has(hostname) && policyNow(hostname)?.blocksAll(agents, pathname) === true)
+      }
+      return said
     },
     /** A body of robots.txt or llms.txt that was another than before went to a client. */
     async policy_seen(argument: unknown) {
@@ -61,3 +82,12 @@ export function createPolicyDesk({ keeper, siteOf, catalog }: PolicyDeskDeps) {
     },
   }
 }
+
+/** The agents that fetch for answers. */
+const readersOf = ({ agents }: Catalog, operator: string | undefined) =>
+  agents.filter(
+    ({ purpose, robots_only, operator: theirs }) =>
+      (purpose === 'search' || purpose === 'assistant') &&
+      !robots_only &&
+      (operator === undefined || operator === theirs),
+  )

@@ -35,8 +35,8 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       "nor what the operator's file is for",
     )
     const table = await cli('agents', 'refresh', ...at)
-    t.match(table.stdout, /^STATUS +PREFIXES +OF +AGENTS +SOURCE\n/)
-    t.match(table.stdout, /^file +1 +\d{4}-\d\d-\d\d \d\d:\d\d +gptbot +.*gptbot\.json$/m)
+    t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE\n/)
+    t.match(table.stdout, /^file +1 +addresses +\d{4}-\d\d-\d\d \d\d:\d\d +gptbot +.*gptbot\.json$/m)
     t.match(table.stderr, /Nothing is fetched with --offline/)
   })
 

@@ -33,7 +33,8 @@ export async function run([rows = '1000000', paths = '50000']: string[]): Promis
       assistants: ASSISTANTS,
       blocked: async () => ({
         within: [{ hostname: 'example.com', patterns: ['/page/1'] }],
-        blocks: ({ pathname }: { pathname: string }) => pathname.startsWith('/page/12'),
+        blocks: async (urls: readonly { pathname: string }[]) =>
+          urls.map(({ pathname }) => pathname.startsWith('/page/12')),
       }),
     }
     const asked: [path: string, more: string][] = [

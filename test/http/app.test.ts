@@ -32,7 +32,11 @@ async function open(t: Test, more: readonly Route[] = []) {
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
   const service: Service = {
-    engine: { ...engine, ask: async () => [] },
+    engine: {
+      ...engine,
+      ask: async (name) =>
+        name === 'reclassify' ? { catalog_version: '', rows: 0, changed: 0, remaining: 0, moves: [] } : [],
+    },
     health: () => parts.status,
     sites,
     keys,
@@ -88,6 +92,9 @@ t.test('who may call what: every route by every caller', async (t) => {
     'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'post /control/agents/refresh': ['operator', 404, 404, 404, 404, 404, 404, 200],
+    'post /control/agents/reclassify': ['operator', 404, 404, 404, 404, 404, 404, 200],
+    // The parameters that it needs are not given.
+    'get /control/agents/identify': ['operator', 404, 404, 404, 404, 404, 404, 422],
   }
   for (const route of table) {
     const name = `${route.method} ${route.path}`

@@ -29,7 +29,7 @@ const blocks = ({ hostname, pathname }: Url, operator?: string) =>
     (operator === 'OpenAI' && pathname === '/'))
 const blocked = async (_: number, operator: string | undefined): Promise<Blocked> => ({
   within: [{ hostname: 'one.example', patterns: ['/members/', '/p/3*', ...(operator === 'OpenAI' ? ['/$'] : [])] }],
-  blocks: (url) => blocks(url, operator),
+  blocks: async (urls) => urls.map((url) => blocks(url, operator)),
 })
 const catalog = AGENTS.map(
   ([agent_id, operator, purpose, respects_robots]): CatalogAgent => ({

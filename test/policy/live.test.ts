@@ -43,7 +43,11 @@ t.test('in the worker: kept for the site’s hostnames, told of changes, and the
   })
   await t.rejects(engine.ask('policy', { site: 1, hostname: 'other.example' }), { code: 'not_found' })
   t.match(await engine.ask('policy', { site: 2 }), { hostnames: [], agents: [] }, 'another site has none')
-  t.match(await engine.ask('policies', { site: 1 }), [{ hostname: 'example.com', sha256: /^[0-9a-f]{64}$/ }])
+  const urls = [
+    { hostname: 'example.com', pathname: '/docs/a' },
+    { hostname: 'other.example', pathname: '/docs/a' },
+  ]
+  t.strictSame(await engine.ask('blocked', { site: 1, urls }), [false, false], 'GPTBot alone is kept out, which trains')
 
   table.set('example.com/robots.txt', file('User-agent: *\nDisallow: /\n'))
   const at = Date.now()
@@ -51,6 +55,10 @@ t.test('in the worker: kept for the site’s hostnames, told of changes, and the
   await until(() => changes.length > 0, 'the change is told')
   t.match(changes, [{ hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } }])
   t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
+  t.strictSame(await engine.ask('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
+  t.strictSame(await engine.ask('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
+  t.strictSame(await engine.ask('blocked', { site: 1, operator: 'Nobody', urls }), [false, false], 'of no agents, none')
+  t.strictSame(await engine.ask('blocked_within', { site: 2 }), [], 'nor on another site')
   stop()
   await engine.close()
 
