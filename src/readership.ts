@@ -85,6 +85,8 @@ export interface InstanceDeps {
   now?(): Date
   /** Counters of the proxy in front, where there is one. */
   proxy?(): ProxyCounts | undefined
+  /** `startEngine`, unless a test has another. */
+  start?: typeof startEngine
   /** What more the operator may know: the origin. */
   status?(): Record<string, unknown>
 }
@@ -102,9 +104,9 @@ export async function openInstance(
   >,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { log, version, now = () => new Date() } = deps
+  const { log, version, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const engine = await startEngine({
+  const engine = await start({
     ...config,
     version,
     log,

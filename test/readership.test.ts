@@ -3,21 +3,25 @@ import t from 'tap'
 import { z } from 'zod'
 import { loadConfig } from '../src/config.js'
 import { openInstance } from '../src/readership.js'
+import { startEngine } from '../src/worker/client.js'
 import { directory } from './fixtures/files.js'
 import { observation } from './fixtures/observations.js'
 
 t.test('a recorder that switched itself off is said: not ready, with the reason, and a gauge', async (t) => {
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
-  const instance = await openInstance(config, { log })
+  const start: typeof startEngine = async (options) => ({
+    ...(await startEngine(options)),
+    record: () => Promise.reject(new Error('the batch cannot be stored')),
+  })
+  const instance = await openInstance(config, { log, start })
   t.teardown(() => instance.close())
   const ask = async (path: string) => instance.control(new Request(`http://localhost${path}`))
   t.equal((await ask('/readyz')).status, 200)
   t.match(await (await ask('/metrics')).text(), /^readership_recorder_on 1$/m)
 
-  // What no thread can be sent: each batch of 1,000 is one fault, ten in a minute switch it off.
-  const broken = Object.assign(observation(), { query: () => {} })
-  for (let n = 0; n < 10_000; n++) instance.record(broken)
+  // Each batch of 1,000 is one fault, ten in a minute switch it off.
+  for (let n = 0; n < 10_000; n++) instance.record(observation())
   await sleep(50)
 
   const ready = await ask('/readyz')
