@@ -84,6 +84,8 @@ export interface Machine {
   user_agent: string
   /** First three bytes of the address. */
   network: string
+  /** The agent of the catalog whose network that is; absent where it is nobody's, or the operator publishes none. */
+  agent_id?: string
   /** crawl: robots.txt, then pages. answer: one page for somebody. root: HEAD of the front page. feed: the feed, again. scan: what is not there. */
   habit: 'crawl' | 'answer' | 'root' | 'feed' | 'scan'
   /** Ignores what robots.txt asks. */
@@ -91,22 +93,28 @@ export interface Machine {
 }
 
 const WEBKIT = 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible;'
-const crawl = (weight: number, user_agent: string, network: string): Machine => ({
+const crawl = (weight: number, user_agent: string, network: string, agent_id?: string): Machine => ({
   weight,
   user_agent,
   network,
+  ...(agent_id === undefined ? {} : { agent_id }),
   habit: 'crawl',
 })
 
 export const MACHINES: readonly Machine[] = [
-  crawl(9, 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', '66.249.66'),
-  crawl(8, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '20.171.207'),
-  crawl(7, `${WEBKIT} ClaudeBot/1.0; +claudebot@anthropic.com)`, '216.73.216'),
-  crawl(5, `${WEBKIT} bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/136.0.0.0 Safari/537.36`, '40.77.167'),
-  crawl(3, `${WEBKIT} PerplexityBot/1.0; +https://perplexity.ai/perplexitybot)`, '18.97.9'),
-  crawl(3, `${WEBKIT} OAI-SearchBot/1.0; +https://openai.com/searchbot)`, '51.8.102'),
-  crawl(2, 'CCBot/2.0 (https://commoncrawl.org/faq/)', '18.97.14'),
-  crawl(3, 'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)', '54.36.148'),
+  crawl(9, 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', '66.249.66', 'googlebot'),
+  crawl(8, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '20.171.207', 'gptbot'),
+  crawl(7, `${WEBKIT} ClaudeBot/1.0; +claudebot@anthropic.com)`, '216.73.216', 'claudebot'),
+  crawl(
+    5,
+    `${WEBKIT} bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/136.0.0.0 Safari/537.36`,
+    '40.77.167',
+    'bingbot',
+  ),
+  crawl(3, `${WEBKIT} PerplexityBot/1.0; +https://perplexity.ai/perplexitybot)`, '18.97.9', 'perplexitybot'),
+  crawl(3, `${WEBKIT} OAI-SearchBot/1.0; +https://openai.com/searchbot)`, '51.8.102', 'oai-searchbot'),
+  crawl(2, 'CCBot/2.0 (https://commoncrawl.org/faq/)', '18.97.14', 'ccbot'),
+  crawl(3, 'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)', '54.36.148', 'ahrefsbot'),
   { ...crawl(3, 'Mozilla/5.0 (compatible; Bytespider; spider-feedback@bytedance.com)', '110.249.201'), deaf: true },
   // Says it is GPTBot, from a network that is not OpenAI's.
   { ...crawl(1, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '45.148.10'), deaf: true },
@@ -115,18 +123,21 @@ export const MACHINES: readonly Machine[] = [
     weight: 5,
     user_agent: `${WEBKIT} ChatGPT-User/1.0; +https://openai.com/bot)`,
     network: '23.98.142',
+    agent_id: 'chatgpt-user',
     habit: 'answer',
   },
   {
     weight: 3,
     user_agent: `${WEBKIT} Claude-User/1.0; +Claude-User@anthropic.com)`,
     network: '160.79.104',
+    agent_id: 'claude-user',
     habit: 'answer',
   },
   {
     weight: 2,
     user_agent: `${WEBKIT} Perplexity-User/1.0; +https://perplexity.ai/perplexity-user)`,
     network: '18.97.21',
+    agent_id: 'perplexity-user',
     habit: 'answer',
   },
   {

@@ -1,9 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { MACHINES } from './cast.js'
 import { startSite } from './site/server.js'
 import { startTraffic } from './traffic.js'
 import { seeded } from './visits.js'
@@ -46,7 +48,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const taken = await answers(data)
   const site = await startSite({ port: 0, base: `http://localhost:${port}` })
   const ports = ['--port', String(port), '--admin-port', String(admin_port)]
-  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, '--data', data, '--offline'], {
+  const where = ['--data', data, '--offline', '--ranges', writeRanges(data)]
+  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, ...where], {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const ended = new Promise<number>((done) => {
@@ -84,6 +87,21 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     await site.close()
     return undefined
   }
+}
+
+/**
+ * Where the cast's agents come from, as their operators would publish it, in a directory for `--ranges`: the demo asks
+ * nobody outside, and yet tells who is who from who says so.
+ */
+function writeRanges(data: string): string {
+  const folder = join(data, 'demo-ranges')
+  mkdirSync(folder, { recursive: true })
+  for (const { agent_id, network } of MACHINES) {
+    if (agent_id === undefined) continue
+    const prefixes = [{ ipv4Prefix: `${network}.0/24` }]
+    writeFileSync(join(folder, `${agent_id}.json`), JSON.stringify({ prefixes }))
+  }
+  return folder
 }
 
 /** Whether a readership answers through the control socket of the data directory: it is made last, after the listeners. */
