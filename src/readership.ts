@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
@@ -40,7 +41,7 @@ export type ReadershipOptions = Partial<
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)
-  const instance = await openInstance(config, { log })
+  const instance = await openInstance(config, { log, version })
   try {
     const control = await listenControl((request) => instance.control(request), socket)
     return {
@@ -56,6 +57,10 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     throw error
   }
 }
+
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')))
 
 /** In somebody else's application only what needs them is said. */
 const toConsole: Log = {
@@ -104,11 +109,11 @@ export async function openInstance(
   >,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { log, version, start = startEngine, now = () => new Date() } = deps
+  const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const engine = await start({
     ...config,
-    version,
+    version: deps.version,
     log,
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })

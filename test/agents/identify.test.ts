@@ -13,7 +13,7 @@ const id = (userAgent: string) => {
 
 t.test('the shipped catalog', async (t) => {
   t.equal(catalog.version, '2026-11-21')
-  t.equal(catalog.agents.length, 416)
+  t.equal(catalog.agents.length, 417)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
   for (const agent of catalog.agents)
