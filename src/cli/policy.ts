@@ -59,6 +59,9 @@ const Report = z.object({
           rules: z.array(z.object({ allow: z.boolean(), pattern: z.string(), line: z.number() })),
           crawl_delay: z.number().optional(),
           content_signals: z.record(z.string(), z.string()).optional(),
+          content_usage: z
+            .array(z.object({ pattern: z.string(), preferences: z.record(z.string(), z.string()) }))
+            .optional(),
         }),
       ),
       sitemaps: z.array(z.string()),
@@ -219,6 +222,8 @@ function showFiles(terminal: Terminal, { robots, llms, agents, path }: Report): 
         )
       if (group.crawl_delay !== undefined) terminal.out(`         Crawl-delay: ${group.crawl_delay}\n`)
       if (group.content_signals) terminal.out(`         Content-Signal: ${visible(pairs(group.content_signals))}\n`)
+      for (const { pattern, preferences } of group.content_usage ?? [])
+        terminal.out(`         Content-Usage: ${visible(pattern)} ${visible(pairs(preferences))}\n`)
     }
     for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${visible(sitemap)}`)
     if (robots.sitemaps.length > 0) terminal.out('\n')

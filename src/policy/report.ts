@@ -1,6 +1,6 @@
 import type { Agent, Catalog } from '../agents/catalog.js'
-import type { AgentGroup, Policy, RobotsView } from './policy.js'
-import { type Kind, standingOf, type Version } from './timeline.js'
+import { type AgentGroup, createPolicy, type Policy, type RobotsView } from './policy.js'
+import { isForsaken, type Kind, standingOf, type Version } from './timeline.js'
 
 /** Of a hostile file no more than this is shown; what is left out is counted as a problem. */
 const GROUPS = 1_000
@@ -39,7 +39,7 @@ export async function reportOf(question: Question) {
   const { hostname, robots, llms, policyOf, agents, path } = question
   const robotsNow = robots.at(-1)
   const llmsNow = llms.at(-1)
-  const rules = robotsNow && policyOf(robotsNow)
+  const rules = robotsNow && (isGivenUp(robotsNow) ? createPolicy(goneFrom(hostname)) : policyOf(robotsNow))
   return {
     hostname,
     ...(robotsNow ? { robots: { ...head(robotsNow), ...shaOf(robotsNow), ...robotsOf(rules?.robots ?? null) } } : {}),
@@ -59,6 +59,11 @@ export async function reportOf(question: Question) {
   }
 }
 export type Report = Awaited<ReturnType<typeof reportOf>>
+
+/** Rows are judged so, too: what could not be reached for 30 days keeps nobody out (RFC 9309 2.3.1.4). */
+const isGivenUp = (version: Version): boolean =>
+  standingOf(version.status) === 'unreachable' && isForsaken(version, version.last_seen)
+const goneFrom = (hostname: string) => ({ hostname, robots: { status: 404, body: '' } })
 
 const shaOf = ({ sha256 }: Version) => (sha256 === '' ? {} : { sha256 })
 

@@ -184,6 +184,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded {
     exchange.content_type = head.content_type
     exchange.observed = head.observed
     if (status === 200 && isPolicy(exchange.path)) this.#digest = this.way.policies?.digest(exchange, head.fields)
+    else if ((status === 404 || status === 410) && isPolicy(exchange.path)) this.way.policies?.gone(exchange)
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.#end([])
     return true

@@ -16,26 +16,48 @@ export interface PolicyDigest {
 }
 
 export interface PolicyWatch {
-  /** `fields` are the response's. Undefined where its body says nothing. */
+  /** Of an answer 200, whose fields these are. Undefined where its body says nothing. */
   digest(exchange: Exchange, fields: readonly string[]): PolicyDigest | undefined
+  /** The file is not there (any more): told where a body of it has passed since it last was not. */
+  gone(exchange: Exchange): void
 }
 
 /** Bytes that are looked at: what comes behind is no part of a policy (RFC 9309 2.5). */
 const LIMIT = 512 * 1024
-/** Bodies remembered: a stranger may ask with any `Host`, and gets a body told once more at worst. */
+/** Files remembered: a stranger may ask with any `Host`, and gets a body told once more at worst. */
 const REMEMBERED = 256
+
+/** Content codings of a file that are told apart; more are a stranger's doing. */
+const CODINGS = 8
 
 /**
  * Notices that a policy file changed from the bytes that pass: one hash for each hostname, file and content coding.
- * The body is never held up; a body that was seen last time costs a hash and nothing else.
+ * The body is never held up; a body that was seen last time costs a hash and nothing else. A file that is taken away is
+ * a change, too: until it is noticed, agents would be held to rules that are no more.
  */
 export function createPolicyWatch(seen: PolicySeen): PolicyWatch {
-  const last = new Map<string, string>()
+  /** By hostname and path, the last hash in each coding; none where the last answer was that there is no such file. */
+  const last = new Map<string, Map<string, string>>()
+  const hashesOf = (key: string): Map<string, string> => {
+    const known = last.get(key)
+    if (known !== undefined) return known
+    if (last.size >= REMEMBERED) last.clear()
+    const made = new Map<string, string>()
+    last.set(key, made)
+    return made
+  }
+  const tell: PolicySeen = (hostname, path, at) => {
+    try {
+      seen(hostname, path, at)
+    } catch {
+      // Whoever wanted to know is told at the next interval; the site goes on.
+    }
+  }
   return {
     digest({ method, path, host, arrived }, fields) {
       if (method !== 'GET') return undefined
       const hostname = hostnameOf(host)
-      const key = `${hostname} ${path} ${codingOf(fields)}`
+      const coding = codingOf(fields)
       const hash = createHash('sha256')
       let room = LIMIT
       return {
@@ -46,16 +68,20 @@ export function createPolicyWatch(seen: PolicySeen): PolicyWatch {
         },
         end() {
           const sha256 = hash.digest('base64')
-          if (last.get(key) === sha256) return
-          if (last.size >= REMEMBERED) last.clear()
-          last.set(key, sha256)
-          try {
-            seen(hostname, path, arrived)
-          } catch {
-            // Whoever wanted to know is told at the next interval; the site goes on.
-          }
+          const hashes = hashesOf(`${hostname} ${path}`)
+          if (hashes.get(coding) === sha256) return
+          if (hashes.size >= CODINGS) hashes.clear()
+          hashes.set(coding, sha256)
+          tell(hostname, path, arrived)
         },
       }
+    },
+    gone({ path, host, arrived }) {
+      const hostname = hostnameOf(host)
+      const hashes = last.get(`${hostname} ${path}`)
+      if (hashes === undefined || hashes.size === 0) return
+      hashes.clear()
+      tell(hostname, path, arrived)
     },
   }
 }

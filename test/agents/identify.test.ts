@@ -12,7 +12,7 @@ const id = (userAgent: string) => {
 }
 
 t.test('the shipped catalog', async (t) => {
-  t.equal(catalog.version, '2026-11-21')
+  t.match(catalog.version, /^2026-11-21-[0-9a-f]{8}$/)
   t.equal(catalog.agents.length, 417)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
@@ -69,6 +69,15 @@ t.test('a catalog that is not well formed is refused', async (t) => {
   ]
   for (const [agent, why] of rows) t.throws(() => parseCatalog(file(agent)), why)
   t.throws(() => parseCatalog(file(entry, entry)), /twice/)
+  const versions = [
+    file(entry),
+    file(entry),
+    file({ ...entry, purpose: 'seo' }),
+    file(entry, { ...entry, id: 'b-bot' }),
+  ]
+  const [one, again, ...others] = versions.map((json) => parseCatalog(json).version)
+  t.equal(one, again, 'the same facts, the same version')
+  t.equal(new Set([one, ...others]).size, 3, 'other facts of the same day are another version: rows are of one')
 })
 
 t.test('bots that say who they are', async (t) => {

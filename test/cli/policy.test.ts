@@ -7,7 +7,7 @@ import { fileEngine } from '../fixtures/unthreaded.js'
 import { talk } from '../proxy/fixtures/sockets.js'
 
 const ROBOTS =
-  'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a\u001b[31mb\n'
+  'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nContent-Usage: /docs train-ai=n\nDisallow: /a\u001b[31mb\n'
 const LLMS = '# Site\u001b[2J\n\n## Docs\n\n- [A](/docs/a)\n'
 
 t.test('policy of a URL: asked directly, no instance needed', async (t) => {
@@ -20,6 +20,7 @@ t.test('policy of a URL: asked directly, no instance needed', async (t) => {
     'User-agent: GPTBot',
     '2  Disallow: /docs',
     'Crawl-delay: 5',
+    'Content-Usage: /docs train-ai=n',
     'Disallow: /a\\x1b[31mb',
     'Site\\x1b[2J',
   ])

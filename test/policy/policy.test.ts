@@ -1,6 +1,8 @@
 import t from 'tap'
 import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
+import { createPolicies } from '../../src/policy/policies.js'
 import { createPolicy, type Decision } from '../../src/policy/policy.js'
+import { reportOf } from '../../src/policy/report.js'
 
 const catalog = loadCatalog()
 const agent = (id: string): Agent => {
@@ -144,6 +146,29 @@ t.test('robots.txt by its status', async (t) => {
     const block = policy.blocksAll([agent('gptbot'), agent('claudebot')], '/x')
     t.equal(block, !allowed, `${status}: blocks all`)
     t.same(policy.disallowPatterns([agent('gptbot')]), allowed ? [] : ['/'], `${status}: patterns`)
+  }
+})
+
+t.test('the report of what cannot be reached says what rows are judged by', async (t) => {
+  const day = 86_400_000
+  const rows: [days: number, allowed: boolean, reason: string, why: string][] = [
+    [0, false, 'unreachable', 'nobody can say'],
+    [29.9, false, 'unreachable', 'for under 30 days'],
+    [30, true, 'unavailable', 'then it counts as one that is not there (RFC 9309 2.3.1.4)'],
+  ]
+  for (const [days, allowed, reason, why] of rows) {
+    const file = { hostname: 'a.example', url: 'http://a.example/robots.txt', status: 503, sha256: '' }
+    const seen = { first_seen: 0, last_seen: days * day, body: undefined, truncated: false, content_type: '' }
+    const { robots, agents } = await reportOf({
+      hostname: 'a.example',
+      agents: [agent('gptbot')],
+      path: '/x',
+      robots: [{ ...file, ...seen, kind: 'robots' }],
+      llms: [],
+      policyOf: createPolicies(),
+    })
+    t.match(agents, [{ agent_id: 'gptbot', allowed, reason }], why)
+    t.match(robots, { status: 503, standing: 'unreachable' }, 'as it is')
   }
 })
 

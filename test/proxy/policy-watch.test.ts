@@ -17,11 +17,12 @@ async function site(t: Test, answer: (req: IncomingMessage, res: ServerResponse)
 
 t.test('a robots.txt or llms.txt that is another than before is told of, once', async (t) => {
   let body = 'User-agent: *\nDisallow: /\n'
+  let there = true
   const origin = await site(t, (req, res) => {
-    if (req.headers['accept-encoding'] === 'gzip')
+    if (there && req.headers['accept-encoding'] === 'gzip')
       res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body))
     else if (req.url === '/robots.txt' && req.headers['if-none-match']) res.writeHead(304).end()
-    else if (req.headers.host === 'gone.example') res.writeHead(404).end(body)
+    else if (!there || req.headers.host === 'gone.example') res.writeHead(404).end(body)
     else {
       res.writeHead(200)
       // In parts, as a slow origin sends it.
@@ -71,6 +72,19 @@ t.test('a robots.txt or llms.txt that is another than before is told of, once', 
   await get('a.example', '/robots.txt')
   t.same(seen, ['a.example/robots.txt'], 'it changed')
   t.ok(Math.abs((at.at(-1) ?? 0) - Date.now()) < 5_000, 'with the time of the request')
+  const gzip = 'Accept-Encoding: gzip\r\n'
+  const leaving: [what: string, is: boolean, run: () => Promise<unknown>, told: string[]][] = [
+    ['taken away', false, () => get('a.example', '/robots.txt'), ['a.example/robots.txt']],
+    ['still away', false, () => get('a.example', '/robots.txt', gzip), []],
+    ['back as it was', true, () => get('a.example', '/robots.txt'), ['a.example/robots.txt']],
+    ['still there', true, () => get('a.example', '/robots.txt'), []],
+  ]
+  for (const [what, is, run, told] of leaving) {
+    there = is
+    seen.length = 0
+    await run()
+    t.same(seen, told, what)
+  }
   t.match(
     await get('throws.example', '/robots.txt'),
     /Disallow:\n\r\n0\r\n\r\n$/,

@@ -226,7 +226,7 @@ t.test('an agent’s row', async (t) => {
     agent_id: 'gptbot',
     operator: 'OpenAI',
     purpose: 'training',
-    catalog_version: '2026-11-21',
+    catalog_version: loadCatalog().version,
     user_agent: GPTBOT,
     verified: null,
     verification: 'unverifiable',

@@ -78,7 +78,7 @@ t.test('each row as the catalog has it now', async (t) => {
       }),
       old({ pathname: '/6', agent_id: 'goneagent', user_agent: 'x', verified: true, verification: 'web_bot_auth' }),
       old({ pathname: '/7', ...unknown, user_agent: `it's "NewBot", \\ \u0000 ${'é'.repeat(3)}; drop table` }),
-      agentRow({ pathname: '/8', catalog_version: '2026-12-24', user_agent: 'NewBot/1.0' }),
+      agentRow({ pathname: '/8', catalog_version: catalog.version, user_agent: 'NewBot/1.0' }),
       old({ pathname: '/9', ...unknown, user_agent: '' }),
     ],
   })
@@ -86,7 +86,7 @@ t.test('each row as the catalog has it now', async (t) => {
   t.strictSame(
     await step(),
     {
-      catalog_version: '2026-12-24',
+      catalog_version: catalog.version,
       rows: 8,
       changed: 4,
       remaining: 0,
@@ -99,7 +99,7 @@ t.test('each row as the catalog has it now', async (t) => {
     'what it says',
   )
   const taken = { robots_allowed: null, robots_rule: null, robots_line: null, robots_grace: null }
-  const version = '2026-12-24'
+  const version = catalog.version
   const [newbot, kept] = [
     { agent_id: 'newbot', operator: 'Acme', purpose: 'search', version, verified: null, verification: 'indeterminate' },
     { ...judged, llms_listed: null },
@@ -199,7 +199,7 @@ t.test('in steps: bounded, gone on with, and with rows appended between', async 
   const [one, two] = [step(), step()]
   const late = again.append({
     events: [],
-    agent_events: [agentRow({ catalog_version: '2026-12-24', pathname: '/late' })],
+    agent_events: [agentRow({ catalog_version: catalog.version, pathname: '/late' })],
   })
   await late
   const done = [await one, await two]
@@ -211,9 +211,9 @@ t.test('in steps: bounded, gone on with, and with rows appended between', async 
       sql`select agent_id, catalog_version as version, count(*) as rows from agent_events group by all order by all`,
     ),
     [
-      { agent_id: 'gptbot', version: '2026-12-24', rows: 1 },
-      { agent_id: 'newbot', version: '2026-12-24', rows: 33_334 },
-      { agent_id: 'other', version: '2026-12-24', rows: 66_666 },
+      { agent_id: 'gptbot', version: catalog.version, rows: 1 },
+      { agent_id: 'newbot', version: catalog.version, rows: 33_334 },
+      { agent_id: 'other', version: catalog.version, rows: 66_666 },
     ],
   )
 })
@@ -387,7 +387,7 @@ t.test('from the terminal: with an instance, without one, and with none there', 
   t.equal(direct.code, 0, direct.stderr)
   t.match(
     direct.stdout,
-    /^ +ROWS +WAS +IS\n40,000 +other +gptbot\n40,000 rows identified again by the catalog of [\d-]+: 40,000 have another agent\.\n$/,
+    /^ +ROWS +WAS +IS\n40,000 +other +gptbot\n40,000 rows identified again by the catalog of [\da-f-]+: 40,000 have another agent\.\n$/,
   )
 
   const identified = await cli('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)
