@@ -97,6 +97,8 @@ export interface InstanceDeps {
 }
 
 const KEY_USE_INTERVAL = 10_000
+/** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
+const MOST_TOLD = 64
 
 /**
  * Opens the data directory and puts the parts together. Rejects with an error whose message is one line where the
@@ -179,14 +181,21 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   }, KEY_USE_INTERVAL)
   flushing.unref()
 
+  let telling = 0
   const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
   return {
     record: (observation) => recorder.record(observation),
     fetch: (request, { ip }) => app(request, peer(ip, false)),
     control: (request) => app(request, peer('', true)),
     policySeen(hostname, path, at) {
+      // A stranger who asks with a new `Host` each time has each told: they must not pile up before a busy worker.
+      if (telling >= MOST_TOLD) return
+      telling += 1
       // While the worker is started again nobody hears it; it asks by itself when it is there.
-      engine.ask('policy_seen', { hostname, path, at }).catch(() => {})
+      const told = () => {
+        telling -= 1
+      }
+      engine.ask('policy_seen', { hostname, path, at }).then(told, told)
     },
     async close() {
       clearInterval(flushing)

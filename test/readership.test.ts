@@ -35,3 +35,24 @@ t.test('a recorder that switched itself off is said: not ready, with the reason,
   t.match(metrics, /^readership_store_ready 0$/m)
   t.match(metrics, /^readership_drops_total\{reason="fault"\} 10000$/m)
 })
+
+t.test('what strangers make pass as changes of policies does not pile up before a busy worker', async (t) => {
+  const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
+  const log = { info() {}, warn() {}, error() {} }
+  const heard: (() => void)[] = []
+  const start: typeof startEngine = async (options) => {
+    const engine = await startEngine(options)
+    return { ...engine, ask: () => new Promise((resolve) => heard.push(() => resolve(undefined))) }
+  }
+  const instance = await openInstance(config, { log, start })
+  t.teardown(() => instance.close())
+  const flood = () => {
+    for (let n = 0; n < 1_000; n++) instance.policySeen(`${n}.example`, '/robots.txt', n)
+  }
+  flood()
+  t.equal(heard.length, 64)
+  for (const hear of heard) hear()
+  await sleep(0)
+  flood()
+  t.equal(heard.length, 128, 'and goes on when it has heard')
+})

@@ -15,8 +15,11 @@ export interface Book {
 const LARGE_GROUP = 16
 /** Rules of small groups kept compiled together: some 30 MB. */
 const RULES_KEPT = 100_000
-/** Answers are kept for so many targets, of at most so many characters. */
-const ANSWERS_KEPT = 16_384
+/**
+ * Answers are kept for so many targets, of at most so many characters. Few: there are two books to each of the hostnames
+ * that a stranger can name, and who judges rows remembers answers for all of them together.
+ */
+const ANSWERS_KEPT = 1_024
 const TARGET_KEPT = 256
 
 interface Compilation {

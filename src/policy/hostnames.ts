@@ -20,6 +20,7 @@ export interface Hostnames {
   /** These are the hostnames that sites list. */
   list(hostnames: readonly string[]): void
   has(hostname: string): boolean
+  isListed(hostname: string): boolean
   /** Forgets what was long unseen, and answers it. */
   forget(at: number): string[]
   /** Those that sites list first, then those seen most. */
@@ -78,6 +79,7 @@ export function createHostnames(): Hostnames {
       for (const hostname of listed) if (!known.has(hostname)) known.set(hostname, { listed: true, rows: 0, last: 0 })
     },
     has: (hostname) => known.has(hostname),
+    isListed: (hostname) => known.get(hostname)?.listed === true,
     forget(at) {
       const gone = [...known].filter(([, one]) => !one.listed && at - one.last > UNSEEN).map(([hostname]) => hostname)
       for (const hostname of gone) remove(hostname)

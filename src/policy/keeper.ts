@@ -43,6 +43,8 @@ export interface Keeper {
   seen(hostname: string, path: string, at: number): void
   /** Every hostname that is kept: those that sites list first, then those seen most. */
   hostnames(): readonly string[]
+  /** Whether a site lists it; a stranger can name any other. */
+  isListed(hostname: string): boolean
   files(hostname: string): Files | undefined
   /** As parsed; undefined where the text is not held any more. */
   policyOf(version: Version): Policy | undefined
@@ -80,6 +82,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   let storing: Promise<void> | undefined
   let store_after = 0
   let renew_after = 0
+  /** Named only by requests, and not yet taken up. */
+  const newcomers = new Set<string>()
   let take_up = 0
   let asking = 0
   let closed = false
@@ -93,15 +97,35 @@ export function createKeeper(deps: KeeperDeps): Keeper {
 
   /** Lets go of the hostnames that are not known any more. */
   const prune = () => {
-    for (const hostname of kept.keys()) if (!hostnames.has(hostname)) kept.delete(hostname)
+    for (const hostname of kept.keys())
+      if (!hostnames.has(hostname)) {
+        kept.delete(hostname)
+        newcomers.delete(hostname)
+      }
   }
 
   const observe = (hostname: string, at: number) => {
     if (!hostnames.observe(hostname, at)) return
-    const time = now()
-    take_up = Math.max(take_up, time - TAKE_UP * TAKE_UP_BURST) + TAKE_UP
-    keep(hostname, Math.max(time, take_up))
+    keep(hostname, Number.POSITIVE_INFINITY)
+    newcomers.add(hostname)
     prune()
+  }
+
+  /** Takes up as many newcomers as may be now: those that a site lists meanwhile, then those seen most. */
+  const admit = () => {
+    if (newcomers.size === 0) return
+    const time = now()
+    for (const hostname of hostnames.all()) {
+      if (!newcomers.has(hostname)) continue
+      if (!hostnames.isListed(hostname)) {
+        const next = Math.max(take_up, time - TAKE_UP * TAKE_UP_BURST) + TAKE_UP
+        if (next > time) return
+        take_up = next
+      }
+      newcomers.delete(hostname)
+      const files = kept.get(hostname)
+      for (const kind of KINDS) if (files) files[kind].due = time
+    }
   }
 
   const list = async () => {
@@ -173,7 +197,10 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     if (insertions.length + renewals.length === 0) return
     if (!everything && time < store_after) return
     try {
-      await records.write(...insertions.flatMap(insertion), ...renewals.map(renewal))
+      await records.write(
+        ...insertions.flatMap((version) => insertion(version, hostnames.all())),
+        ...renewals.map(renewal),
+      )
       for (const version of insertions) unstored.delete(version)
       for (const version of renewals) renewed.delete(version)
       if (time >= renew_after) renew_after = time + RENEWING
@@ -192,6 +219,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const way = ask
     if (closed || way === undefined) return
     await list()
+    admit()
     // As many at a time as may be, until none is due.
     const looks: Promise<void>[] = []
     const next = async (): Promise<void> => {
@@ -238,11 +266,13 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     seen(hostname, path, at) {
       const kind = KINDS.find((one) => PATHS[one] === path)
       const file = kind && kept.get(hostname)?.[kind]
-      if (!file) return
+      // Whose `Host` a stranger made up waits for its turn, whatever passes.
+      if (!file || newcomers.has(hostname)) return
       notice(file, Math.min(at, now()), now())
       void this.tick()
     },
     hostnames: () => hostnames.all(),
+    isListed: (hostname) => hostnames.isListed(hostname),
     files: (hostname) => kept.get(hostname),
     policyOf,
     async close() {

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import type { Outbound } from '../outbound/outbound.js'
 import { crawlSitemaps, type SitemapUrl } from './crawl.js'
 import type { Keeper } from './keeper.js'
 import { DAY, standingOf } from './timeline.js'
 
 export interface SitemapsDeps {
-  keeper: Pick<Keeper, 'hostnames' | 'files' | 'policyOf'>
+  keeper: Pick<Keeper, 'hostnames' | 'isListed' | 'files' | 'policyOf'>
   /** As the keeper's; undefined: nothing is asked. */
   ask: Outbound | undefined
   /** The way to elsewhere, for sitemaps of another host; guarded. */
@@ -30,14 +31,16 @@ const FIRST = 60_000
 const AGAIN = 3_600_000
 /** Other Sitemap lines are followed no more often, ms. */
 const CHANGED = 600_000
-/** Hostnames whose sitemaps are read, those seen most first: a stranger's `Host` is worth no crawl. */
+/** Hostnames whose sitemaps are read, those seen most first. */
 const HOSTNAMES = 16
+/** Of those that no site lists one at a time, ms: a stranger can make up new ones for ever, each of them worth a crawl. */
+const UNLISTED = 600_000
 
 interface State {
   due: number
   read_at: number
   locations: string
-  /** What was stored last, as text. */
+  /** Digest of what was stored last. */
   stored: string | undefined
 }
 
@@ -45,6 +48,7 @@ interface State {
 export function createSitemaps(deps: SitemapsDeps): Sitemaps {
   const { keeper, ask, now, random, log } = deps
   const states = new Map<string, State>()
+  let unlisted_after = Number.NEGATIVE_INFINITY
   let running = false
   let closed = false
 
@@ -72,9 +76,9 @@ export function createSitemaps(deps: SitemapsDeps): Sitemaps {
       log('warn', `sitemaps of ${hostname} cannot be read: ${JSON.stringify(problems[0] ?? '')}`)
       return
     }
-    const text = JSON.stringify(urls)
-    if (text !== state.stored) await deps.replace(hostname, urls)
-    state.stored = text
+    const digest = digestOf(urls)
+    if (digest !== state.stored) await deps.replace(hostname, urls)
+    state.stored = digest
     state.due = at + DAY * (0.9 + random() / 5)
     const also = problems.length === 0 ? '' : `; ${problems.length} problems, the first: ${JSON.stringify(problems[0])}`
     if (files > 0) log('info', `sitemaps of ${hostname}: ${urls.length} URLs in ${files} files${also}`)
@@ -94,7 +98,12 @@ export function createSitemaps(deps: SitemapsDeps): Sitemaps {
       }
       states.set(hostname, state)
       const others = state.locations !== locations.join('\n') && now() - state.read_at >= CHANGED
-      if (state.due <= now() || others) await read(way, hostname, state, locations)
+      if (state.due > now() && !others) continue
+      if (!keeper.isListed(hostname)) {
+        if (now() < unlisted_after) continue
+        unlisted_after = now() + UNLISTED
+      }
+      await read(way, hostname, state, locations)
     }
   }
 
@@ -114,4 +123,11 @@ export function createSitemaps(deps: SitemapsDeps): Sitemaps {
       closed = true
     },
   }
+}
+
+/** As text they may be 100 MB. */
+function digestOf(urls: readonly SitemapUrl[]): string {
+  const digest = createHash('sha256')
+  for (const { pathname, lastmod } of urls) digest.update(`${pathname}\n${lastmod?.getTime() ?? ''}\n`)
+  return digest.digest('base64')
 }

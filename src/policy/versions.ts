@@ -5,7 +5,7 @@ import { KINDS, type Version } from './timeline.js'
 
 /** Versions of one file of one hostname that are kept. */
 export const KEPT = 200
-/** Hostnames of which versions are kept; beyond it those that were longest not asked for are forgotten. */
+/** Hostnames of which versions are kept; beyond it those that were longest not asked for, and are no more, are forgotten. */
 const HOSTNAMES = 256
 /** Characters of bodies in memory, of all hostnames, the newest first; older versions can be shown, not judged by. */
 const HELD = 32 << 20
@@ -96,8 +96,11 @@ export function releaseBodies(files: readonly (readonly Version[])[]): void {
   }
 }
 
-/** What stores a version that is new, and forgets those of its file that are too many. */
-export const insertion = (version: Version): Sql[] => [
+/**
+ * What stores a version that is new, and forgets those of its file that are too many, and hostnames that are; never one
+ * of `kept`, which is asked for still: that it was is stored seldom, and names that strangers make up are newer then.
+ */
+export const insertion = (version: Version, kept: readonly string[]): Sql[] => [
   sql`insert into policies (hostname, kind, url, status, reason, sha256, body, truncated, content_type, etag,
       last_modified, first_seen, last_seen)
     values (${version.hostname}, ${version.kind}, ${version.url}, ${version.status}, ${version.reason ?? null},
@@ -108,7 +111,8 @@ export const insertion = (version: Version): Sql[] => [
         where hostname = ${version.hostname} and kind = ${version.kind} order by first_seen desc limit ${KEPT}) kept)`,
   sql`delete from policies where hostname not in (
       select hostname from (select hostname, max(last_seen) as seen from policies group by hostname
-        order by seen desc, hostname limit ${HOSTNAMES}) kept)`,
+        order by seen desc, hostname limit ${HOSTNAMES}) kept)
+    and hostname not in (select unnest(from_json(${JSON.stringify(kept)}, '["VARCHAR"]')))`,
 ]
 
 /** What stores that a version was seen again. */

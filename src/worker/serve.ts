@@ -132,8 +132,8 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     if (ending) return
     ending = true
     clearInterval(ticking)
-    void parts
-      .close()
+    // A second's verdicts may be ready that no tick has written.
+    void Promise.all([parts.close(), completions.flush()])
       .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
       .then(() => world.exit(code))
   }

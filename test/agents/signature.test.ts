@@ -10,6 +10,8 @@ import {
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
@@ -513,6 +515,21 @@ t.test('a nonce is used once', async (t) => {
   const forged = request({ key: stranger, params: { keyid: `"${keyid(alice.publicKey)}"`, nonce: '"mine"' } })
   t.equal(made.check(forged, at(AT)).state, 'invalid')
   t.equal(made.check(request({ params: { nonce: '"mine"' } }), at(AT)).state, 'valid', 'a forgery uses up no nonce')
+})
+
+t.test('long nonces take no more memory than short ones', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const nonces = createNonces(20_000)
+  const used = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const from = used()
+  for (let n = 0; n < 20_000; n++) nonces.use(Buffer.alloc(4_000, `${n} `).toString(), 0, 100)
+  const grown = (used() - from) / 20_000
+  t.ok(grown < 1_000, `${Math.round(grown)} bytes each, of 4,000`)
+  t.notOk(nonces.use(Buffer.alloc(4_000, '7 ').toString(), 50, 100))
 })
 
 t.test('nonces are bounded', async (t) => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
@@ -218,6 +219,42 @@ t.test('two hostnames, two files; and what is seen of a site that lists none', a
   await keeper.tick()
   await keeper.tick()
   t.same(keeper.hostnames(), [], 'unseen for a day: forgotten')
+})
+
+t.test('hostnames that a stranger makes up cost the others nothing', async (t) => {
+  const { table, open, asked, clock } = await world(t, { domains: [] })
+  table.set('a.example/robots.txt', file(OPEN))
+  const { keeper, records } = await open()
+  allowed(keeper, '/', clock.at, 'a.example')
+  await keeper.tick()
+  const kept = async () => {
+    const [row] = await records.query(sql`select count(*) as n from policies where hostname = 'a.example'`)
+    return row?.n
+  }
+  t.equal(await kept(), 2)
+  for (let i = 0; i < 300; i++) {
+    clock.at += 10_000
+    allowed(keeper, '/', clock.at, `slow-${i}.example`)
+    allowed(keeper, '/', clock.at, 'a.example')
+    await keeper.tick()
+  }
+  t.equal(await kept(), 2, 'its versions stay stored while 300 others were stored after it')
+
+  const before = asked.length
+  for (let i = 0; i < 200; i++) {
+    allowed(keeper, '/', clock.at, `loud-${i}.example`)
+    keeper.seen(`loud-${i}.example`, '/robots.txt', clock.at)
+    await keeper.tick()
+    await sleep(5)
+  }
+  t.ok(asked.length - before <= 40, `one that asks for robots.txt is not looked up at once: ${asked.length - before}`)
+
+  for (let i = 0; i < 5_000; i++) allowed(keeper, '/', clock.at, `flood-${i}.example`)
+  table.set('b.example/robots.txt', file(STRICT))
+  for (let i = 0; i < 5; i++) allowed(keeper, '/', clock.at, 'b.example')
+  clock.at += MINUTE
+  await keeper.tick()
+  t.equal(allowed(keeper, '/docs', clock.at, 'b.example'), false, 'a true hostname does not wait behind them')
 })
 
 t.test('what passes the proxy is looked at once, and its time is when it passed', async (t) => {

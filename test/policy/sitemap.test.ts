@@ -277,6 +277,31 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
   t.notOk(asked.slice(before).some((one) => one.key.endsWith('.xml')))
 })
 
+t.test('a stranger who makes up hostnames has the origin crawled no more often for it', async (t) => {
+  const site = await world(t, { domains: [] })
+  const { clock, asked } = site
+  const { keeper } = await site.open()
+  const sitemaps = createSitemaps({
+    keeper,
+    ask: site.ask,
+    outside: site.outside,
+    replace: async () => {},
+    now: () => clock.at,
+    random: () => 0.5,
+    log: () => {},
+  })
+  for (let minute = 0; minute < 120; minute++) {
+    clock.at += 60_000
+    for (let n = 0; n < 5; n++)
+      // Each seen more often than those before, to be among the first.
+      for (let i = 0; i <= minute; i++) keeper.judges.judge(`s${minute}-${n}.example`, undefined, '/', clock.at)
+    await keeper.tick()
+    await sitemaps.tick()
+  }
+  const crawls = asked.filter(({ key }) => key.endsWith('/sitemap.xml')).length
+  t.ok(crawls > 0 && crawls <= 12, `${crawls} in two hours`)
+})
+
 t.test('50,000 rows are replaced in one transaction, fast enough not to hold up rows', async (t) => {
   const store = await eventsOf(t)
   const urls = Array.from({ length: 50_000 }, (_, i) => ({ pathname: `/a/page/of/some/length/${i}`, lastmod: null }))
