@@ -321,7 +321,7 @@ export function readings(given: Given, q: Asked) {
         const known = rows.filter((row) => row.robots_allowed !== null)
         const [then, last] = [latest(before(known)), latest(now(known))]
         const is = (row: AgentEventRow) => row.robots_allowed === true
-        return then.some(is) && last.length > 0 && !last.some(is)
+        return then.some(is) && ((last.length > 0 && !last.some(is)) || given.blocks(urlOf(name), undefined))
       })
       const adjusted = human.before > 0 && was > 0 && is > 0 ? human.now / human.before / (is / was) - 1 : undefined
       const fell = adjusted !== undefined && adjusted <= -0.25 + 1e-12

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Ask, isAmong } from '../../query/ask.js'
+import { blockedAmong, type Url } from '../../query/blocked.js'
 import { shift } from '../../query/calendar.js'
 import { CLAIMED } from '../../query/metrics.js'
 import { before, type Plan, sideOf, siteWide } from '../../query/plan.js'
@@ -116,7 +117,8 @@ const nameOf = ({ hostname, pathname }: ResultRow): string => JSON.stringify([ho
 
 /**
  * Of these URLs those that agents can read no longer: the last answer before was a page's and the last one now is none,
- * or an agent whose last fetch before was allowed is disallowed now.
+ * or an agent whose last fetch before was allowed is disallowed now. Agents that obey fetch no more what they are kept
+ * from: where the policy now keeps out all that fetch for answers, one that was allowed before is enough.
  */
 async function changed(ask: Ask, wide: Plan, page: readonly ResultRow[]): Promise<ReadonlySet<string>> {
   const { plan, dialect } = ask
@@ -133,16 +135,20 @@ async function changed(ask: Ask, wide: Plan, page: readonly ResultRow[]): Promis
     from ${fetched(wide, dialect)} and ${isAmong(URL, page)}
     group by hostname, pathname, agent_id`)
   const shut = new Set<string>()
+  const open = new Map<string, Url>()
   const latest = new Map<string, { before: Seen; now: Seen }>()
   for (const row of found) {
     const name = nameOf(row)
     if (row.allowed_before === 1 && row.allowed_now === 0) shut.add(name)
+    if (row.allowed_before === 1) open.set(name, { hostname: String(row.hostname), pathname: String(row.pathname) })
     const best = latest.get(name)
     latest.set(name, {
       before: later(best?.before, row.seen_before, row.good_before),
       now: later(best?.now, row.seen_now, row.good_now),
     })
   }
+  const blocked = await ask.blocked(undefined)
+  for (const url of blocked ? await blockedAmong(blocked, [...open.values()]) : []) shut.add(nameOf({ ...url }))
   for (const [name, { before: then, now: last }] of latest) if (then?.good && last && !last.good) shut.add(name)
   return shut
 }
