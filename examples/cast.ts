@@ -117,7 +117,7 @@ export const MACHINES: readonly Machine[] = [
   crawl(3, 'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)', '54.36.148', 'ahrefsbot'),
   { ...crawl(3, 'Mozilla/5.0 (compatible; Bytespider; spider-feedback@bytedance.com)', '110.249.201'), deaf: true },
   // Says it is GPTBot, from a network that is not OpenAI's.
-  { ...crawl(1, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '45.148.10'), deaf: true },
+  { ...crawl(4, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '45.148.10'), deaf: true },
   crawl(2, 'TideIndexBot/0.3 (+https://tide-index.example/bot)', '95.217.3'),
   {
     weight: 5,

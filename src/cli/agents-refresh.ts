@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Refreshed } from '../agents/ranges/holding.js'
-import { connect } from './client.js'
+import { connect, isRunning } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
 import { number, table } from './table.js'
@@ -17,6 +17,13 @@ export const agentsRefresh: Command = {
   async run(call) {
     const { json } = flagsOf(call, Flags)
     const { terminal } = call
+    const own =
+      call.flags.ranges !== undefined ? '--ranges' : call.flags.offline !== undefined ? '--offline' : undefined
+    if (own !== undefined && (await isRunning(call.config.data)))
+      throw new Failure(
+        `${own} is the running instance's own: start that with it. Without it, it refreshes as it is set.`,
+        2,
+      )
     // Where none runs, the instance that is opened here fetches, and leaves what it fetched in the data directory.
     const client = await connect(call.config, terminal, { create: true })
     try {
@@ -46,6 +53,7 @@ const shown = (terminal: Parameters<typeof table>[0], told: readonly Refreshed[]
       { title: 'FROM' },
       { title: 'AGENTS' },
       { title: 'SOURCE' },
+      { title: 'WHY NOT' },
     ],
     [...told]
       .sort((a, b) => a.status.localeCompare(b.status) || a.source.localeCompare(b.source))
@@ -55,6 +63,7 @@ const shown = (terminal: Parameters<typeof table>[0], told: readonly Refreshed[]
         of,
         refreshed_at?.slice(0, 16).replace('T', ' ') ?? '',
         agents.length > 2 ? `${agents.slice(0, 2).join(',')} +${agents.length - 2}` : agents.join(','),
-        error ?? source,
+        source,
+        error ?? '',
       ]),
   )

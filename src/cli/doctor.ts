@@ -2,6 +2,7 @@ import { constants, existsSync } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { Holding } from '../agents/ranges/holding.js'
 import type { Config } from '../config.js'
 import { openPlaces } from '../record/place/places.js'
 import { connect, isRunning } from './client.js'
@@ -51,7 +52,7 @@ export const doctor: Command = {
       running.finding,
       ...(await origin(config.origin ?? running.origin)),
       geoData(config.geoip),
-      published(config),
+      published(config, running.held),
     ]
     if (json) terminal.out(`${safeJson(findings, 2)}\n`)
     else
@@ -108,13 +109,20 @@ const Status = z.object({
   }),
 })
 
-/** What is to be said of a running instance, and the site that it stands in front of. */
-async function instance({ config, terminal }: CommandCall): Promise<{ finding: Finding; origin?: string | undefined }> {
+const Held = z.object({ data: z.array(Holding) })
+
+/** What is to be said of a running instance, the site that it stands in front of, and what it verifies agents by. */
+async function instance({ config, terminal }: CommandCall): Promise<{
+  finding: Finding
+  origin?: string | undefined
+  held?: Holding[] | undefined
+}> {
   if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
   const client = await connect(config, terminal)
   try {
     const { origin, store } = Status.parse(await client.call('GET', '/control/status')).data
-    return { finding: state(store), origin }
+    const { data: held } = Held.parse(await client.call('GET', '/control/agents/holdings'))
+    return { finding: state(store), origin, held }
   } catch (error) {
     return {
       finding: fail('instance', `does not answer (${why(error)})`, 'Look at its log; start it again if it hangs.'),
@@ -184,13 +192,15 @@ async function robots(ask: (path: string) => Promise<Response>): Promise<Finding
   )
 }
 
-function published(config: Config): Finding {
+/** By what the running instance holds, or, where none runs, what one with these settings would. */
+function published(config: Config, running: Holding[] | undefined): Finding {
   const check = 'published addresses'
   const mend = config.offline
     ? 'Give newer copies with --ranges; without them agents cannot be verified by address.'
     : 'Run `readership agents refresh` and see what fails; without a way out, give copies with --ranges.'
   try {
-    const { held, of } = heldAt(config, Date.now())
+    const { held: own, of } = heldAt(config, Date.now())
+    const held = running ?? own
     const oldest = held.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
     if (!oldest) return warn(check, 'none are held: claims of agents stay indeterminate', mend)
     const says = `of ${held.length} of ${of} agents, the oldest of ${oldest.refreshed_at.slice(0, 10)} (${oldest.agent_id})`

@@ -118,7 +118,7 @@ export const policy: Command = {
     const report = Report.parse(found)
     if (report.robots === undefined && report.llms === undefined)
       throw new Failure(
-        'No policy is known yet: the instance has an origin to ask, and a hostname, once it is visited.',
+        'No policy is known yet: open the site once through the proxy, or name its hostname with --domain.',
       )
     if (flags.agent !== undefined || flags.path !== undefined) showAnswers(terminal, report)
     else showFiles(terminal, report)
@@ -178,11 +178,14 @@ const BECAUSE: Readonly<Record<string, string>> = {
 
 /** Whether each agent may fetch the path, and why. */
 function showAnswers(terminal: Terminal, { hostname = '', robots, agents, path }: Report): void {
-  for (const one of agents) {
+  for (const one of agents.length > 1 ? told(agents) : agents) {
     const mark = one.allowed ? style(terminal, 'green', 'allowed') : style(terminal, 'red', 'not allowed')
     const why = one.rule === undefined ? (BECAUSE[one.reason] ?? one.reason) : `${ruleText(one)}, line ${one.line}`
     terminal.out(`${mark}  ${visible(one.agent_id)} ${visible(hostname)}${visible(path)}: ${visible(why)}\n`)
   }
+  const [only, ...more] = agents
+  if (only && more.length === 0 && !loadCatalog().get(only.agent_id))
+    terminal.out(`${visible(only.agent_id)} is in no catalog: it is read as a name in robots.txt, as it stands.\n`)
   if (robots) terminal.out(`${style(terminal, 'dim', `by ${visible(robots.url)} ${visible(versionText(robots))}`)}\n`)
 }
 

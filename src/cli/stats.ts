@@ -23,7 +23,14 @@ const People = z.looseObject({
   duration: maybe,
   views_per_session: maybe,
 })
-const Agents = z.looseObject({ fetches: count, agents: count, verified: maybe, bytes: count })
+const Agents = z.looseObject({
+  fetches: count,
+  agents: count,
+  bytes: count,
+  spoofed: count,
+  indeterminate: count,
+  unverifiable: count,
+})
 const Series = z.looseObject({ granularity: z.string(), buckets: z.array(z.object({ t: z.string(), value: maybe })) })
 const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
 type Ranked = z.infer<typeof Ranked>
@@ -119,7 +126,12 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     line([
       counted('fetch', agents.fetches),
       counted('agent', agents.agents),
-      ['verified', agents.verified === undefined ? undefined : percent(agents.verified)],
+      ['verified', number(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
+      ['spoofed', agents.spoofed > 0 ? number(agents.spoofed) : undefined],
+      [
+        'not to be told',
+        agents.indeterminate + agents.unverifiable > 0 ? number(agents.indeterminate + agents.unverifiable) : undefined,
+      ],
       ['sent', bytes(agents.bytes)],
     ]),
     '',

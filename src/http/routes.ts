@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Refreshed } from '../agents/ranges/holding.js'
+import { Holding, Refreshed } from '../agents/ranges/holding.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { Site, type Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
@@ -139,6 +139,15 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     summary: "Fetch the agents' published addresses now",
     data: z.array(Refreshed),
     run: async () => answer(z.array(Refreshed).parse(await engine.ask('refresh'))),
+  },
+  {
+    method: 'get',
+    path: '/control/agents/holdings',
+    access: 'operator',
+    tag: 'control',
+    summary: "What is held of the agents' published addresses",
+    data: z.array(Holding),
+    run: async () => answer(z.array(Holding).parse(await engine.ask('holdings'))),
   },
   {
     method: 'get',

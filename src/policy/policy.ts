@@ -86,7 +86,7 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
   let robots: RobotsView | undefined
   const llms =
     files.llms !== undefined && availability(files.llms.status) === 'available'
-      ? parseLlms(files.llms.body, `https://${hostname}/llms.txt`)
+      ? parseLlms(files.llms.body, `http://${hostname}/llms.txt`)
       : null
   const listed = llms && createListed(llms)
   const rfc = createBook(body, 'rfc')

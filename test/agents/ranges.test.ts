@@ -528,7 +528,7 @@ t.test('the schedule: a failure is tried again after minutes, then hours, and sa
   const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0))
   t.ok((gaps.at(-1) ?? 0) > (gaps[0] ?? 0) * 10, 'ever more rarely')
   t.equal(logged.length, 1, logged.join('\n'))
-  t.match(logged[0], /4 published lists cannot be fetched.*404/)
+  t.match(logged[0], /lists that cannot be fetched: 4;.*404/)
   bodies.set('/one.json', { body: google('1.2.3.0/24') })
   // The clock was a year ahead, and is set right.
   clock.now -= 365 * DAY

@@ -35,7 +35,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       "nor what the operator's file is for",
     )
     const table = await cli('agents', 'refresh', ...at)
-    t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE\n/)
+    t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE +WHY NOT\n/)
     t.match(table.stdout, /^file +1 +addresses +\d{4}-\d\d-\d\d \d\d:\d\d +gptbot +.*gptbot\.json$/m)
     t.match(table.stderr, /Nothing is fetched with --offline/)
   })
@@ -62,6 +62,14 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       { count: 2, agents: ['googlebot', 'googlebot-image'].slice(0, 1) },
     )
     t.match(await of('googlebot-image'), { count: 2, source: join(own, 'common-crawlers.json') })
+    for (const flag of [['--offline'], ['--ranges', own]])
+      t.match(
+        await cli('agents', 'refresh', '--data', data, ...flag),
+        { code: 2, stderr: /running instance's own/ },
+        'what is running is asked nothing else than it was started with',
+      )
+    const doctor = await cli('doctor', '--data', data, '--json')
+    t.match(doctor.stdout, /of \d+ of \d+ agents, the oldest of .*\(gptbot\)/, 'the doctor asks what runs')
     const secret = JSON.parse((await cli('keys', 'create', '--name', 'x', '--data', data, '--json')).stdout).secret
     const outside = await fetch(`${instance.admin}/control/agents/refresh`, {
       method: 'POST',

@@ -92,6 +92,7 @@ t.test('who may call what: every route by every caller', async (t) => {
     'get /control/status': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'get /control/tail': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'post /control/agents/refresh': ['operator', 404, 404, 404, 404, 404, 404, 200],
+    'get /control/agents/holdings': ['operator', 404, 404, 404, 404, 404, 404, 200],
     'post /control/agents/reclassify': ['operator', 404, 404, 404, 404, 404, 404, 200],
     // The parameters that it needs are not given.
     'get /control/agents/identify': ['operator', 404, 404, 404, 404, 404, 404, 422],

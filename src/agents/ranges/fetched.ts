@@ -51,6 +51,8 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 const REQUEST = { limit: 8_000_000, timeout: 20_000, redirects: 3 }
 const AT_ONCE = 4
+/** Failures that come within so long of one another are told of together, ms. */
+const ROUND = 10_000
 
 /**
  * The published lists of a catalog, each URL once: as the last process left them, fetched once a day. One that fails is
@@ -128,17 +130,16 @@ export function createFetched({ catalog, outbound, kept, now, random, log }: Fet
 
   let active = 0
   let failed: Refreshed[] = []
+  let tell_at = 0
   const start = async (list: Fetched) => {
     active++
     const before = list.failures
     const result = await fetch(list)
-    if (list.failures > 0 && before === 0) failed.push(result)
+    if (list.failures > 0 && before === 0) {
+      failed.push(result)
+      tell_at = now() + ROUND
+    }
     active--
-    const [first] = failed
-    if (active > 0 || !first) return
-    // One line, also where nothing of the outside can be reached.
-    log('warn', `ranges: ${failed.length} published lists cannot be fetched; the last copies stay (${first.error})`)
-    failed = []
   }
 
   return {
@@ -154,6 +155,15 @@ export function createFetched({ catalog, outbound, kept, now, random, log }: Fet
     },
     tick(wanted) {
       const time = now()
+      const [first] = failed
+      // One line for all, also where nothing of the outside can be reached.
+      if (first && active === 0 && (time >= tell_at || tell_at > time + ROUND)) {
+        log(
+          'warn',
+          `ranges: lists that cannot be fetched: ${failed.length}; what is held of them stays (${first.error})`,
+        )
+        failed = []
+      }
       for (const list of lists.values()) {
         if (active >= AT_ONCE) return
         // A time far ahead is of a clock that was set back since.

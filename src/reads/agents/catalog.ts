@@ -7,7 +7,7 @@ import { Count, Instant } from '../shapes.js'
 /** GET /api/agents/catalog (spec 4.5): every known agent, and whether the site saw it in the window. */
 export default defineRead({
   path: '/api/agents/catalog',
-  summary: 'Known agents, each with its operator and its documentation',
+  summary: 'Known agents, each with its operator and its documentation; with filters, those seen that pass them',
   params: {},
   list: true,
   audience: { only: 'agent' },
@@ -36,7 +36,8 @@ export default defineRead({
       ]),
     )
     const held = new Map((await ask.holdings()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
-    const data = ask.page(ask.catalog).map((agent) => {
+    const known = ask.plan.filters.length > 0 ? ask.catalog.filter(({ agent_id }) => seen.has(agent_id)) : ask.catalog
+    const data = ask.page(known).map((agent) => {
       const row = seen.get(agent.agent_id)
       const ranges = held.get(agent.agent_id)
       return { ...agent, ...(ranges && { ranges }), ...(row && { seen: row }) }
