@@ -16,6 +16,7 @@ export interface Signed {
 }
 
 export interface VerifierDeps {
+  /** Asked of one request object twice it must answer the same: a nonce that is seen twice has been replayed. */
   signatures?: { check(request: Request, at: number): Signed }
   ranges: Pick<Ranges, 'ask'>
   /** Absent: no DNS (`--offline`). */
@@ -28,22 +29,15 @@ export interface VerifierDeps {
  */
 type Said = 'confirms' | 'refutes' | 'open' | 'silent' | undefined
 
+const NONE: Signed = { state: 'none' }
+
 /**
  * Checks claims in the order Web Bot Auth, published ranges, reverse DNS; the first that confirms decides. `spoofed`
  * needs a way that refutes and none that might still confirm: a list that is missing or stale, or a DNS that does not
  * answer, is no evidence (contract 3).
  */
 export function createVerifier({ signatures, ranges, rdns }: VerifierDeps): Verifier {
-  /** A signature is looked at once for each request: a nonce that is asked about twice has been replayed. */
-  const seen = new WeakMap<Request, Signed>()
-  const signedOf = (request: Request, at: number): Signed => {
-    if (!signatures) return { state: 'none' }
-    const known = seen.get(request)
-    if (known) return known
-    const signed = signatures.check(request, at)
-    seen.set(request, signed)
-    return signed
-  }
+  const signedOf = (request: Request, at: number): Signed => signatures?.check(request, at) ?? NONE
 
   return {
     signer(request, at) {

@@ -338,17 +338,3 @@ t.test('the verdict, from what each way says', async (t) => {
   const broken = createVerifier({ ranges: { ask: () => 'none' }, rdns: { ask: () => Promise.reject(new Error('x')) } })
   t.same(await broken.check(agents.get('named'), request(), AT).later, VERDICT.indeterminate, 'it never rejects')
 })
-
-t.test('a signature is looked at once for each request', async (t) => {
-  let looks = 0
-  const signer = agentOf('google-agent')
-  const verifier = createVerifier({
-    signatures: { check: () => ({ state: looks++ === 0 ? 'valid' : 'invalid', agent: signer }) },
-    ranges: { ask: () => 'outside' },
-  })
-  const one = request()
-  t.equal(verifier.signer(one, AT), signer)
-  t.same(verifier.check(signer, one, AT).now, VERDICT.web_bot_auth)
-  t.equal(looks, 1)
-  t.equal(verifier.signer(request(), AT), undefined, 'another request is another look')
-})
