@@ -42,3 +42,15 @@ const toResult: DuckDBValueConverter<unknown> = (value, type, converter) => {
 
 /** A 64-bit id as it goes to a client: 16 hex digits. */
 export const hexOf = (id: bigint): string => id.toString(16).padStart(16, '0')
+
+/** All statements in one transaction: every one of them or none. */
+export async function runAll(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
+  await writer.run('begin transaction')
+  try {
+    for (const statement of statements) await runQuery(writer, statement)
+    await writer.run('commit')
+  } catch (error) {
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+}

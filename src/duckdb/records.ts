@@ -2,7 +2,7 @@ import { ApiError } from '../errors.js'
 import type { Records } from '../store.js'
 import { CONTROL_SCHEMA } from './control-schema.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
-import { runQuery } from './query.js'
+import { runAll, runQuery } from './query.js'
 
 /** Opens `control.duckdb`, the store of records. Throws `StoreFault`. */
 export async function openRecords(
@@ -25,16 +25,7 @@ export async function openRecords(
     },
     async write(...statements) {
       try {
-        await file.write(async (writer) => {
-          await writer.run('begin transaction')
-          try {
-            for (const statement of statements) await runQuery(writer, statement)
-            await writer.run('commit')
-          } catch (error) {
-            await writer.run('rollback').catch(() => {})
-            throw error
-          }
-        })
+        await file.write((writer) => runAll(writer, statements))
       } catch (cause) {
         throw failed(cause)
       }

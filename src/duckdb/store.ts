@@ -9,7 +9,7 @@ import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { type Mark, markText, parseMark } from './mark.js'
-import { microseconds, runQuery } from './query.js'
+import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
 
 export interface EventStore extends Store {
@@ -196,17 +196,6 @@ async function replaceRows(
     await writer.run('commit')
   } catch (error) {
     if (rows) discard(rows)
-    await writer.run('rollback').catch(() => {})
-    throw error
-  }
-}
-
-async function runAll(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
-  await writer.run('begin transaction')
-  try {
-    for (const statement of statements) await runQuery(writer, statement)
-    await writer.run('commit')
-  } catch (error) {
     await writer.run('rollback').catch(() => {})
     throw error
   }

@@ -133,7 +133,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     ending = true
     clearInterval(ticking)
     // A second's verdicts may be ready that no tick has written.
-    void Promise.all([parts.close(), completions.flush()])
+    void Promise.allSettled([parts.close(), completions.flush()])
       .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
       .then(() => world.exit(code))
   }
