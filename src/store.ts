@@ -10,8 +10,13 @@ export type ResultRow = Record<string, unknown>
 /** Where events live: append, and ask. */
 export interface Store {
   readonly dialect: Dialect
-  /** Throws `ApiError('database_error')` when the engine does; the cause goes to the log, never to a client. */
-  query(query: Sql): Promise<ResultRow[]>
+  /**
+   * Throws `ApiError('database_error')` when the engine does; the cause goes to the log, never to a client. `signal`
+   * stops it: what nobody waits for any more costs nothing more.
+   */
+  query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]>
+  /** As `query`, some rows at a time and no more than the asker has taken: for answers larger than memory. */
+  stream(query: Sql, signal?: AbortSignal): AsyncIterable<ResultRow[]>
   /** All rows or none; durable when it resolves. */
   append(rows: Rows): Promise<void>
   close(): Promise<void>

@@ -1,5 +1,5 @@
-import type { DuckDBAppender } from '@duckdb/node-api'
-import type { AgentEventRow, EventRow } from '../record/row.js'
+import { DOUBLE, type DuckDBAppender, STRUCT, VARCHAR } from '@duckdb/node-api'
+import { type AgentEventRow, ErrorSeen, type EventRow, Vitals } from '../record/row.js'
 import { microseconds } from './query.js'
 
 /** A row that no store could take: our own fault, and not the batch's. */
@@ -16,7 +16,10 @@ export class RowError extends Error {
 }
 
 export type Table = 'events' | 'agent_events'
-type Type = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
+const VITALS = 'struct(lcp double, cls double, inp double, fcp double, ttfb double)'
+const ERROR = 'struct("type" varchar, message varchar, frame varchar, fingerprint varchar)'
+type Plain = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
+type Type = Plain | typeof VITALS | typeof ERROR
 type Columns<Row> = { readonly [Column in keyof Row]: Type }
 
 /** In the order of the tables: an appender knows columns by their place (test/duckdb/store.test.ts compares). */
@@ -61,6 +64,9 @@ export const COLUMNS: { events: Columns<EventRow>; agent_events: Columns<AgentEv
     recorded_by: 'varchar',
     suspected: 'boolean',
     suspected_by: 'varchar',
+    vitals: VITALS,
+    error: ERROR,
+    traits: 'varchar',
   },
   agent_events: {
     site_id: 'integer',
@@ -143,7 +149,20 @@ const APPEND: { readonly [T in Type]: (appender: DuckDBAppender, value: unknown)
     if (fits) appender.appendTimestamp(microseconds(value))
     return fits
   },
+  [VITALS]: (appender, value) => {
+    const { success, data } = Vitals.safeParse(value)
+    if (success) appender.appendStruct(data, VITALS_TYPE)
+    return success
+  },
+  [ERROR]: (appender, value) => {
+    const { success, data } = ErrorSeen.safeParse(value)
+    if (success) appender.appendStruct(data, ERROR_TYPE)
+    return success
+  },
 }
+
+const VITALS_TYPE = STRUCT({ lcp: DOUBLE, cls: DOUBLE, inp: DOUBLE, fcp: DOUBLE, ttfb: DOUBLE })
+const ERROR_TYPE = STRUCT({ type: VARCHAR, message: VARCHAR, frame: VARCHAR, fingerprint: VARCHAR })
 
 function wholeOf(value: unknown, least: number, most: number): number | undefined {
   if (typeof value !== 'number' || Number.isNaN(value)) return undefined

@@ -35,4 +35,10 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // What each hostname's sitemaps list, replaced whole: coverage tells from it what no agent ever fetched.
     'create table sitemap_urls (hostname varchar, pathname varchar, lastmod timestamp)',
   ],
+  [
+    // One value each where a row has none of it, which is nearly always: ten columns would be ten calls a row.
+    'alter table events add column vitals struct(lcp double, cls double, inp double, fcp double, ttfb double)',
+    'alter table events add column error struct("type" varchar, message varchar, frame varchar, fingerprint varchar)',
+    'alter table events add column traits varchar',
+  ],
 ]

@@ -63,6 +63,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   let uncertain = false
   let marks = 0
 
+  const query = async (asked: Sql) => {
+    try {
+      return await file.read((reader) => runQuery(reader, asked))
+    } catch (cause) {
+      throw databaseError('The query failed.', cause)
+    }
+  }
+
   const last = async (run: string): Promise<Mark | undefined> => {
     const found = await file.write((writer) =>
       runQuery(writer, sql`select mark from commits where run = ${run} order by sequence desc limit 1`),
@@ -88,12 +96,9 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     dialect: duckdb,
     losses,
     last,
-    async query(query) {
-      try {
-        return await file.read((reader) => runQuery(reader, query))
-      } catch (cause) {
-        throw databaseError('The query failed.', cause)
-      }
+    query,
+    async *stream(asked) {
+      yield await query(asked)
     },
     async append(rows, mark) {
       try {

@@ -43,18 +43,23 @@ export const readRoutes = (
     meta: Meta,
     run: async (call) => {
       const { sites, ...own } = deps
-      const { data, meta } = await runRead(read, call.query, {
-        ...own,
-        assistants: ASSISTANTS,
-        site: async (id) => {
-          const site = await sites.get(id)
-          if (!site || !reaches(call.principal, site)) return undefined
-          const siteOf = createSiteOf(await sites.list())
-          return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
+      const { data, meta } = await runRead(
+        read,
+        call.query,
+        {
+          ...own,
+          assistants: ASSISTANTS,
+          site: async (id) => {
+            const site = await sites.get(id)
+            if (!site || !reaches(call.principal, site)) return undefined
+            const siteOf = createSiteOf(await sites.list())
+            return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
+          },
+          // Saved segments come with the dashboard: until then every id is unknown.
+          segment: async () => undefined,
         },
-        // Saved segments come with the dashboard: until then every id is unknown.
-        segment: async () => undefined,
-      })
+        call.params,
+      )
       return answer(data, meta)
     },
   }))

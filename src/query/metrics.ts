@@ -59,7 +59,7 @@ const COUNTS: ReadonlySet<string> = new Set([
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
 
 /** What makes a session no bounce, and what `events` counts. */
-const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
+export const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
 const BOUNCE_MS = raw('10000')
 
 /** Where a row falls: its key in the answer, made of a column of its own time or of a dimension. */
@@ -84,14 +84,16 @@ export const hits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
 
 /**
  * The sessions that started in the window, each over its whole length, whatever the window and the filters cut
- * (contract 4): `session_id, started, views, ms, bounced, exit_page`.
+ * (contract 4): `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. What is not
+ * asked of it costs nothing.
  */
-export const sessions = (plan: Plan, dialect: Dialect, exit = false): Sql => sql`
-  select session_id, min(session_start) as started, count(*) filter (where kind = 'pageview') as views,
+export const sessions = (plan: Plan, dialect: Dialect): Sql => sql`
+  select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
+    count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${INTERACTIVE}) as acts,
     case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${INTERACTIVE}) = 0
-      and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced
-    ${exit ? sql`, ${exitPage(dialect)} as exit_page` : raw('')}
+      and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced,
+    min(entry_page) as entry_page, ${exitPage(dialect)} as exit_page
   from events where ${startedInWindow(plan)} group by session_id`
 
 /** Which of those sessions have a row that passes the filters, under which value: `session_id, value, entered`. */

@@ -28,7 +28,7 @@ export interface Answer {
 
 /** One read endpoint as a value: all that the runner, the routes, the documents and the tests know of it. */
 export interface Read {
-  /** The URL's path; the file's is the same. */
+  /** The URL's path, `/api/stats/funnel/{id}`; the file's is the same. */
   readonly path: string
   readonly summary: string
   /** Every parameter it takes: the envelope's, paging on lists, its own. */
@@ -38,24 +38,31 @@ export interface Read {
   readonly list: boolean
   /**
    * The audience it is about whatever is asked, or the one it is about when nothing is. `either`: it sets one readership
-   * beside the other, and a filter on what only one of them has is asked of that one alone.
+   * beside the other, and a filter on what only one of them has is asked of that one alone. `among`: the only audiences
+   * that have what it tells; any other is refused.
    */
-  readonly audience: { readonly only: Audience; readonly either?: true } | { readonly unless_asked: Audience }
+  readonly audience:
+    | { readonly only: Audience; readonly either?: true }
+    | { readonly unless_asked: Audience; readonly among?: readonly Audience[] }
   /** A comparison that is its own, whatever is asked for. */
   readonly compare?: 'previous'
   /** A window that is its own, whatever window is asked for. */
   window?(now: Date): Window
   /** An answer that no site and no window changes. */
   readonly fixed?: Answer
-  /** Its own parameters, parsed, and the answer they lead to. */
-  prepare(query: URLSearchParams): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
+  /** Its own parameters and the words of its path, parsed, and the answer they lead to. */
+  prepare(
+    query: URLSearchParams,
+    words: Readonly<Record<string, string>>,
+  ): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
 }
 
 interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare'> {
   params: P
   list?: boolean
   audience?: Read['audience']
-  answer(ask: Ask, params: z.output<z.ZodObject<P>>): Promise<Answer>
+  /** `words` are those of the path, by name, as they came. */
+  answer(ask: Ask, params: z.output<z.ZodObject<P>>, words: Readonly<Record<string, string>>): Promise<Answer>
 }
 
 export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read => ({
@@ -65,9 +72,9 @@ export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read =
   list: read.list ?? false,
   audience: read.audience ?? { unless_asked: 'human' },
   query: { ...ENVELOPE, ...(read.list ? PAGING : {}), ...read.params },
-  prepare(query) {
+  prepare(query, words) {
     const params = parseQuery(read.params, query)
-    return { params, answer: (ask) => read.answer(ask, params) }
+    return { params, answer: (ask) => read.answer(ask, params, words) }
   },
   ...(read.window ? { window: read.window } : {}),
   ...(read.compare ? { compare: read.compare } : {}),
@@ -116,7 +123,12 @@ export interface Meta {
 }
 
 /** Query string to envelope, plan, SQL, rows and `{ data, meta }`. Throws `ApiError` and nothing else that is expected. */
-export async function runRead(read: Read, query: URLSearchParams, deps: Deps): Promise<{ data: unknown; meta: Meta }> {
+export async function runRead(
+  read: Read,
+  query: URLSearchParams,
+  deps: Deps,
+  words: Readonly<Record<string, string>> = {},
+): Promise<{ data: unknown; meta: Meta }> {
   if (read.fixed)
     return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
   const now = deps.now()
@@ -127,12 +139,12 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
     ...(read.compare && { compare: read.compare }),
   }
   const paging = read.list ? parseQuery(PAGING, query) : undefined
-  const { params, answer } = read.prepare(query)
+  const { params, answer } = read.prepare(query, words)
   const site = await deps.site(envelope.site)
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
-  const audience = 'only' in read.audience ? read.audience.only : (envelope.audience ?? read.audience.unless_asked)
+  const audience = audienceOf(read, envelope.audience)
   const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
   const plan = planOf(envelope, { site, audience, either, segment, now, first })
@@ -172,6 +184,13 @@ export async function runRead(read: Read, query: URLSearchParams, deps: Deps): P
     ...(asked.warnings.length > 0 ? { warnings: asked.warnings } : {}),
   }
   return { data, meta }
+}
+
+function audienceOf({ audience }: Read, asked: Audience | undefined): Audience {
+  if ('only' in audience) return audience.only
+  const { unless_asked, among } = audience
+  if (asked === undefined || !among || among.includes(asked)) return asked ?? unless_asked
+  throw new ApiError('validation_error', `This is known of ${among.join(' and ')} alone, not of ${asked}.`, 'audience')
 }
 
 /** The site's first row, of either readership, so that both are asked about the same window. */

@@ -97,6 +97,9 @@ export function personRow(
     suspected,
     suspected_by,
     recorded_by: 'server',
+    vitals: null,
+    error: null,
+    traits: null,
   }
 }
 

@@ -1,3 +1,23 @@
+import { z } from 'zod'
+
+const measured = z.number().nonnegative().nullable()
+/** Web Vitals of a page, those that its browser measured: milliseconds, `cls` without a unit. */
+export const Vitals = z.object({ lcp: measured, cls: measured, inp: measured, fcp: measured, ttfb: measured })
+export type Vitals = z.infer<typeof Vitals>
+
+/** An error that a page threw. */
+export const ErrorSeen = z.object({
+  /** Its class, `TypeError`. */
+  type: z.string(),
+  /** As thrown. */
+  message: z.string(),
+  /** Where it was thrown, the top of its stack; null where no stack came with it. */
+  frame: z.string().nullable(),
+  /** The same for errors that are the same, whatever varies in their messages. */
+  fingerprint: z.string(),
+})
+export type ErrorSeen = z.infer<typeof ErrorSeen>
+
 /** What is stored of one thing a person did: a row of `events`. It has no address (spec 2.4). */
 export interface EventRow {
   site_id: number
@@ -47,6 +67,11 @@ export interface EventRow {
   /** Why: `family:signal`, by comma, at most one of each; null where nothing was seen. */
   suspected_by: string | null
   recorded_by: 'server' | 'browser' | 'edge' | 'import'
+  vitals: Vitals | null
+  /** Of kind `error`. */
+  error: ErrorSeen | null
+  /** JSON text: what the site says of the person it identifies, on the row that said it. */
+  traits: string | null
 }
 
 /** What is stored of one fetch by an agent: a row of `agent_events` (spec 2.5). It has no address. */

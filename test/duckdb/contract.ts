@@ -22,6 +22,16 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       ['astral and right to left', { pathname: '/😀\u202e' }, { pathname: '/😀\u202e' }],
       ['half a pair becomes U+FFFD', { pathname: '/\ud83d' }, { pathname: '/\ufffd' }],
       ['the empty string is not null', { utm_term: '' }, { utm_term: '' }],
+      [
+        'vitals, measured or not',
+        { vitals: { lcp: 1234.5, cls: 0.02, inp: null, fcp: null, ttfb: 0 } },
+        { vitals: { lcp: 1234.5, cls: 0.02, inp: null, fcp: null, ttfb: 0 } },
+      ],
+      [
+        'an error',
+        { error: { type: 'TypeError', message: "it's\n", frame: null, fingerprint: 'f' } },
+        { error: { type: 'TypeError', message: "it's\n", frame: null, fingerprint: 'f' }, vitals: null },
+      ],
       ['100,000 characters', { referrer: 'x'.repeat(100_000) }, { referrer: 'x'.repeat(100_000) }],
     ]
     for (const [index, [, given]] of events.entries()) {

@@ -65,7 +65,7 @@ const people = (plan: Plan, dialect: Dialect): Sql => {
       select value, count(*) as sessions, sum(entered) as entries, count(*) filter (where exit_page = value) as exits,
         avg(case when entered = 1 then bounced end) as bounce, avg(engaged_ms) / 1000 as time_on_page,
         avg(scroll) as scroll_depth
-      from (${matched(plan, dialect, by, measured)}) m join (${sessions(plan, dialect, true)}) s
+      from (${matched(plan, dialect, by, measured)}) m join (${sessions(plan, dialect)}) s
         on s.session_id = m.session_id
       group by value) v on h.value = v.value`
 }
