@@ -4,6 +4,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import type { Keys } from '../manage/keys.js'
 import { authorize } from './auth.js'
+import { cors } from './cors.js'
 import { docsPage } from './docs.js'
 import { failure, renderError } from './error.js'
 import { openApi } from './openapi.js'
@@ -23,6 +24,8 @@ export function createApp(deps: {
   routes: readonly Route[]
   keys: Pick<Keys, 'authenticate'>
   version: string
+  /** Whose pages may read what the reads answer. */
+  cors_origins?: readonly string[]
   log(error: unknown): void
 }): (request: Request, peer: Peer) => Promise<Response> {
   const app = new OpenAPIHono<{ Bindings: Peer }>()
@@ -48,7 +51,9 @@ export function createApp(deps: {
     }),
   )
   for (const route of deps.routes) {
-    app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1')
+    if (route.access === 'stats:read') app.use(path, cors(deps.cors_origins ?? []))
+    app.on(route.method.toUpperCase(), path, async (c) => {
       try {
         const authorization = c.req.header('authorization') ?? null
         const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
