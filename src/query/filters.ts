@@ -75,12 +75,16 @@ export function readFilters(parsed: unknown): Filter[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
+/** JSON can say what no store holds as text: NUL, and half of a surrogate pair. */
+const NO_TEXT = /[\0\p{Surrogate}]/u
+
 function readCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
   if (!shape.success) {
     const issue = shape.error.issues[0]
     throw refuse(`${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`)
   }
+  if (NO_TEXT.test(shape.data.dimension)) throw refuse(`${where}.dimension is no text.`)
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
   if (!operator) throw refuse(`${where}.op: there is no operator ${quoted(shape.data.op)}.`)
@@ -127,6 +131,7 @@ const WANTED = {
 
 function typedValue(value: unknown, type: Dimension['type']): Value | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
+  if (NO_TEXT.test(String(value))) return undefined
   if (type === 'text') return String(value)
   const truth = { true: true, '1': true, false: false, '0': false }[String(value)]
   if (type === 'boolean') return truth
