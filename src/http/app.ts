@@ -8,7 +8,7 @@ import { cors } from './cors.js'
 import { docsPage } from './docs.js'
 import { failure, renderError } from './error.js'
 import { openApi } from './openapi.js'
-import type { Route } from './route.js'
+import { parametersOf, type Route } from './route.js'
 
 /** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
 export interface Peer {
@@ -57,7 +57,7 @@ export function createApp(deps: {
       try {
         const authorization = c.req.header('authorization') ?? null
         const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
-        const query = new URL(c.req.url).searchParams
+        const query = parametersOf(new URL(c.req.url), route)
         return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
       } catch (error) {
         // Here rather than in `onError`, which never sees what is thrown and is not an Error.
