@@ -1,4 +1,4 @@
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
@@ -7,6 +7,7 @@ import { authorize } from './auth.js'
 import { cors } from './cors.js'
 import { docsPage } from './docs.js'
 import { failure, renderError } from './error.js'
+import { loadExamples } from './examples.js'
 import { openApi } from './openapi.js'
 import { parametersOf, type Route } from './route.js'
 
@@ -28,7 +29,7 @@ export function createApp(deps: {
   cors_origins?: readonly string[]
   log(error: unknown): void
 }): (request: Request, peer: Peer) => Promise<Response> {
-  const app = new OpenAPIHono<{ Bindings: Peer }>()
+  const app = new Hono<{ Bindings: Peer }>()
   app.use(
     secureHeaders({
       contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
@@ -65,7 +66,7 @@ export function createApp(deps: {
       }
     })
   }
-  const document = openApi(app, deps.routes, deps.version)
+  const document = openApi(deps.routes, deps.version, loadExamples())
   app.get('/api/openapi.json', (c) => c.json(document))
   app.get('/api/docs', (c) => c.html(docsPage(deps.routes)))
   app.get('/', (c) => c.redirect('api/docs'))

@@ -20,6 +20,8 @@ export interface Route {
   access: Access
   tag: string
   summary: string
+  /** What a word of the path is, where it is no `Id`. */
+  word?: z.ZodType
   query?: z.ZodObject
   body?: z.ZodType
   /** What `data` is on success, and what `meta` is where there is any; absent for an answer that is not the envelope. */
@@ -32,7 +34,10 @@ export interface Route {
   run(call: Call): Promise<Response>
 }
 
-export const Id = z.coerce.number().int().positive()
+export const Id = z.coerce.number().int().positive().describe('Its id.')
+
+/** The `meta` of a list that is whole. */
+export const Total = z.object({ total: z.int().describe('Rows there are.') })
 
 /** The `id` of the path. One that cannot be an id names nothing that is there. */
 export function idOf(call: Call): number {
