@@ -67,8 +67,9 @@ export function createApp(deps: {
     })
   }
   const document = openApi(deps.routes, deps.version, loadExamples())
+  const docs = docsPage(document)
   app.get('/api/openapi.json', (c) => c.json(document))
-  app.get('/api/docs', (c) => c.html(docsPage(deps.routes)))
+  app.get('/api/docs', (c) => c.html(docs))
   app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
   app.onError((error) => renderError(error, deps.log))

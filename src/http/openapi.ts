@@ -20,6 +20,8 @@ export interface Operation {
   parameters?: (Parameter | Reference)[]
   requestBody?: { required: true; content: Content }
   responses: Record<string, Reply | Reference>
+  /** The call that the examples are of. */
+  'x-codeSamples'?: { lang: string; source: string }[]
 }
 export interface Document {
   openapi: '3.1.0'
@@ -53,6 +55,16 @@ export const need = (route: Pick<Route, 'access'>): string =>
 
 const nameOf = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
+
+/** A call as it is typed, with a key where one is needed. */
+const curl = ({ method, access }: Route, { request, body }: Example): string =>
+  [
+    'curl',
+    ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
+    ...(access === 'public' ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+    `"$SERVICE${request}"`,
+  ].join(' ')
 
 /** A route as the document has it: what the table says, what follows from it, and a true call of it. */
 function operationOf(route: Route, call: Example | undefined, schemas: Record<string, Schema>): Operation {
@@ -89,6 +101,7 @@ function operationOf(route: Route, call: Example | undefined, schemas: Record<st
       ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.', content } } : {}),
       ...failuresOf(route),
     },
+    ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curl(route, call) }] } : {}),
   }
 }
 

@@ -19,8 +19,14 @@ export interface Reference {
 }
 
 /** One value as an example: what it is by itself, else the first that is taken, else the one that was sent. */
-const exampleOf = ({ default: fallback, enum: words, minimum }: Schema, sent: string | null | undefined): unknown =>
-  fallback ?? words?.[0] ?? minimum ?? sent ?? undefined
+function exampleOf(
+  { default: fallback, enum: words, minimum, type }: Schema,
+  sent: string | null | undefined,
+): unknown {
+  const known = fallback ?? words?.[0] ?? minimum
+  if (known !== undefined || sent === null || sent === undefined) return known
+  return type === 'integer' ? Number(sent) : sent
+}
 
 function parameterOf(
   name: string,
