@@ -6,22 +6,26 @@ import type { Parameter } from './parameters.js'
 const style = `:root{color-scheme:light dark;--line:#8886;--soft:#8882;--link:light-dark(#0b5cad,#8ec5ff)}
 *{box-sizing:border-box}html{scroll-padding-top:1rem}
 body{font:16px/1.5 system-ui,sans-serif;margin:0;color:light-dark(#1b1b1b,#e8e8e8);background:light-dark(#fff,#16181b)}
-a{color:var(--link)}a:focus-visible,summary:focus-visible,pre:focus-visible,.wide:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+a{color:var(--link)}a:focus-visible,summary:focus-visible,pre:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 .page{max-width:76rem;margin:0 auto;padding:1rem;display:grid;grid-template-columns:17rem minmax(0,1fr);gap:2.5rem}
 nav{position:sticky;top:0;align-self:start;max-height:100vh;overflow:auto;font-size:.85rem;padding:1rem 0}
 nav ul{list-style:none;margin:0 0 .8rem;padding:0}nav h2{font-size:.85rem;margin:.2rem 0}nav li{overflow-wrap:anywhere}
 code,pre{font:.88em/1.45 ui-monospace,monospace}code{overflow-wrap:anywhere}
 pre{overflow:auto;max-height:30rem;padding:.7rem;background:var(--soft);border-radius:.4rem;margin:.5rem 0}
-h1{margin:.2rem 0;font-size:1.6rem}h2{margin:2rem 0 .3rem;font-size:1.25rem}h3{margin:0;font-size:1rem}h4{margin:.9rem 0 .2rem;font-size:.9rem}
+h1{margin:.2rem 0;font-size:1.6rem}h2{margin:2rem 0 .3rem;font-size:1.25rem}h3{margin:0;font-size:1.1rem}h4{margin:.9rem 0 .2rem;font-size:.9rem}
 article{border-top:1px solid var(--line);padding:1rem 0}article p,td p{margin:.25rem 0}h3 a{color:inherit;text-decoration:none}h3 a:hover{text-decoration:underline}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem}
-th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--soft)}th{font-weight:600}
+table{border-collapse:collapse;width:100%;font-size:.9rem}
+th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--soft)}th{font-weight:600}td:first-child{min-width:13rem}
 details{margin:.4rem 0}summary{cursor:pointer;font-weight:600;font-size:.9rem}.must{font-size:.8em;opacity:.8}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;background:Canvas;padding:.3rem .6rem}
 @media(max-width:52rem){.page{grid-template-columns:minmax(0,1fr);gap:0}nav{position:static;max-height:none;border-bottom:1px solid var(--line)}nav ul{columns:2}
-table,tbody,tr,td{display:block}thead{position:absolute;left:-99rem}tr{border-bottom:1px solid var(--soft);padding:.3rem 0}td{border:0;padding:0}}`
+table,tbody,tr,td{display:block}thead{position:absolute;left:-99rem}tr{border-bottom:1px solid var(--soft);padding:.3rem 0}td,td:first-child{border:0;padding:0;min-width:0}}`
 
 type Html = ReturnType<typeof html>
+
+/** A description: what stands between backticks is code. */
+const prose = (text: string): Html =>
+  html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`
 
 const table = (heads: readonly string[], rows: Html[]): Html =>
   html`<table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`
@@ -38,7 +42,7 @@ const parameterTable = (parameters: readonly Parameter[], anchored: boolean): Ht
       const value = content?.['application/json']
       return html`<tr${anchored ? html` id="parameter-${name}"` : ''}>${cell(name, required)}<td>${
         value ? 'JSON' : typeOf(schema ?? {})
-      }${schema?.default === undefined ? '' : `, default ${shown(schema.default)}`}</td><td>${description ?? ''}</td><td><code>${shown(
+      }${schema?.default === undefined ? '' : `, default ${shown(schema.default)}`}</td><td>${prose(description ?? '')}</td><td><code>${shown(
         value ? value.example : example,
       )}</code></td></tr>`
     }),
@@ -49,7 +53,7 @@ const fieldTable = (fields: readonly Field[]): Html =>
     ['Field', 'Is', 'Means'],
     fields.map(
       ({ path, type, required, description }) =>
-        html`<tr>${cell(path, required)}<td>${type}</td><td>${description}</td></tr>`,
+        html`<tr>${cell(path, required)}<td>${type}</td><td>${prose(description)}</td></tr>`,
     ),
   )
 
@@ -105,7 +109,7 @@ function answer(status: string, { description, content = {} }: Reply): Html {
 
 const failure = (name: string, { description, content, headers = {} }: Reply): Html => {
   const [status] = [content?.['application/json']?.example]
-  return html`<article id="failure-${name}"><h3>${name}</h3><p>${description}</p>${Object.entries(headers).map(
+  return html`<article id="failure-${name}"><h3>${name}</h3><p>${prose(description)}</p>${Object.entries(headers).map(
     ([header, { description }]) => html`<p><code>${header}</code>: ${description}</p>`,
   )}${json(status, `${name}, as it is answered`)}</article>`
 }
