@@ -75,8 +75,8 @@ export function readFilters(parsed: unknown): Filter[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
-/** JSON can say what no store holds as text: NUL, and half of a surrogate pair. */
-const NO_TEXT = /[\0\p{Surrogate}]/u
+/** JSON can say what is no text: half of a surrogate pair. A store would read it as another character. */
+const NO_TEXT = /\p{Surrogate}/u
 
 function readCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
