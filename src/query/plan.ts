@@ -5,6 +5,7 @@ import { shift, startOf, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
 import type { Envelope, Range } from './envelope.js'
 import { type Condition, conditionsOf, type Filter, isBehavioural, partOf } from './filters.js'
+import type { Sealed } from './rollup.js'
 
 /** A query with everything resolved: what SQL is made from. */
 export interface Plan {
@@ -17,6 +18,8 @@ export interface Plan {
   readonly filters: readonly Filter[]
   /** Absent: `compare=none`. */
   readonly comparison?: Window
+  /** Absent: every session is read from its hits. */
+  readonly sealed?: Sealed
 }
 
 export interface Resolved {
@@ -28,6 +31,7 @@ export interface Resolved {
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
   readonly first?: Date | undefined
+  readonly sealed?: Sealed | undefined
 }
 
 /** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
@@ -45,6 +49,7 @@ export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: 
     granularity: granularityOf(window, tz, envelope.granularity),
     filters: [...(envelope.filters ?? []), ...resolved.segment],
     ...(comparison ? { comparison } : {}),
+    ...(resolved.sealed ? { sealed: resolved.sealed } : {}),
   }
 }
 

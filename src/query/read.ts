@@ -18,6 +18,7 @@ import type { Audience } from './dimensions.js'
 import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
 import type { Filter } from './filters.js'
 import { planOf } from './plan.js'
+import { sealedOf } from './rollup.js'
 import { patternsOf } from './where.js'
 
 /** What an answer is made of: `data`, and how many rows are in it. */
@@ -147,7 +148,8 @@ export async function runRead(
   const audience = audienceOf(read, envelope.audience)
   const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
-  const plan = planOf(envelope, { site, audience, either, segment, now, first })
+  const sealed = audience === 'agent' && !either ? undefined : await sealedOf(deps.store)
+  const plan = planOf(envelope, { site, audience, either, segment, now, first, sealed })
   await readable(patternsOf(plan.filters), deps.store)
 
   const { catalog, assistants, store } = deps

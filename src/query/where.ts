@@ -3,23 +3,16 @@ import { type Dimension, findDimension, propKey, type Table } from './dimensions
 import { type Condition, conditionsOf, type Filter, type Value } from './filters.js'
 import { operator } from './operators.js'
 import type { Plan } from './plan.js'
+import { exitPage, sessions } from './sessions.js'
+import { inWindow } from './within.js'
+
+export { inWindow, startedInWindow, upToEnd } from './within.js'
 
 /** A dimension's value in a row. The text is the dimension table's own, never the request's. */
 export const column = (d: Dimension, dialect: Dialect): Sql => {
   const key = propKey(d)
   return key === undefined ? raw(d.value ?? d.name) : dialect.jsonText(raw('props'), key)
 }
-
-/** A row of the site that happened in the window. */
-export const inWindow = ({ site, window }: Plan): Sql =>
-  sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${window.end}`
-
-/** A row of the site from before the window's end. */
-export const upToEnd = ({ site, window }: Plan): Sql => sql`site_id = ${site} and timestamp < ${window.end}`
-
-/** A row, of any time, of a session that started in the window (contract 4). */
-export const startedInWindow = ({ site, window }: Plan): Sql =>
-  sql`site_id = ${site} and session_start >= ${window.start} and session_start < ${window.end}`
 
 /** The site's rows of the window that pass the filters: the clause that every read shares. */
 export const where = (plan: Plan, dialect: Dialect): Sql => sql`${inWindow(plan)} and ${filtered(plan, dialect)}`
@@ -34,24 +27,27 @@ export const filtered = (plan: Plan, dialect: Dialect, filters: readonly Filter[
 }
 
 /** The rows to ask of: the table, or people's rows beside what is known of their sessions when something asks for it. */
-export function rows(table: Table, plan: Plan, dialect: Dialect, filters = plan.filters, also?: Dimension): Sql {
+export function rows(
+  table: Table,
+  plan: Plan,
+  dialect: Dialect,
+  filters = plan.filters,
+  also?: Dimension,
+  from: Sql = raw(table),
+): Sql {
   const asked = [...conditionsOf(filters).map((c) => c.dimension), ...(also ? [also.name] : [])]
-  if (table === 'agent_events' || !asked.includes('exit_page')) return raw(table)
-  return sql`(select e.*, x.exit_page from events e left join (${exits(plan, dialect)}) x on x.session_id = e.session_id)`
+  if (table === 'agent_events' || !asked.includes('exit_page')) return from
+  return sql`(select e.*, x.exit_page from ${from} e left join (${exits(plan, dialect)}) x on x.session_id = e.session_id)`
 }
 
-/** A session's last pageview, over the whole session, of every session that has a row in the window. */
-const exits = (plan: Plan, dialect: Dialect): Sql => {
-  const start = (pick: 'min' | 'max') => sql`(select ${raw(pick)}(session_start) from events where ${inWindow(plan)})`
-  return sql`
-    select session_id, ${exitPage(dialect)} as exit_page from events
-    where site_id = ${plan.site} and session_start between ${start('min')} and ${start('max')}
-    group by session_id`
-}
-
-/** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
-export const exitPage = (dialect: Dialect): Sql =>
-  sql`${dialect.last(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
+/** The last pageview, over the whole session, of every session that has a row in the window. */
+const exits = (plan: Plan, dialect: Dialect): Sql => sql`
+  select session_id, exit_page from (${sessions(plan, dialect)}) s
+  union all
+  select session_id, ${exitPage(dialect)} as exit_page from events
+  where site_id = ${plan.site} and session_start < ${plan.window.start} and session_id in (
+    select session_id from events where ${inWindow(plan)} and session_start < ${plan.window.start})
+  group by session_id`
 
 function test(f: Filter, plan: Plan, dialect: Dialect): Sql {
   const inner = (part: Filter) => test(part, plan, dialect)
