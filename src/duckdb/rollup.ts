@@ -14,15 +14,15 @@ import { runQuery } from './query.js'
 export const ROLLUP_SCHEMA: readonly string[] = [
   `create table sessions (
     site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
-    ms bigint, views integer, acts integer, bounced double, visitors integer, mixed boolean,
+    ms bigint, views integer, acts integer, bounced double, ids integer, mixed boolean,
     entry_page varchar, exit_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar,
     utm_medium varchar, utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar,
     city varchar, asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar,
     device_type varchar, screen_class varchar, language varchar)`,
   `create table session_pages (
     site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
-    first_hit timestamp, pathname varchar, views integer, engaged_ms bigint, scroll integer, entered integer,
-    exited integer, bounced double, visitors integer)`,
+    pathname varchar, page_views integer, page_acts integer, engaged_ms bigint, scroll integer, entered integer,
+    exited integer, ms bigint, views integer, bounced double, ids integer)`,
   'create table unsealed (site_id integer, session_id ubigint, session_start timestamp)',
   // One row a step, the last of them in force: rows that are only ever added are replayed without fault.
   'create table seals (watermark timestamp)',
@@ -50,7 +50,7 @@ const summed = (source: Sql): Sql => sql`
     count(*) filter (where ${raw(INTERACTIVE)}) as acts,
     case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(INTERACTIVE)}) = 0
       and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-    case when min(visitor_id) = max(visitor_id) then 1 else 2 end as visitors,
+    case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
     ${raw(TRAITS.map(varies).join(' or '))} as mixed,
     min(entry_page) as entry_page,
     arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page,
@@ -59,11 +59,12 @@ const summed = (source: Sql): Sql => sql`
 
 const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'prior', 'ended']
 const SESSION_COLUMNS = [
-  ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'visitors', 'mixed', 'entry_page', 'exit_page'],
+  ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
   ...[...ARRIVAL, ...TRAITS],
 ].join(', ')
 const PAGE_COLUMNS = [
-  ...[...SESSION, 'first_hit', 'pathname', 'views', 'engaged_ms', 'scroll', 'entered', 'exited', 'bounced', 'visitors'],
+  ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
+  ...['bounced', 'ids'],
 ].join(', ')
 
 /** Of each new row the row of the same `key` before: among the new ones, or else the last that the table has. */
@@ -136,13 +137,14 @@ export async function sealStep(writer: DuckDBConnection, target: Date): Promise<
 
 /** The pages of the sessions that `fresh` has. */
 const pagesOf = (source: Sql): Sql => sql`
-  select f.site_id, f.session_id, f.visitor_id, f.started, f.ended, p.first_hit, p.pathname, p.views, p.engaged_ms,
-    p.scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
-    case when f.exit_page = p.pathname then 1 else 0 end as exited, f.bounced, f.visitors
+  select f.site_id, f.session_id, f.visitor_id, f.started, f.ended, p.pathname, p.page_views, p.page_acts,
+    p.engaged_ms, p.scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
+    case when f.exit_page = p.pathname then 1 else 0 end as exited, f.ms, f.views, f.bounced, f.ids
   from fresh f join (
-    select site_id, session_id, pathname, min(timestamp) as first_hit, count(*) filter (where kind = 'pageview') as views,
-      sum(engaged_ms) as engaged_ms, max(scroll) as scroll
-    from (${source}) group by site_id, session_id, pathname) p on p.site_id = f.site_id and p.session_id = f.session_id`
+    select site_id, session_id, pathname, count(*) filter (where kind = 'pageview') as page_views,
+      count(*) filter (where ${raw(INTERACTIVE)}) as page_acts, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
+    from (${source}) group by site_id, session_id, pathname) p
+    on p.site_id = f.site_id and p.session_id = f.session_id`
 
 /** Takes sessions that got hits out again, with all sessions of their visitors: `again` names them. */
 async function unseal(writer: DuckDBConnection, watermark: Date): Promise<void> {

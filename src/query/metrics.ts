@@ -2,6 +2,7 @@ import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import { type Audience, type Dimension, quoted } from './dimensions.js'
 import { type Filter, partOf } from './filters.js'
+import { pagesOfSessions } from './pages.js'
 import type { Plan } from './plan.js'
 import { asksSessions, isSteady, splitHits, splitSessions } from './rollup.js'
 import { INTERACTIVE, sessions, summed } from './sessions.js'
@@ -195,6 +196,8 @@ export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
         union all select value, pageviews from (${fetches(plan, dialect, by)}) f) b
       group by value`
   }
+  const kept = by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect) : undefined
+  if (kept) return sql`select value, ${raw(METRICS.human.join(', '))} from (${kept}) p`
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
     from (${hits(plan, dialect, by)}) h full outer join (${visits(plan, dialect, by)}) v

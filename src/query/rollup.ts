@@ -1,7 +1,7 @@
 import { raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type Dimension, findDimension } from './dimensions.js'
-import type { Filter } from './filters.js'
+import { type Filter, isBehavioural } from './filters.js'
 import type { Plan } from './plan.js'
 import { inWindow, startedInWindow } from './within.js'
 
@@ -36,6 +36,10 @@ const STEADY: readonly string[] = [
   ...['screen_class', 'language'],
 ]
 
+/** Whether the pages of sessions can be asked: nothing but paths is. */
+export const asksPages = (filters: readonly Filter[]): boolean =>
+  filters.every((f) => !isBehavioural(f)) && namesOf(filters).every((name) => name === 'pathname')
+
 /** Whether sessions as a whole can be asked: every dimension is the same on all hits of a session, or nearly always. */
 export const asksSessions = (filters: readonly Filter[], also?: Dimension): boolean =>
   [...namesOf(filters), ...(also ? [also.name] : [])].every(
@@ -63,8 +67,8 @@ const sealedIn = ({ site, window, sealed }: Plan): Sql => {
 const brokenIn = ({ site, sealed }: Plan): Sql | undefined =>
   sealed?.broken && sql`select session_id from unsealed where site_id = ${site} and session_start >= ${sealed.broken}`
 
-/** The sessions that started in the window, whole. `columns` that are steady have to be so in the sealed ones. */
-export function splitSessions(plan: Plan, steady = isSteady(plan.filters)): Split {
+/** The sessions that started in the window, whole. With `steady`, those whose traits vary are read from their hits. */
+export function splitSessions(plan: Plan, steady: boolean, table = 'sessions'): Split {
   const { sealed } = plan
   if (!sealed) return { sealed: undefined, rest: sql`(select * from events where ${startedInWindow(plan)})` }
   const broken = brokenIn(plan)
@@ -75,7 +79,7 @@ export function splitSessions(plan: Plan, steady = isSteady(plan.filters)): Spli
   const [first, ...more] = apart
   const ids = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
   return {
-    sealed: sql`(select * from sessions where ${sealedIn(plan)}
+    sealed: sql`(select * from ${raw(table)} where ${sealedIn(plan)}
       ${broken ? sql`and session_id not in (${broken})` : raw('')} ${steady ? raw('and not mixed') : raw('')})`,
     rest: sql`(select * from events where ${startedInWindow(plan)} and session_start >= ${sealed.watermark}
       ${ids ? sql`union all select * from events where ${startedInWindow(plan)} and session_start < ${sealed.watermark} and session_id in (${ids})` : raw('')})`,
@@ -93,7 +97,7 @@ export function splitHits(plan: Plan, { value, dimension, fine }: Cut): Split {
   const broken = brokenIn(plan)
   const bucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
   const steady = isSteady(filters, dimension) ? raw('not mixed') : raw('true')
-  const whole = sql`(ended < ${window.end} and visitors = 1 and ${steady} and ${bucket})`
+  const whole = sql`(ended < ${window.end} and ids = 1 and ${steady} and ${bucket})`
   const ids = sql`select session_id from sessions where ${sealedIn(plan)} and not ${whole}
     ${broken ? sql`union all ${broken}` : raw('')}`
   const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
