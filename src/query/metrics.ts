@@ -61,6 +61,7 @@ const COUNTS: ReadonlySet<string> = new Set([
   'exits',
   'people',
   'arrivals',
+  'count',
 ])
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
 

@@ -10,10 +10,16 @@ import contentDecay from './content/decay.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
+import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
+import errors from './stats/errors.js'
+import events from './stats/events.js'
+import locations from './stats/locations.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
+import performance from './stats/performance.js'
 import realtime from './stats/realtime.js'
+import sources from './stats/sources.js'
 import timeseries from './stats/timeseries.js'
 
 /** Every analytics read, in the order of spec 4. */
@@ -22,7 +28,13 @@ export const reads: readonly Read[] = [
   timeseries,
   realtime,
   pages,
+  sources,
+  locations,
+  devices,
   breakdown,
+  events,
+  performance,
+  errors,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
