@@ -15,12 +15,17 @@ import dimensions from './stats/dimensions.js'
 import errors from './stats/errors.js'
 import events from './stats/events.js'
 import locations from './stats/locations.js'
+import journeys from './stats/journeys.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import performance from './stats/performance.js'
 import realtime from './stats/realtime.js'
 import sources from './stats/sources.js'
+import retention from './stats/retention.js'
+import session from './stats/sessions/id.js'
+import sessions from './stats/sessions.js'
 import timeseries from './stats/timeseries.js'
+import visitors from './stats/visitors.js'
 
 /** Every analytics read, in the order of spec 4. */
 export const reads: readonly Read[] = [
@@ -35,6 +40,11 @@ export const reads: readonly Read[] = [
   events,
   performance,
   errors,
+  journeys,
+  retention,
+  sessions,
+  session,
+  visitors,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
