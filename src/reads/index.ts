@@ -11,6 +11,8 @@ import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
 import dimensions from './stats/dimensions.js'
+import funnel from './stats/funnel/id.js'
+import goals from './stats/goals.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import realtime from './stats/realtime.js'
@@ -23,6 +25,8 @@ export const reads: readonly Read[] = [
   realtime,
   pages,
   breakdown,
+  goals,
+  funnel,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
