@@ -55,6 +55,7 @@ const namesOf = (filters: readonly Filter[]): string[] =>
     if ('and' in f) return namesOf(f.and)
     if ('or' in f) return namesOf(f.or)
     if ('not' in f) return namesOf([f.not])
+    if ('reached' in f) return namesOf([f.by])
     return 'dimension' in f ? [f.dimension] : []
   })
 
@@ -79,7 +80,7 @@ export function splitSessions(plan: Plan, steady: boolean, table = 'sessions'): 
   const [first, ...more] = apart
   const ids = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
   return {
-    sealed: sql`(select * from ${raw(table)} where ${sealedIn(plan)}
+    sealed: sql`(select *, ms / 1000.0 as duration from ${raw(table)} where ${sealedIn(plan)}
       ${broken ? sql`and session_id not in (${broken})` : raw('')} ${steady ? raw('and not mixed') : raw('')})`,
     rest: sql`(select * from events where ${startedInWindow(plan)} and session_start >= ${sealed.watermark}
       ${ids ? sql`union all select * from events where ${startedInWindow(plan)} and session_start < ${sealed.watermark} and session_id in (${ids})` : raw('')})`,
@@ -102,7 +103,7 @@ export function splitHits(plan: Plan, { value, dimension, fine }: Cut): Split {
     ${broken ? sql`union all ${broken}` : raw('')}`
   const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
   return {
-    sealed: sql`(select * from sessions where ${sealedIn(plan)} and ${whole}
+    sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)} and ${whole}
       ${broken ? sql`and session_id not in (${broken})` : raw('')})`,
     rest: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}

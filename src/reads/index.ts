@@ -14,16 +14,18 @@ import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
 import errors from './stats/errors.js'
 import events from './stats/events.js'
-import locations from './stats/locations.js'
+import funnel from './stats/funnel/id.js'
+import goals from './stats/goals.js'
 import journeys from './stats/journeys.js'
+import locations from './stats/locations.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import performance from './stats/performance.js'
 import realtime from './stats/realtime.js'
-import sources from './stats/sources.js'
 import retention from './stats/retention.js'
 import session from './stats/sessions/id.js'
 import sessions from './stats/sessions.js'
+import sources from './stats/sources.js'
 import timeseries from './stats/timeseries.js'
 import visitors from './stats/visitors.js'
 
@@ -45,6 +47,8 @@ export const reads: readonly Read[] = [
   sessions,
   session,
   visitors,
+  goals,
+  funnel,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
