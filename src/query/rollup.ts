@@ -42,12 +42,16 @@ export const asksPages = (filters: readonly Filter[]): boolean =>
 
 /** Whether sessions as a whole can be asked: every dimension is the same on all hits of a session, or nearly always. */
 export const asksSessions = (filters: readonly Filter[], also?: Dimension): boolean =>
-  [...namesOf(filters), ...(also ? [also.name] : [])].every(
-    (name) => STEADY.includes(name) || findDimension(name, 'filters').level === 'session',
-  )
+  dimensionsOf(filters, also).every(({ name, level }) => level === 'session' || STEADY.includes(name))
 
+/** Whether those in which something varies that is nearly always the same are to be read from their hits. */
 export const isSteady = (filters: readonly Filter[], also?: Dimension): boolean =>
-  [...namesOf(filters), ...(also ? [also.name] : [])].some((name) => STEADY.includes(name))
+  dimensionsOf(filters, also).some(({ name }) => STEADY.includes(name))
+
+const dimensionsOf = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
+  ...namesOf(filters).map((name) => findDimension(name, 'filters')),
+  ...(also?.of ?? (also ? [also] : [])),
+]
 
 /** Of conditions on the hit itself: what else a visitor did is asked of other hits. */
 const namesOf = (filters: readonly Filter[]): string[] =>
