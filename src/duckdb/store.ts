@@ -1,6 +1,6 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
-import type { Rows } from '../record/row.js'
+import type { EventRow, Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
@@ -11,6 +11,7 @@ import { EVENTS_SCHEMA } from './events-schema.js'
 import { type Mark, markText, parseMark } from './mark.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
+import { appendUnsealed, openSeals } from './seals.js'
 
 export interface EventStore extends Store {
   /**
@@ -29,8 +30,10 @@ export interface EventStore extends Store {
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
   replaceSitemap(hostname: string, urls: readonly { pathname: string; lastmod: Date | null }[]): Promise<void>
-  /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
+  /** To be called each second or so: a step of sealing, the checkpoint of a quiet moment. Never throws. */
   tidy(): Promise<void>
+  /** Seals the sessions that started before `target` (rollup.ts), all of them in bounded steps. */
+  seal(target: Date): Promise<void>
   /** What opening had to give up, with the rows of it where the log still says. */
   readonly losses: readonly Loss[]
 }
@@ -45,6 +48,9 @@ export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
   /** And one when nothing was appended for `idle_ms` and the log is at least `idle_bytes` long. */
   idle_bytes?: number
   idle_ms?: number
+  /** Sessions are sealed this long after they began, and looked for as often as `seal_ms` says. */
+  settled_ms?: number
+  seal_ms?: number
 }
 
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
@@ -53,6 +59,7 @@ const MARKS = 100_000
 /** Opens `events.duckdb`, the store of both readerships' rows. Throws `StoreFault`. */
 export async function openEvents(options: EventStoreOptions): Promise<EventStore> {
   const { clock, log, wal_bytes = 16 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
+  const { settled_ms = 2 * 3_600_000, seal_ms = 600_000 } = options
   const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
   const losses = await lossesOf(file)
   for (const { rows, kept } of losses) {
@@ -62,6 +69,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   /** An append failed after its commit began: whether it is stored must be asked. */
   let uncertain = false
   let marks = 0
+  const seals = await openSeals(file)
+  let sealAt = clock()
 
   const query = async (asked: Sql) => {
     try {
@@ -92,6 +101,13 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     }
   }
 
+  const sealSome = async (target: Date): Promise<boolean> => {
+    const { deleted, more } = await file.write((writer) => seals.step(writer, target))
+    // A delete is not left to be replayed from the log.
+    if (deleted) await checkpoint()
+    return more
+  }
+
   return {
     dialect: duckdb,
     losses,
@@ -104,7 +120,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark))
+        await file.write((writer) => appendAll(writer, rows, mark, seals.broken(rows.events)))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
@@ -138,7 +154,19 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       }
       await checkpoint()
     },
+    async seal(target) {
+      while (await sealSome(target));
+    },
     async tidy() {
+      if (clock() >= sealAt) {
+        try {
+          const more = await sealSome(new Date(options.now().getTime() - settled_ms))
+          sealAt = more ? clock() : clock() + seal_ms
+        } catch (error) {
+          sealAt = clock() + seal_ms
+          log('warn', `${options.file}: sessions could not be sealed and will be tried again`, error)
+        }
+      }
       if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
     },
     close: () => file.close(),
@@ -149,7 +177,12 @@ const databaseError = (message: string, cause: unknown): ApiError =>
   cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
 
 /** Both tables and the mark in one transaction. */
-async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | undefined): Promise<void> {
+async function appendAll(
+  writer: DuckDBConnection,
+  rows: Rows,
+  mark: Mark | undefined,
+  broken: readonly EventRow[],
+): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
     const made = await writer.createAppender(table)
@@ -164,6 +197,7 @@ async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | unde
     if (rows.agent_events.length > 0) {
       appendRows(await appender('agent_events'), 'agent_events', COLUMNS.agent_events, rows.agent_events)
     }
+    if (broken.length > 0) appendUnsealed(await appender('unsealed'), broken)
     if (mark) {
       const marks = await appender('commits')
       marks.appendVarchar(mark.run)

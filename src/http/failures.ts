@@ -33,7 +33,8 @@ export const FAILURES = {
   Conflict: {
     code: 'conflict',
     when: 'What is there already stands against it.',
-    message: 'There is one of that name.',
+    message: 'The site has a goal of this name.',
+    field: 'name',
   },
   BadRequest: { code: 'bad_request', when: 'The body is not JSON.', message: 'The body is not JSON.' },
   TooLarge: {
@@ -78,7 +79,7 @@ export function failuresOf(route: Route): Record<string, { $ref: string }> {
     Unauthorized: guarded,
     Forbidden: guarded,
     NotFound: guarded && (route.path.includes('{') || 'site' in asked || route.body !== undefined),
-    Conflict: route.method !== 'get' && route.method !== 'delete',
+    Conflict: route.conflicts === true,
     BadRequest: route.body !== undefined,
     TooLarge: route.body !== undefined,
     Invalid: Object.keys(asked).length > 0 || route.body !== undefined,

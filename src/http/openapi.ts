@@ -45,6 +45,9 @@ const TAGS: Record<string, string> = {
   policy: 'robots.txt and llms.txt as parsed, and who kept to them.',
   content: 'What becomes of each URL over time.',
   sites: 'The sites of this instance.',
+  goals: 'What a site wants its visitors to do.',
+  funnels: 'Steps that lead to something, in order.',
+  segments: 'Saved filters.',
   keys: 'API keys.',
   service: 'Health and counters of the service itself.',
 }

@@ -14,7 +14,7 @@ export interface Call {
 
 /** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
 export interface Route {
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI's form: `/api/keys/{id}`. */
   path: string
   access: Access
@@ -29,6 +29,8 @@ export interface Route {
   meta?: z.ZodType
   /** Of the success; 200 when absent. */
   status?: 200 | 201 | 204
+  /** What is there already may stand against it: 409. */
+  conflicts?: true
   /** Of the success, where it is not JSON. */
   type?: string
   run(call: Call): Promise<Response>

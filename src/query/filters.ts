@@ -22,6 +22,13 @@ export type Filter =
   | { not: Filter }
   | { has_done: Filter }
   | { has_not_done: Filter }
+  | Reached
+
+/** A condition on `goal`, and what it stands for: in a plan's filters only (`resolve`, goals.ts), never in a request's. */
+export interface Reached {
+  reached: Condition
+  by: Filter
+}
 
 const MAX_DEPTH = 5
 const MAX_FILTERS = 50
@@ -78,7 +85,8 @@ export function readFilters(parsed: unknown): Filter[] {
 /** JSON can say what is no text: half of a surrogate pair. A store would read it as another character. */
 const NO_TEXT = /\p{Surrogate}/u
 
-function readCondition(node: object, where: string): Condition {
+/** One condition from JSON; `where` is what a refusal calls it. Throws as `parseFilters` does. */
+export function readCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
   if (!shape.success) {
     const issue = shape.error.issues[0]
@@ -148,6 +156,7 @@ export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
     if ('not' in f) return conditionsOf([f.not])
     if ('has_done' in f) return conditionsOf([f.has_done])
     if ('has_not_done' in f) return conditionsOf([f.has_not_done])
+    if ('reached' in f) return conditionsOf([f.by])
     return [f]
   })
 
@@ -167,6 +176,8 @@ export function partOf(f: Filter, keep: (c: Condition) => Condition | undefined,
     if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
     return 'and' in f ? { and: parts } : { or: parts }
   }
+  // A goal is kept whole or not at all: what it stands for is no condition that anybody put.
+  if ('reached' in f) return keep(f.reached) && f
   return 'dimension' in f ? keep(f) : undefined
 }
 

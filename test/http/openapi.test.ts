@@ -178,7 +178,11 @@ else {
     const { document, operator, instance, key } = await open(t)
     const ask = (path: string, init: RequestInit = {}) =>
       instance.fetch(new Request(`http://x${path}`, init), { ip: '' })
+    const post = (path: string, body: string) => operator(path, { method: 'POST', body })
+    const goal = '{"site":1,"name":"a","type":"page","match":{"op":"is","value":"/"}}'
+    await post('/api/goals', goal)
     const rows: [string, () => Promise<Response>][] = [
+      ['Conflict', () => post('/api/goals', goal)],
       ['Unauthorized', () => ask('/api/stats/overview?site=1')],
       ['NotFound', () => ask('/api/stats/overview?site=3', { headers: key })],
       ['Invalid', () => ask('/api/stats/overview', { headers: key })],
