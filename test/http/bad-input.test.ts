@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import { sampleService } from '../fixtures/sample.js'
+import { known, sampleService } from '../fixtures/sample.js'
 
 /** Longer than any value may be, and than any header that a listener takes. */
 const HUGE = 'x'.repeat(70_000)
@@ -189,8 +189,8 @@ const Success = z.object({ data: z.unknown(), meta: z.object({ query: z.record(z
 const NEEDED: Record<string, string> = { site: '1', dimension: 'pathname' }
 
 t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
-  const { ask, logged, operator, instance, key } = await sampleService(t)
-  await prepareRecords(operator)
+  const { ask, logged, makeRecords, instance, key } = await sampleService(t)
+  await makeRecords()
   let slowest = { ms: 0, path: '' }
   const get = async (path: string) => {
     const from = performance.now()
@@ -205,7 +205,7 @@ t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
   const urlOf = (read: Read, given: Record<string, string>) => {
     const needed = Object.entries(NEEDED).filter(([name]) => name in read.query)
     const query = Object.entries({ ...Object.fromEntries(needed), ...given }).map(([name, value]) => `${name}=${value}`)
-    return `${read.path.replace(/\{\w+\}/g, '1')}?${query.join('&')}`
+    return `${known(read.path)}?${query.join('&')}`
   }
   const refused = async (read: Read, path: string, field: string, why: string) => {
     const { status, error } = await get(path)
@@ -222,8 +222,7 @@ t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
   for (const read of reads) {
     const asked = await get(urlOf(read, {}))
     const names = Object.keys(read.query)
-    t.equal(asked.status, read.path.includes('{') && asked.status === 404 ? 404 : 200, `${read.path} answers`)
-    if (asked.status === 404) continue
+    t.equal(asked.status, 200, `${read.path} answers`)
     for (const name of names) {
       const value = NEEDED[name] ?? '1'
       const takesTwo = read.path === '/api/stats/journeys' && name === 'start'
@@ -312,25 +311,4 @@ function takesAnyWord(read: Read, name: string): boolean {
 async function optional(read: Read): Promise<boolean> {
   const schema = read.query.dimension
   return schema instanceof z.ZodType && schema.safeParse(undefined).success
-}
-
-/** A goal, a funnel and a segment, each with id 1, where the service has them. */
-async function prepareRecords(operator: (path: string, init?: RequestInit) => Promise<Response>) {
-  const page = (value: string) => ({ type: 'page', match: { op: 'is', value } })
-  const records = {
-    '/api/goals': { site: 1, name: 'Glossary', ...page('/glossary') },
-    '/api/funnels': {
-      site: 1,
-      name: 'In',
-      steps: [
-        { label: 'Home', ...page('/') },
-        { label: 'Out', ...page('/glossary') },
-      ],
-    },
-    '/api/segments': { site: 1, name: 'Germans', filters: [{ dimension: 'country', op: 'is', value: 'DE' }] },
-  }
-  for (const [path, body] of Object.entries(records)) {
-    const response = await operator(path, { method: 'POST', body: JSON.stringify(body) })
-    if (response.status !== 404 && response.status !== 201) throw new Error(`${path}: ${await response.text()}`)
-  }
 }

@@ -4,7 +4,7 @@ import { audiencesOf, DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { sql } from '../../src/sql.js'
-import { sampleRows, sampleService } from '../fixtures/sample.js'
+import { known, sampleRows, sampleService } from '../fixtures/sample.js'
 
 /** No row holds it. */
 const HARMLESS = 'zq7'
@@ -49,40 +49,39 @@ const ATTEMPTS = [
 ] as const
 
 const Answered = z.object({ data: z.unknown() })
-const TEXTS = DIMENSIONS.filter(({ type }) => type === 'text')
+/** A goal is one of the site's, or it is refused. */
+const TEXTS = DIMENSIONS.filter(({ type, name }) => type === 'text' && name !== 'goal')
 const OPERATORS = ['is', 'contains', 'starts_with', 'ends_with', 'matches_wildcard'] as const
 /** No regular expression but itself. */
 const plain = (text: string) => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')
 /** A wildcard of a filter is its own. */
 const literal = (text: string) => text.replaceAll('*', '')
 
-/** The text at every place of a filter where there may be any, as conditions none of which should hold. */
-function conditions(read: Read, text: string): object[] {
+/** The texts at every place of a filter where there may be any, as conditions none of which should hold. */
+function conditions(read: Read, texts: readonly string[]): object[] {
   const audience = 'only' in read.audience ? read.audience.only : read.audience.unless_asked
   const known = TEXTS.filter((d) => audiencesOf(d).includes(audience))
-  const asked = known.flatMap(({ name }, i) => {
-    const op = OPERATORS[i % OPERATORS.length] ?? 'is'
-    return [{ dimension: name, op, value: literal(text) }]
-  })
   return [
-    ...asked,
-    { dimension: 'pathname', op: 'is', value: [text, HARMLESS] },
-    { dimension: 'pathname', op: 'contains', value: text, case_sensitive: false },
-    { dimension: 'pathname', op: 'matches', value: plain(text) },
-    ...(audience === 'human'
-      ? [
-          { dimension: `prop:${text}`, op: 'is_set' },
-          { dimension: `prop:${text}`, op: 'is', value: text },
-          { dimension: `prop:${text}`, op: 'gt', value: 0 },
-          { dimension: 'prop:plan', op: 'is', value: text },
-        ]
-      : []),
+    ...known.map(({ name }, i) => {
+      const op = OPERATORS[i % OPERATORS.length] ?? 'is'
+      return { dimension: name, op, value: texts.map(literal) }
+    }),
+    { dimension: 'pathname', op: 'is', value: texts },
+    { dimension: 'pathname', op: 'contains', value: texts, case_sensitive: false },
+    { dimension: 'pathname', op: 'matches', value: texts.map(plain) },
+    ...(audience === 'human' ? [{ dimension: 'prop:plan', op: 'is', value: texts }] : []),
   ]
 }
+const properties = (text: string): object[] => [
+  { dimension: `prop:${text}`, op: 'is_set' },
+  { dimension: `prop:${text}`, op: 'is', value: text },
+  { dimension: `prop:${text}`, op: 'gt', value: 0 },
+]
 const encoded = (value: unknown) => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
 
 t.test('a value is a value', { timeout: 300_000 }, async (t) => {
-  const { ask, engine, logged } = await sampleService(t)
+  const { ask, engine, logged, makeRecords } = await sampleService(t)
+  await makeRecords()
   const counts = async () =>
     (
       await engine.events.query(sql`
@@ -115,13 +114,25 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
 
   for (const read of reads.filter(({ query }) => 'site' in query)) {
     const { query, path } = read
-    const base = `${path.replace(/\{\w+\}/, '1')}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
+    const base = `${known(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
     const everything = await answered(base)
-    const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, HARMLESS) }])}`)
-    if (everything.status === 200 && path !== '/api/policy' && !path.endsWith('realtime'))
+    const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
+    // One session is told whole, and what is there now has few rows.
+    if (!path.includes('{id}') && path !== '/api/policy' && !path.endsWith('realtime'))
       t.not(nothing.data, everything.data, `${path}: the harmless text finds nothing`)
+    const human = !('only' in read.audience) && read.audience.unless_asked === 'human'
+    const all = await answered(`${base}&filters=${encoded([{ or: conditions(read, ATTEMPTS) }])}`)
+    t.same(all, nothing, `${path}: all of them in filters`)
+    if (human) {
+      const of = (texts: readonly string[]) => encoded([{ or: texts.flatMap((text) => properties(text).slice(1, 2)) }])
+      const every = await answered(`${base}&filters=${of(ATTEMPTS)}`)
+      t.same(every, await answered(`${base}&filters=${of([HARMLESS])}`), `${path}: all of them as properties`)
+    }
     for (const text of ATTEMPTS) {
-      await same(read, text, 'in filters', (word) => `${base}&filters=${encoded([{ or: conditions(read, word) }])}`)
+      if (path.endsWith('/overview')) {
+        const each = (word: string) => [...conditions(read, [word]), ...(human ? properties(word) : [])]
+        await same(read, text, 'in filters', (word) => `${base}&filters=${encoded([{ or: each(word) }])}`)
+      }
       const word = encoded(text)
       for (const name of ['dimension', 'metric', 'order', 'tz', 'range', 'granularity', 'audience', 'limit', 'site'])
         if (name in query && (await ask(`${base.replace(`${name}=`, 'x=')}&${name}=${word}`)).status !== 422)
@@ -139,12 +150,16 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
           `${path}: ${text}`,
         )
     }
-    for (const part of ['dimension', 'op']) {
+    for (const part of ['dimension', 'op', 'value']) {
       const refused = ATTEMPTS.map(async (text) => {
-        const condition = { dimension: 'pathname', op: 'is', value: 'x', [part]: text }
+        const condition = { dimension: part === 'value' ? 'goal' : 'pathname', op: 'is', value: 'x', [part]: text }
         return (await ask(`${base}&filters=${encoded([condition])}`)).status
       })
-      t.same([...new Set(await Promise.all(refused))], [422], `${path}: ${part} of a filter`)
+      t.same(
+        [...new Set(await Promise.all(refused))],
+        [422],
+        `${path}: ${part} of a filter, where only known ones are taken`,
+      )
     }
   }
   t.same(await counts(), before, 'every row is still there')
