@@ -1,5 +1,4 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
-import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
@@ -8,9 +7,11 @@ import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
+import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
+import { PATIENCE, type Patience, streamRows } from './stream.js'
 
 export interface EventStore extends Store {
   /**
@@ -45,6 +46,8 @@ export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
   /** And one when nothing was appended for `idle_ms` and the log is at least `idle_bytes` long. */
   idle_bytes?: number
   idle_ms?: number
+  /** With an asker of `stream`. */
+  patience?: Partial<Patience> | undefined
 }
 
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
@@ -63,11 +66,11 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   let uncertain = false
   let marks = 0
 
-  const query = async (asked: Sql) => {
+  const query = async (asked: Sql, signal?: AbortSignal) => {
     try {
-      return await file.read((reader) => runQuery(reader, asked))
+      return await file.read((reader) => runQuery(reader, asked), signal)
     } catch (cause) {
-      throw databaseError('The query failed.', cause)
+      throw faultOf(cause, 'The query failed.')
     }
   }
 
@@ -88,7 +91,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         await writer.run('checkpoint')
       })
     } catch (error) {
-      log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
+      // It passes once that read has ended: each append tries it again.
+      if (!isHeldUp(error)) log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
     }
   }
 
@@ -97,8 +101,12 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     losses,
     last,
     query,
-    async *stream(asked) {
-      yield await query(asked)
+    async *stream(asked, signal) {
+      try {
+        yield* streamRows(file, asked, { ...PATIENCE, ...options.patience }, signal)
+      } catch (cause) {
+        throw faultOf(cause, 'The query failed.')
+      }
     },
     async append(rows, mark) {
       try {
@@ -108,7 +116,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
-        throw databaseError('The rows could not be stored.', cause)
+        throw faultOf(cause, 'The rows could not be stored.')
       }
       marks += 1
       lastAppend = clock()
@@ -118,14 +126,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runQuery(writer, completion(all)))
       } catch (cause) {
-        throw databaseError('The verdicts could not be stored.', cause)
+        throw faultOf(cause, 'The verdicts could not be stored.')
       }
     },
     async replaceSitemap(hostname, urls) {
       try {
         await file.write((writer) => replaceRows(writer, hostname, urls))
       } catch (cause) {
-        throw databaseError('The sitemap could not be stored.', cause)
+        throw faultOf(cause, 'The sitemap could not be stored.')
       }
       // A delete is not left to be replayed from the log.
       await checkpoint()
@@ -134,7 +142,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runAll(writer, statements))
       } catch (cause) {
-        throw databaseError('The rows could not be changed.', cause)
+        throw faultOf(cause, 'The rows could not be changed.')
       }
       await checkpoint()
     },
@@ -144,9 +152,6 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     close: () => file.close(),
   }
 }
-
-const databaseError = (message: string, cause: unknown): ApiError =>
-  cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
 
 /** Both tables and the mark in one transaction. */
 async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | undefined): Promise<void> {
