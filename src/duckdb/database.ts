@@ -66,11 +66,13 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
   const running = new Set<Promise<unknown>>()
   const stops = new Set<(why: ApiError) => void>()
 
+  /** Nothing new is begun on the connections from here on: what runs is stopped, and then they are closed. */
   const halt = async (why: string) => {
+    const open = current
+    current = undefined
     for (const stop of stops) stop(new ApiError('database_error', why))
     await Promise.allSettled(running)
-    current?.close()
-    current = undefined
+    open?.close()
   }
 
   async function reopen(cause: unknown): Promise<void> {
@@ -99,7 +101,9 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     return current
   }
 
-  async function run<T>(task: Promise<T>): Promise<T> {
+  async function run<T>(on: Connections, connection: DuckDBConnection, work: Work<T>): Promise<T> {
+    if (on !== current) throw new ApiError('database_error', 'The database was opened again.')
+    const task = work(connection)
     running.add(task)
     try {
       return await task
@@ -111,7 +115,12 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     }
   }
 
-  async function readOn<T>(connection: DuckDBConnection, work: Work<T>, signal?: AbortSignal): Promise<T> {
+  async function read<T>(
+    on: Connections,
+    connection: DuckDBConnection,
+    work: Work<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     if (signal?.aborted) throw cancelled()
     let reason: ApiError | undefined
     let again: NodeJS.Timeout | undefined
@@ -126,7 +135,7 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     signal?.addEventListener('abort', leave, { once: true })
     stops.add(stop)
     try {
-      return await run(work(connection))
+      return await run(on, connection, work)
     } catch (error) {
       throw reason ?? error
     } finally {
@@ -153,9 +162,10 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
       inTurn(
         reads,
         async (slot) => {
-          const reader = (await opening()).readers[slot]
+          const open = await opening()
+          const reader = open.readers[slot]
           if (!reader) throw new RangeError(`there is no reading connection ${slot}`)
-          return readOn(reader, work, signal)
+          return read(open, reader, work, signal)
         },
         signal,
       ),
@@ -163,16 +173,16 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
       inTurn(
         holds,
         async () => {
-          const held = await opening()
-          return task(async (work) => {
-            // Closed or opened again meanwhile: what the connection held is gone with it.
-            if (held !== current || broken) throw new ApiError('database_error', 'The database was opened again.')
-            return readOn(held.holder, work, signal)
-          })
+          const open = await opening()
+          return task((work) => read(open, open.holder, work, signal))
         },
         signal,
       ),
-    write: (work) => writes(async () => run(work((await opening()).writer))),
+    write: (work) =>
+      writes(async () => {
+        const open = await opening()
+        return run(open, open.writer, work)
+      }),
     async close() {
       if (closed) return
       await writes(async () => {
