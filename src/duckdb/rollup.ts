@@ -18,7 +18,9 @@ export const ROLLUP_SCHEMA: readonly string[] = [
     entry_page varchar, exit_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar,
     utm_medium varchar, utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar,
     city varchar, asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar,
-    device_type varchar, screen_class varchar, language varchar)`,
+    device_type varchar, screen_class varchar, language varchar,
+    step_1 varchar, step_2 varchar, step_3 varchar, step_4 varchar, step_5 varchar, step_6 varchar, step_7 varchar,
+    step_8 varchar)`,
   `create table session_pages (
     site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
     pathname varchar, page_views integer, page_acts integer, engaged_ms bigint, scroll integer, entered integer,
@@ -58,9 +60,10 @@ const summed = (source: Sql): Sql => sql`
   from (${source}) group by site_id, session_id`
 
 const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'prior', 'ended']
+const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
 const SESSION_COLUMNS = [
   ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
-  ...[...ARRIVAL, ...TRAITS],
+  ...[...ARRIVAL, ...TRAITS, ...STEPS],
 ].join(', ')
 const PAGE_COLUMNS = [
   ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
@@ -113,7 +116,11 @@ export async function sealStep(writer: DuckDBConnection, target: Date): Promise<
     const again = sql`select e.* from events e semi join again a on a.site_id = e.site_id and a.session_id = e.session_id
       where e.session_start < ${span?.from ?? watermark}`
     const source = left > 0 ? sql`${added} union all ${again}` : added
-    await runQuery(writer, sql`create or replace temp table fresh as ${summed(source)}`)
+    await runQuery(
+      writer,
+      sql`create or replace temp table fresh as
+        select * from (${summed(source)}) s left join (${stepsOf(source)}) p using (site_id, session_id)`,
+    )
     await runQuery(
       writer,
       sql`insert into sessions (${raw(SESSION_COLUMNS)})
@@ -134,6 +141,18 @@ export async function sealStep(writer: DuckDBConnection, target: Date): Promise<
   }
   return { watermark, deleted: left > 0, more: left > AGAIN || watermark < target }
 }
+
+const ORDER = raw('partition by site_id, session_id order by timestamp, pathname')
+
+/** The first pages of each session, in columns; a page that follows itself once. */
+const stepsOf = (source: Sql): Sql => sql`
+  select site_id, session_id,
+    ${raw(STEPS.map((name, i) => `max(pathname) filter (where step = ${i + 1}) as ${name}`).join(', '))}
+  from (
+    select site_id, session_id, pathname, row_number() over (${ORDER}) as step
+    from (select *, lag(pathname) over (${ORDER}) as previous from (${source}) where kind = 'pageview')
+    where previous is null or previous <> pathname)
+  where step <= ${raw(String(STEPS.length))} group by site_id, session_id`
 
 /** The pages of the sessions that `fresh` has. */
 const pagesOf = (source: Sql): Sql => sql`

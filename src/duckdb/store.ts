@@ -1,5 +1,4 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
-import { ApiError } from '../errors.js'
 import type { EventRow, Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
@@ -8,10 +7,12 @@ import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
+import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
 import { appendUnsealed, openSeals } from './seals.js'
+import { PATIENCE, type Patience, streamRows } from './stream.js'
 
 export interface EventStore extends Store {
   /**
@@ -51,6 +52,8 @@ export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
   /** Sessions are sealed this long after they began, and looked for as often as `seal_ms` says. */
   settled_ms?: number
   seal_ms?: number
+  /** With an asker of `stream`. */
+  patience?: Partial<Patience> | undefined
 }
 
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
@@ -72,11 +75,11 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   const seals = await openSeals(file)
   let sealAt = clock()
 
-  const query = async (asked: Sql) => {
+  const query = async (asked: Sql, signal?: AbortSignal) => {
     try {
-      return await file.read((reader) => runQuery(reader, asked))
+      return await file.read((reader) => runQuery(reader, asked), signal)
     } catch (cause) {
-      throw databaseError('The query failed.', cause)
+      throw faultOf(cause, 'The query failed.')
     }
   }
 
@@ -97,7 +100,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         await writer.run('checkpoint')
       })
     } catch (error) {
-      log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
+      // It passes once that read has ended: each append tries it again.
+      if (!isHeldUp(error)) log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
     }
   }
 
@@ -113,8 +117,12 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     losses,
     last,
     query,
-    async *stream(asked) {
-      yield await query(asked)
+    async *stream(asked, signal) {
+      try {
+        yield* streamRows(file, asked, { ...PATIENCE, ...options.patience }, signal)
+      } catch (cause) {
+        throw faultOf(cause, 'The query failed.')
+      }
     },
     async append(rows, mark) {
       try {
@@ -124,7 +132,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
-        throw databaseError('The rows could not be stored.', cause)
+        throw faultOf(cause, 'The rows could not be stored.')
       }
       marks += 1
       lastAppend = clock()
@@ -134,14 +142,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runQuery(writer, completion(all)))
       } catch (cause) {
-        throw databaseError('The verdicts could not be stored.', cause)
+        throw faultOf(cause, 'The verdicts could not be stored.')
       }
     },
     async replaceSitemap(hostname, urls) {
       try {
         await file.write((writer) => replaceRows(writer, hostname, urls))
       } catch (cause) {
-        throw databaseError('The sitemap could not be stored.', cause)
+        throw faultOf(cause, 'The sitemap could not be stored.')
       }
       // A delete is not left to be replayed from the log.
       await checkpoint()
@@ -150,7 +158,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runAll(writer, statements))
       } catch (cause) {
-        throw databaseError('The rows could not be changed.', cause)
+        throw faultOf(cause, 'The rows could not be changed.')
       }
       await checkpoint()
     },
@@ -172,9 +180,6 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     close: () => file.close(),
   }
 }
-
-const databaseError = (message: string, cause: unknown): ApiError =>
-  cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
 
 /** Both tables and the mark in one transaction. */
 async function appendAll(

@@ -82,9 +82,6 @@ export function readFilters(parsed: unknown): Filter[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
-/** JSON can say what is no text: half of a surrogate pair. A store would read it as another character. */
-const NO_TEXT = /\p{Surrogate}/u
-
 /** One condition from JSON; `where` is what a refusal calls it. Throws as `parseFilters` does. */
 export function readCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
@@ -92,7 +89,6 @@ export function readCondition(node: object, where: string): Condition {
     const issue = shape.error.issues[0]
     throw refuse(`${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`)
   }
-  if (NO_TEXT.test(shape.data.dimension)) throw refuse(`${where}.dimension is no text.`)
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
   if (!operator) throw refuse(`${where}.op: there is no operator ${quoted(shape.data.op)}.`)
@@ -139,7 +135,6 @@ const WANTED = {
 
 function typedValue(value: unknown, type: Dimension['type']): Value | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
-  if (NO_TEXT.test(String(value))) return undefined
   if (type === 'text') return String(value)
   const truth = { true: true, '1': true, false: false, '0': false }[String(value)]
   if (type === 'boolean') return truth

@@ -51,7 +51,13 @@ const READS = [
     'breakdown?dimension=pathname',
   ],
   ...['breakdown?dimension=exit_page', 'timeseries?granularity=day', 'timeseries?granularity=hour&metric=sessions'],
-  ...['timeseries?granularity=week&metric=bounce', 'timeseries?granularity=day&metric=pageviews'],
+  ...[
+    'timeseries?granularity=week&metric=bounce',
+    'timeseries?granularity=day&metric=pageviews',
+    'journeys',
+    'sources',
+  ],
+  ...['retention?granularity=day', 'sessions', 'visitors'],
 ]
 
 interface Hit {
