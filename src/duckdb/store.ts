@@ -2,22 +2,26 @@ import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import type { ResultRow, Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { type Mark, markText, parseMark } from './mark.js'
+import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
 
 export interface EventStore extends Store {
   /**
    * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
-   * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
+   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction. Throws
+   * `RowError` for a row that no store could take (nothing is stored then).
    */
-  append(rows: Rows, mark?: Mark): Promise<void>
+  append(rows: Rows, mark?: Mark, moves?: readonly Move[]): Promise<void>
+  /** As `query`, but behind every write and before any read: for what the next write depends on. */
+  lookUp(asked: Sql): Promise<ResultRow[]>
   /** Gives rows that are open still the verdicts that came late. */
   complete(all: readonly Completion[]): Promise<void>
   /**
@@ -59,9 +63,12 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     log('error', `${options.file}: ${rows ?? 'an unknown number of'} committed rows were lost; see ${kept}`)
   }
   let lastAppend = clock()
+  let lastCheckpoint = lastAppend
   /** An append failed after its commit began: whether it is stored must be asked. */
   let uncertain = false
   let marks = 0
+  /** Stored rows were changed since the last checkpoint. */
+  let moved = false
 
   const query = async (asked: Sql) => {
     try {
@@ -87,6 +94,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         }
         await writer.run('checkpoint')
       })
+      moved = false
+      lastCheckpoint = clock()
     } catch (error) {
       log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
     }
@@ -100,17 +109,25 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     async *stream(asked) {
       yield await query(asked)
     },
-    async append(rows, mark) {
+    async lookUp(asked) {
+      try {
+        return await file.write((writer) => runQuery(writer, asked))
+      } catch (cause) {
+        throw databaseError('The query failed.', cause)
+      }
+    },
+    async append(rows, mark, moves = []) {
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark))
+        await file.write((writer) => appendAll(writer, rows, mark, moves))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
         throw databaseError('The rows could not be stored.', cause)
       }
       marks += 1
+      moved ||= moves.length > 0
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
@@ -139,7 +156,9 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       await checkpoint()
     },
     async tidy() {
-      if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
+      const quiet = clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes
+      // Changes are not left to be replayed from the log for long; a checkpoint after each would cost more than they do.
+      if (quiet || (moved && clock() - lastCheckpoint >= idle_ms)) await checkpoint()
     },
     close: () => file.close(),
   }
@@ -148,8 +167,13 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
 const databaseError = (message: string, cause: unknown): ApiError =>
   cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
 
-/** Both tables and the mark in one transaction. */
-async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | undefined): Promise<void> {
+/** What is stored already first, then both tables and the mark, in one transaction. */
+async function appendAll(
+  writer: DuckDBConnection,
+  rows: Rows,
+  mark: Mark | undefined,
+  moves: readonly Move[],
+): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
     const made = await writer.createAppender(table)
@@ -158,6 +182,7 @@ async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | unde
   }
   await writer.run('begin transaction')
   try {
+    if (moves.length > 0) await runQuery(writer, moving(moves))
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
     }

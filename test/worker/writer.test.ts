@@ -30,10 +30,11 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, open: [] }
+        return { rows, drops, open: [], unplaced: [] }
       },
     },
     store,
+    place: async () => [],
     from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
     obstacle: () => undefined,
     clock: () => performance.now(),
@@ -155,7 +156,7 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
           row,
           later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
         }))
-        return { rows: { events: [], agent_events }, drops: {}, open }
+        return { rows: { events: [], agent_events }, drops: {}, open, unplaced: [] }
       },
     },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),
