@@ -14,8 +14,8 @@ export interface Move {
 /** Changes the rows of `moves`, at least one. They travel as one parameter, however many they are. */
 export function moving(moves: readonly Move[]): Sql {
   // The bounds let old blocks be skipped.
-  const first = moves.reduce((least, move) => (move.first < least ? move.first : least), new Date(8.64e15))
-  const last = moves.reduce((most, move) => (move.last > most ? move.last : most), new Date(-8.64e15))
+  const first = moves.map((move) => move.first.getTime()).reduce((a, b) => Math.min(a, b))
+  const last = moves.map((move) => move.last.getTime()).reduce((a, b) => Math.max(a, b))
   const all = moves.flatMap(({ session_ids, to }) => {
     const now = { now_id: String(to.session_id), now_start: to.session_start.getTime(), ...textsOf(to.arrival) }
     return session_ids.map((id) => ({ was_id: String(id), ...now }))
@@ -27,7 +27,7 @@ export function moving(moves: readonly Move[]): Sql {
     ${join(columns, ', ')}
     from (select unnest(from_json(${JSON.stringify(all)}, ${JSON.stringify([{ ...shape, ...texts }])}),
       recursive := true)) as now
-    where events.timestamp between ${first} and ${last} and events.session_id = now.was_id`
+    where events.timestamp between ${new Date(first)} and ${new Date(last)} and events.session_id = now.was_id`
 }
 
 const textsOf = (arrival: Arrival): Record<string, string | null> =>

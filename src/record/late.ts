@@ -43,7 +43,7 @@ export function settle(
   const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row))
   // Of two that began at once, the one that came first: the sort below is stable.
   const pieces = [...stored, ...placed.map(pieceOf), ...unplaced.map(({ row }) => pieceOf(row))]
-  const merged = merge(pieces, personOf(unplaced.map(({ who }) => idsOf(who))))
+  const merged = merge(pieces, personOf([...unplaced.map(({ who }) => idsOf(who)), ...sharing(pieces)]))
   const settled = new Set<SettledSession>()
   for (const { row } of unplaced) {
     const session = merged.get(row.session_id)
@@ -87,7 +87,18 @@ function merge(pieces: readonly KnownSession[], person: (visitor: bigint) => big
   return all
 }
 
-/** One id for all that a person has, by what late rows know of them. */
+/** Visitors that have a session in common, which went over a change of salts. */
+function sharing(pieces: readonly KnownSession[]): Iterable<bigint[]> {
+  const visitors = new Map<bigint, bigint[]>()
+  for (const { session_id, visitor_id } of pieces) {
+    const known = visitors.get(session_id)
+    if (known === undefined) visitors.set(session_id, [visitor_id])
+    else if (!known.includes(visitor_id)) known.push(visitor_id)
+  }
+  return visitors.values()
+}
+
+/** One id for all that a person has; each list is of one person. */
 function personOf(linked: readonly (readonly bigint[])[]): (visitor: bigint) => bigint {
   const parent = new Map<bigint, bigint>()
   const find = (visitor: bigint): bigint => {

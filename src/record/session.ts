@@ -34,7 +34,7 @@ export interface Sessions {
   join(who: Who, at: number, arrive: () => Arrival): Session | undefined
   /** `open` are all sessions with a row after `since`, in milliseconds. */
   restore(open: readonly KnownSession[], since: number): void
-  /** What became of hits that memory could not tell of. */
+  /** What became of all hits that memory could not tell of so far. */
   settle(changed: readonly SettledSession[]): void
   /** Open ones, and those not yet forgotten. */
   readonly size: number
@@ -82,12 +82,18 @@ export function createSessions({
     horizon = Math.max(horizon, newestBefore)
     newestBefore = newest
   })
+  /** Visitors with a hit that is not settled yet. */
+  const waiting = new Set<bigint>()
   let aged = now()
+
+  const note = (at: number, time: number) => {
+    // One clock far ahead must not send everything that follows to the store.
+    if (at > newest) newest = Math.max(newest, Math.min(at, time + LATEST))
+  }
 
   const forget = (at: number) => {
     const time = now()
-    // One clock far ahead must not send everything that follows to the store.
-    if (at > newest) newest = Math.max(newest, Math.min(at, time + LATEST))
+    note(at, time)
     // Either direction: a clock set back must not keep everything for as long as it was ahead.
     if (Math.abs(time - aged) < KEPT) return
     recent.age()
@@ -99,40 +105,54 @@ export function createSessions({
     return session
   }
 
+  const open = (visitor: bigint, at: number, arrival: Arrival): Running => {
+    const session = { ...openSession(visitor, at, arrival), first: at, last: at }
+    recent.set(visitor, session)
+    return session
+  }
+
+  /** The session of a visitor that is not in memory under this id. */
+  const find = ({ visitor_id, before }: Who, at: number, arrive: () => Arrival): Running | undefined => {
+    if (at - SESSION_TIMEOUT < horizon) return undefined
+    if (before === undefined) return open(visitor_id, at, arrive())
+    const earlier = recent.get(before)
+    if (waiting.has(before) || (earlier && at < earlier.first)) return undefined
+    if (earlier === undefined || at - earlier.last >= SESSION_TIMEOUT) return open(visitor_id, at, arrive())
+    recent.set(visitor_id, earlier)
+    return goOn(earlier, at)
+  }
+
+  const tell = (who: Who, at: number, arrive: () => Arrival): Running | undefined => {
+    const own = recent.get(who.visitor_id)
+    if (own !== undefined && at <= own.last) return at >= own.first ? own : undefined
+    // It comes after the change of salts: the visitor may have gone on under the next id.
+    if (who.after !== undefined) return undefined
+    if (own === undefined) return find(who, at, arrive)
+    return at - own.last < SESSION_TIMEOUT ? goOn(own, at) : open(who.visitor_id, at, arrive())
+  }
+
   return {
     join(who, at, arrive) {
       forget(at)
-      const own = recent.get(who.visitor_id)
-      if (own !== undefined && at <= own.last) return at >= own.first ? own : undefined
-      // It comes after the change of salts: the visitor may have gone on under the next id.
-      if (who.after !== undefined) return undefined
-      if (own !== undefined) {
-        if (at - own.last < SESSION_TIMEOUT) return goOn(own, at)
-      } else {
-        if (at - SESSION_TIMEOUT < horizon) return undefined
-        const earlier = who.before === undefined ? undefined : recent.get(who.before)
-        if (earlier !== undefined && at < earlier.first) return undefined
-        if (earlier !== undefined && at - earlier.last < SESSION_TIMEOUT) {
-          recent.set(who.visitor_id, earlier)
-          return goOn(earlier, at)
-        }
-      }
-      const session = { ...openSession(who.visitor_id, at, arrive()), first: at, last: at }
-      recent.set(who.visitor_id, session)
+      const session = tell(who, at, arrive)
+      if (session === undefined) waiting.add(who.visitor_id)
       return session
     },
-    restore(open, since) {
+    restore(running, since) {
       horizon = Math.max(horizon, since)
-      for (const { visitor_id, session_id, session_start, last_seen, arrival } of open) {
+      for (const { visitor_id, session_id, session_start, last_seen, arrival } of running) {
         const [first, last] = [session_start.getTime(), last_seen.getTime()]
         const known = recent.get(visitor_id)
+        note(last, now())
         if (known === undefined || known.last < last)
           recent.set(visitor_id, { id: session_id, key: session_id, start: session_start, arrival, first, last })
       }
     },
     settle(changed) {
+      waiting.clear()
       for (const { session_id: id, session_start: start, last_seen, arrival, visitors, was } of changed) {
         const [first, last] = [start.getTime(), last_seen.getTime()]
+        note(last, now())
         for (const visitor of visitors) {
           const known = recent.get(visitor)
           if (known !== undefined && (known.id === id || was.has(known.id)))

@@ -158,7 +158,7 @@ t.test('memory is bounded, and what is in use stays', async (t) => {
   t.notOk(told(sessions, 2n, 20), 'of those that made room memory does not tell')
   for (let i = 0; i < 3; i++) {
     now += 41 * MINUTE
-    join_(sessions, 99_999n, now / MINUTE)
+    told(sessions, 99_999n, now / MINUTE)
   }
   t.ok(sessions.size <= 2, 'some time later only the living')
   t.ok(join_(sessions, 3n, now / MINUTE), 'who comes back when that is over is new')
