@@ -8,24 +8,31 @@ export interface Unplaced {
   who: Who
 }
 
-/** What to ask the store about: the visitors of late rows, under each of their ids, and the instants between which their sessions may touch one of the rows. */
-export interface Around {
-  visitors: ReadonlySet<bigint>
-  /** Milliseconds since 1970, both exclusive. */
+/** Where rows of a visitor may be in one session with a late row: instants in milliseconds since 1970, both exclusive. */
+export interface Window {
+  visitor_id: bigint
   from: number
   to: number
 }
 
-export function around(unplaced: readonly Unplaced[]): Around {
-  const visitors = new Set<bigint>()
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const { row, who } of unplaced) {
-    for (const id of idsOf(who)) visitors.add(id)
-    const at = row.timestamp.getTime()
-    from = Math.min(from, at - SESSION_TIMEOUT)
-    to = Math.max(to, at + SESSION_TIMEOUT)
+/** What the store must be asked of late rows: windows that do not overlap, under each id that their visitors have. */
+export function around(unplaced: readonly Unplaced[]): Window[] {
+  const hits = unplaced.flatMap(({ row, who }) =>
+    idsOf(who).map((visitor_id) => ({ visitor_id, at: row.timestamp.getTime() })),
+  )
+  const last = new Map<bigint, Window>()
+  const windows: Window[] = []
+  for (const { visitor_id, at } of hits.sort((a, b) => a.at - b.at)) {
+    const [from, to] = [at - SESSION_TIMEOUT, at + SESSION_TIMEOUT]
+    const known = last.get(visitor_id)
+    if (known && from < known.to) known.to = to
+    else {
+      const window = { visitor_id, from, to }
+      last.set(visitor_id, window)
+      windows.push(window)
+    }
   }
-  return { visitors, from, to }
+  return windows
 }
 
 /**
@@ -38,7 +45,7 @@ export function settle(
   unplaced: readonly Unplaced[],
   stored: readonly KnownSession[],
 ): SettledSession[] {
-  const { visitors } = around(unplaced)
+  const visitors = new Set(unplaced.flatMap(({ who }) => idsOf(who)))
   const late = new Set(unplaced.map(({ row }) => row))
   const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row))
   // Of two that began at once, the one that came first: the sort below is stable.

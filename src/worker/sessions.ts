@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/store.js'
-import type { Around } from '../record/late.js'
+import type { Window } from '../record/late.js'
 import { type KnownSession, SESSION_TIMEOUT } from '../record/session.js'
 import { sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
@@ -57,14 +57,24 @@ export async function openSessions(
   return { open: rows.map(sessionOf), since: (left_out ?? since).getTime() }
 }
 
-/** The stored sessions of late rows' visitors with a row near one of these, each as far as it lies there. */
+/** The stored sessions with a row in these windows, at least one, each as far as it lies in them. */
 export async function sessionsAround(
   store: Pick<EventStore, 'lookUp'>,
-  { visitors, from, to }: Around,
+  windows: readonly Window[],
 ): Promise<KnownSession[]> {
+  const asked = windows.map(({ visitor_id, from, to }) => ({
+    near_id: String(visitor_id),
+    near_from: from,
+    near_to: to,
+  }))
+  // The bounds let old blocks be skipped.
+  const from = windows.map((window) => window.from).reduce((a, b) => Math.min(a, b))
+  const to = windows.map((window) => window.to).reduce((a, b) => Math.max(a, b))
   const rows = await store.lookUp(sql`select ${SESSION} from events
+    join (select unnest(from_json(${JSON.stringify(asked)},
+      '[{"near_id": "UBIGINT", "near_from": "BIGINT", "near_to": "BIGINT"}]'), recursive := true)) as near
+      on visitor_id = near_id and timestamp > make_timestamp(near_from * 1000) and timestamp < make_timestamp(near_to * 1000)
     where timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
-      and visitor_id in (select unnest(from_json(${idsText(visitors)}, '["UBIGINT"]')))
     group by visitor_id, session_id order by session_start, last_seen`)
   return rows.map(sessionOf)
 }

@@ -179,8 +179,32 @@ t.test('two visitors are two, and one over a change of salts is one', async (t) 
     [[10, 50, [2n, 1n, 3n]]],
     'and on',
   )
-  const asked = around([late(50, { before: 2n }), late(100, { visitor: 5n, after: 6n })])
-  t.strictSame([[...asked.visitors], asked.from, asked.to], [[1n, 2n, 5n, 6n], 20 * MINUTE, 130 * MINUTE])
+  // Both are of the session that went over the change, and neither row knows the other's id.
+  const [old, next] = [stored(40, 40), { ...stored(40, 70, 2n), session_id: stored(40, 40).session_id }]
+  t.strictSame(
+    spans([late(15), late(99, { visitor: 2n })], [old, next, stored(100, 110, 2n)]),
+    [[15, 110, [1n, 2n]]],
+    'what late rows of both ids make of it is one, too',
+  )
+  const asked = around([
+    late(100, { visitor: 5n, after: 6n }),
+    late(50, { before: 2n }),
+    late(120),
+    late(135),
+    late(200),
+  ])
+  t.strictSame(
+    asked.map(({ visitor_id, from, to }) => [visitor_id, from / MINUTE, to / MINUTE]),
+    [
+      [1n, 20, 80],
+      [2n, 20, 80],
+      [5n, 70, 130],
+      [6n, 70, 130],
+      [1n, 90, 165],
+      [1n, 170, 230],
+    ],
+    'the store is asked of each id, and of no stretch twice',
+  )
 })
 
 t.test('rows of the batch that were placed count too, and go along', async (t) => {
@@ -340,10 +364,12 @@ function record(
       if (placed === undefined) unplaced.push({ row, who })
     }
     if (unplaced.length > 0) {
-      const { visitors, from, to } = around(unplaced)
-      const near = store.filter(
-        ({ visitor_id, timestamp }) =>
-          visitors.has(visitor_id) && timestamp.getTime() > from && timestamp.getTime() < to,
+      const windows = around(unplaced)
+      const near = store.filter(({ visitor_id, timestamp }) =>
+        windows.some(
+          (window) =>
+            window.visitor_id === visitor_id && timestamp.getTime() > window.from && timestamp.getTime() < window.to,
+        ),
       )
       const settled = settle(rows, unplaced, known(near))
       rewrite([...rows, ...store], settled)

@@ -183,6 +183,21 @@ t.test('one clock far ahead does not send the others to the store for ever', asy
   t.ok(whether(sessions, 4n, now / MINUTE))
 })
 
+t.test('what a start told of is known to have been, when it makes room', async (t) => {
+  const sessions = createSessions({ now: () => 100 * MINUTE, limit: 2 })
+  const at = (minute: number) => new Date(minute * MINUTE)
+  const open = [1n, 2n, 3n].map((id) => ({
+    visitor_id: id,
+    session_id: id,
+    session_start: at(80),
+    last_seen: at(90 + Number(id)),
+    arrival: arrival('/'),
+  }))
+  sessions.restore(open, 70 * MINUTE)
+  t.equal(whether(sessions, 1n, 101), undefined, 'it had a hit at 91')
+  t.equal(whether(sessions, 1n, 121), undefined)
+})
+
 t.test('long texts make room for fewer sessions', async (t) => {
   const sessions = createSessions({ now: () => 0, texts: 1_000_000 })
   for (let visitor = 1n; visitor <= 2_000n; visitor++)

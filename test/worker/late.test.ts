@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
@@ -201,7 +201,7 @@ t.test('over midnight, over a restart, with the first hit last of all', async (t
 
 t.test('a move changes sessions and nothing else, whatever the texts, with its rows or not at all', async (t) => {
   const file = join(directory(t), 'events.duckdb')
-  const store = await openAt(file)
+  const store = await openAt(file, { idle_ms: 0 })
   const start = Date.UTC(2026, 10, 21, 8)
   const row = (minute: number, given: Partial<Parameters<typeof eventRow>[0]> = {}) =>
     eventRow({ timestamp: new Date(start + minute * MINUTE), session_id: 5n, session_start: new Date(start), ...given })
@@ -214,13 +214,13 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
     ],
     agent_events: [agentRow()],
   })
-  const around = { visitors: new Set([2n]), from: start, to: start + HOUR }
+  const window = { visitor_id: 2n, from: start, to: start + HOUR }
   t.match(
-    await sessionsAround(store, around),
+    await sessionsAround(store, [window, { visitor_id: 1n, from: start + HOUR, to: start + 2 * HOUR }]),
     [{ visitor_id: 2n, session_id: 5n, last_seen: new Date(start + 10 * MINUTE) }],
     'engagement is a hit',
   )
-  t.strictSame(await sessionsAround(store, { ...around, to: start + 10 * MINUTE }), [], 'bounds are outside')
+  t.strictSame(await sessionsAround(store, [{ ...window, to: start + 10 * MINUTE }]), [], 'bounds are outside')
   const ends = await endsOf(store, [5n, 7n], new Date(start))
   const minutes = (id: bigint) =>
     ends
@@ -257,6 +257,9 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
   await t.rejects(store.append({ events: [row(0, { status: Number.NaN })], agent_events: [] }, mark, [move]))
   t.strictSame(await store.query(sql`select * from events order by timestamp`), before)
   await store.append({ events: [row(70)], agent_events: [] }, mark, [move])
+  t.ok(statSync(`${file}.wal`).size > 0)
+  await store.tidy()
+  t.equal(statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0, 0, 'it is soon no more to be replayed')
   await store.close()
   const again = await openAt(file)
   t.teardown(() => again.close())

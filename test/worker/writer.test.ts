@@ -126,6 +126,34 @@ t.test('a failing store is tried again with the same rows; stop gives up at once
   t.ok(performance.now() - from < 1_000)
 })
 
+t.test('late rows are stored when their sessions could be asked for, as these say', async (t) => {
+  let asked = 0
+  const late = eventRow({ pathname: '/late' })
+  const { visitor_id } = late
+  const who = { visitor_id, before: undefined, after: undefined }
+  const { store, push, settled, commits, states } = await writing(t, {
+    classifier: {
+      classify: () => ({
+        rows: { events: [late], agent_events: [] },
+        drops: {},
+        open: [],
+        unplaced: [{ row: late, who }],
+      }),
+    },
+    async place(rows, unplaced) {
+      if (asked++ < 2) throw new Error('not now')
+      t.strictSame([rows, unplaced], [[late], [{ row: late, who }]])
+      Object.assign(late, { session_id: 77n })
+      return []
+    },
+  })
+  push(11, '/late')
+  await settled(11)
+  t.match(commits, [{ human: 101 }])
+  t.strictSame(states, ['not now', undefined])
+  t.strictSame(await store.query(sql`select session_id from events`), [{ session_id: '000000000000004d' }])
+})
+
 t.test('batches that wait are merged up to 5,000 observations, a larger one goes whole', async (t) => {
   let free = false
   const { push, settled, commits } = await writing(t, { obstacle: () => (free ? undefined : 'wait') })
