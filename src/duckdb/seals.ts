@@ -1,6 +1,8 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import type { EventRow } from '../record/row.js'
+import { type Sql, sql } from '../sql.js'
 import type { Database } from './database.js'
+import { boundsOf, type Move } from './move.js'
 import { microseconds } from './query.js'
 import { type Sealed, sealStep, watermarkOf } from './rollup.js'
 
@@ -39,4 +41,13 @@ export function appendUnsealed(appender: DuckDBAppender, rows: readonly EventRow
     appender.appendTimestamp(microseconds(session_start))
     appender.endRow()
   }
+}
+
+/** Marks the sealed sessions whose rows are another session's now; what they are now is told by the hit that moved them. */
+export function unsealing(moves: readonly Move[]): Sql {
+  const [first, last] = boundsOf(moves)
+  const ids = JSON.stringify(moves.flatMap(({ session_ids }) => session_ids.map(String)))
+  return sql`insert into unsealed select site_id, session_id, started from sessions
+    where started between ${first} and ${last}
+      and session_id in (select unnest(from_json(${ids}, ${'["UBIGINT"]'})))`
 }

@@ -322,7 +322,7 @@ t.test('a fault costs one row and is told once', async (t) => {
     siteOf: () => {
       throw new Error('no store')
     },
-    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null }), expire: () => {} },
+    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
     sessions: createSessions({ now: () => 0 }),
     verifier: unverified,
     judges: unjudged,
