@@ -35,12 +35,13 @@ const cell = (text: string, required: boolean): Html =>
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const parameterTable = (parameters: readonly Parameter[], anchored: boolean): Html =>
+/** `anchor` as links to a shared one name it. */
+const parameterTable = (parameters: readonly (Parameter & { anchor?: string })[]): Html =>
   table(
     ['Parameter', 'Is', 'Means', 'Example'],
-    parameters.map(({ name, required, description, schema, content, example }) => {
+    parameters.map(({ anchor, name, required, description, schema, content, example }) => {
       const value = content?.['application/json']
-      return html`<tr${anchored ? html` id="parameter-${name}"` : ''}>${cell(name, required)}<td>${
+      return html`<tr${anchor === undefined ? '' : html` id="parameter-${anchor}"`}>${cell(name, required)}<td>${
         value ? 'JSON' : typeOf(schema ?? {})
       }${schema?.default === undefined ? '' : `, default ${shown(schema.default)}`}</td><td>${prose(description ?? '')}</td><td><code>${shown(
         value ? value.example : example,
@@ -74,7 +75,7 @@ function article(path: string, method: string, operation: Operation): Html {
   return html`<article id="${id}" aria-labelledby="${id}-title">
 <h3 id="${id}-title"><a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a></h3>
 <p>${operation.summary}. ${operation.description}</p>
-${own.length > 0 ? html`<h4>Parameters</h4>${parameterTable(own, false)}` : ''}
+${own.length > 0 ? html`<h4>Parameters</h4>${parameterTable(own)}` : ''}
 ${
   common.length > 0
     ? html`<p>${own.length > 0 ? 'And' : 'Takes'} ${common.map(
@@ -146,8 +147,7 @@ ${tags.map(
     )}</section>`,
 )}
 <section aria-labelledby="parameters"><h2 id="parameters">Parameters that endpoints share</h2>${parameterTable(
-    Object.values(components.parameters),
-    true,
+    Object.entries(components.parameters).map(([anchor, one]) => ({ ...one, anchor })),
   )}</section>
 <section aria-labelledby="filters"><h2 id="filters">Filters</h2><p>${components.schemas.Filters?.description ?? ''} Groups:
 <code>{"and": […]}</code>, <code>{"or": […]}</code>, <code>{"not": {…}}</code>, and of what a visitor else did in the window
