@@ -7,12 +7,16 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { listenControl, socketPath } from './http/server.js'
+import { createFunnels } from './manage/funnels.js'
+import { createGoals } from './manage/goals.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
+import { createSegments } from './manage/segments.js'
 import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
@@ -30,7 +34,10 @@ export interface Readership {
 
 /** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
 export type ReadershipOptions = Partial<
-  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'>
+  Pick<
+    Config,
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin' | 'cors_origins'
+  >
 > & { log?: Log }
 
 /**
@@ -108,13 +115,15 @@ export async function openInstance(
   config: Pick<
     Config,
     'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
-  >,
+  > &
+    Partial<Pick<Config, 'cors_origins'>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const { cors_origins = [], ...store } = config
   const engine = await start({
-    ...config,
+    ...store,
     version: deps.version,
     log,
     async prepare(records) {
@@ -123,19 +132,20 @@ export async function openInstance(
     },
   })
   try {
-    return await compose(engine, deps)
+    return await compose(engine, cors_origins, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
+async function compose(engine: Engine, cors_origins: readonly string[], deps: InstanceDeps): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
   const health = (): EngineStatus => {
@@ -159,10 +169,12 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
         now,
         catalog: listing(loadCatalog()),
         sites,
+        ...managed,
         blocked: askBlocked(engine),
         policy: (site, question) => engine.ask('policy', { site, ...question }),
         holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
       }),
+      ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...routes({
         engine,
         health,
@@ -174,6 +186,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
     ],
     keys,
     version,
+    cors_origins,
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
   const flushing = setInterval(() => {

@@ -3,6 +3,7 @@ import { join, raw, type Sql, sql } from '../sql.js'
 
 /** Stored sessions that a late hit made part of another, or gave an earlier start: all their rows are of `to` now. */
 export interface Move {
+  site_id: number
   /** Of stored rows; no row has one of these ids afterwards. */
   session_ids: readonly bigint[]
   to: { session_id: bigint; session_start: Date; arrival: Arrival }
