@@ -3,6 +3,7 @@ import { join, raw, type Sql, sql } from '../sql.js'
 
 /** Stored sessions that a late hit made part of another, or gave an earlier start: all their rows are of `to` now. */
 export interface Move {
+  site_id: number
   /** Of stored rows; no row has one of these ids afterwards. */
   session_ids: readonly bigint[]
   to: { session_id: bigint; session_start: Date; arrival: Arrival }
@@ -11,16 +12,11 @@ export interface Move {
   last: Date
 }
 
-/** From the first row of all of them to the last; of at least one. */
-export const boundsOf = (moves: readonly Move[]): [first: Date, last: Date] => [
-  new Date(moves.map((move) => move.first.getTime()).reduce((a, b) => Math.min(a, b))),
-  new Date(moves.map((move) => move.last.getTime()).reduce((a, b) => Math.max(a, b))),
-]
-
 /** Changes the rows of `moves`, at least one. They travel as one parameter, however many they are. */
 export function moving(moves: readonly Move[]): Sql {
   // The bounds let old blocks be skipped.
-  const [first, last] = boundsOf(moves)
+  const first = moves.map((move) => move.first.getTime()).reduce((a, b) => Math.min(a, b))
+  const last = moves.map((move) => move.last.getTime()).reduce((a, b) => Math.max(a, b))
   const all = moves.flatMap(({ session_ids, to }) => {
     const now = { now_id: String(to.session_id), now_start: to.session_start.getTime(), ...textsOf(to.arrival) }
     return session_ids.map((id) => ({ was_id: String(id), ...now }))
@@ -32,7 +28,7 @@ export function moving(moves: readonly Move[]): Sql {
     ${join(columns, ', ')}
     from (select unnest(from_json(${JSON.stringify(all)}, ${JSON.stringify([{ ...shape, ...texts }])}),
       recursive := true)) as now
-    where events.timestamp between ${first} and ${last} and events.session_id = now.was_id`
+    where events.timestamp between ${new Date(first)} and ${new Date(last)} and events.session_id = now.was_id`
 }
 
 const textsOf = (arrival: Arrival): Record<string, string | null> =>

@@ -1,5 +1,5 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
-import type { EventRow, Rows } from '../record/row.js'
+import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
@@ -12,7 +12,7 @@ import { type Mark, markText, parseMark } from './mark.js'
 import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
-import { appendUnsealed, openSeals, unsealing } from './seals.js'
+import { appendUnsealed, openSeals, type Unsealed } from './seals.js'
 import { PATIENCE, type Patience, streamRows } from './stream.js'
 
 export interface EventStore extends Store {
@@ -144,7 +144,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events)))
+        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves)))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
@@ -206,7 +206,7 @@ async function appendAll(
   rows: Rows,
   mark: Mark | undefined,
   moves: readonly Move[],
-  broken: readonly EventRow[],
+  broken: readonly Unsealed[],
 ): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
@@ -216,10 +216,7 @@ async function appendAll(
   }
   await writer.run('begin transaction')
   try {
-    if (moves.length > 0) {
-      await runQuery(writer, moving(moves))
-      await runQuery(writer, unsealing(moves))
-    }
+    if (moves.length > 0) await runQuery(writer, moving(moves))
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
     }

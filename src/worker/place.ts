@@ -15,17 +15,24 @@ export const createPlace =
   async (rows: readonly EventRow[], unplaced: readonly Unplaced[]): Promise<Move[]> => {
     const stored = await sessionsAround(store, around(unplaced))
     const settled = settle(rows, unplaced, stored)
-    const moves = await movesOf(store, settled, stored)
+    const parts = await partsOf(store, settled, stored)
     rewrite(rows, settled)
     sessions.settle(settled)
-    return moves
+    const sites = new Map(rows.map((row) => [row.session_id, row.site_id]))
+    return parts.flatMap(({ session: { session_id, session_start, arrival }, ...part }) => {
+      const site_id = sites.get(session_id)
+      return site_id === undefined ? [] : [{ site_id, to: { session_id, session_start, arrival }, ...part }]
+    })
   }
 
-async function movesOf(
+type Part = Pick<Move, 'session_ids' | 'first' | 'last'> & { session: SettledSession }
+
+/** The stored sessions that are part of others now. Tells `settled` of all who have rows of them, and until when. */
+async function partsOf(
   store: Pick<EventStore, 'lookUp'>,
   settled: readonly SettledSession[],
   stored: readonly KnownSession[],
-): Promise<Move[]> {
+): Promise<Part[]> {
   const starts = new Map(stored.map(({ session_id, session_start }) => [session_id, session_start]))
   const moved = settled
     .map((session) => ({
@@ -37,14 +44,13 @@ async function movesOf(
   const all = moved.flatMap(({ session_ids }) => session_ids)
   const ends = await endsOf(store, all, least(all.map((id) => starts.get(id))))
   return moved.map(({ session, session_ids }) => {
-    const { session_id, session_start, arrival } = session
     const first = least(session_ids.map((id) => starts.get(id)))
     for (const id of session_ids)
       for (const { visitor_id, last_seen } of ends.get(id) ?? []) {
         session.visitors.add(visitor_id)
         if (last_seen > session.last_seen) session.last_seen = last_seen
       }
-    return { session_ids, to: { session_id, session_start, arrival }, first, last: session.last_seen }
+    return { session, session_ids, first, last: session.last_seen }
   })
 }
 
