@@ -210,6 +210,9 @@ t.test('a person’s row', async (t) => {
     props: null,
     suspected: false,
     suspected_by: null,
+    vitals: null,
+    error: null,
+    traits: null,
     recorded_by: 'server',
   })
 })
