@@ -2,6 +2,7 @@ import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
+import type { Cursor } from './cursor.js'
 import { isCount } from './metrics.js'
 import { before, type Plan } from './plan.js'
 
@@ -94,6 +95,8 @@ export interface Ask {
   /** Rows there are on all pages. */
   readonly total: number | undefined
   readonly warnings: readonly Warning[]
+  /** Every metric that `one` and `list` were asked for, in that order. */
+  readonly metrics: ReadonlySet<string>
 }
 
 interface Context
@@ -101,11 +104,14 @@ interface Context
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string
+  /** Where `list` takes its rows from in the place of a page: all there are, some at each call. */
+  readonly cursor?: Cursor | undefined
 }
 
-export function ask({ store, name, ...context }: Context): Ask {
+export function ask({ store, name, cursor, ...context }: Context): Ask {
   const { plan, site, paging } = context
   const warnings: Warning[] = []
+  const asked = new Set<string>()
   let total: number | undefined
   const query = (q: Sql) => store.query(sql`${raw(`/* ${name} */ `)}${q}`)
 
@@ -127,6 +133,7 @@ export function ask({ store, name, ...context }: Context): Ask {
     ...context,
     dialect: store.dialect,
     warnings,
+    metrics: asked,
     get total() {
       return total
     },
@@ -135,6 +142,7 @@ export function ask({ store, name, ...context }: Context): Ask {
     rows: async (q) => (await query(q)).map((row) => present(row)),
 
     async one(metrics, build) {
+      for (const metric of metrics) asked.add(metric)
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const [row = {}] = await query(build(plan))
       const now = present(row, metrics)
@@ -145,9 +153,18 @@ export function ask({ store, name, ...context }: Context): Ask {
     },
 
     async list({ key, order, metrics, top, compared: compares = true }, build) {
+      for (const metric of metrics) asked.add(metric)
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const keys = typeof key === 'string' ? [key] : key
       const ranked = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
+      if (cursor && top === undefined) {
+        const other = compares && plan.comparison && build(before(plan, plan.comparison))
+        const every = other ? beside(build(plan), other, keys, metrics) : build(plan)
+        const found = await cursor.next(sql`/* ${raw(name)} */ select * from (${every}) r order by ${ranked}`)
+        const rows = found.map((row) => (other ? apart(row, metrics) : present(row, metrics)))
+        for (const warning of verificationOf(rows, metrics)) warn(warning)
+        return rows
+      }
       const limit = top ?? paging?.limit ?? 50
       const offset = top === undefined && paging ? (paging.page - 1) * paging.limit : 0
       const found = await query(sql`
@@ -172,6 +189,22 @@ export function ask({ store, name, ...context }: Context): Ask {
       return paging ? all.slice((paging.page - 1) * paging.limit, paging.page * paging.limit) : [...all]
     },
   }
+}
+
+const THEN = 'comparison_'
+
+/** Every row with the metrics of the same row in the other window, in one statement. */
+function beside(rows: Sql, others: Sql, keys: readonly string[], metrics: readonly string[]): Sql {
+  const then = metrics.map((metric) => raw(`, b.${metric} as ${THEN}${metric}`))
+  const same = keys.map((key) => raw(`a.${key} is not distinct from b.${key}`))
+  return sql`select a.* ${join(then, '')} from (${rows}) a left join (${others}) b on ${join(same, ' and ')}`
+}
+
+/** What `beside` put together. */
+function apart(row: ResultRow, metrics: readonly string[]): ResultRow {
+  const own = Object.entries(row).filter(([name]) => !name.startsWith(THEN))
+  const then = metrics.map((metric) => [metric, row[`${THEN}${metric}`]] as const)
+  return compared(present(Object.fromEntries(own), metrics), Object.fromEntries(then), metrics)
 }
 
 /** The rows of these names, and where one of several columns is absent in some of them a few more. */
