@@ -224,7 +224,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
       return parcel.count > 0 ? outbox.add(parcel) : Promise.resolve()
     },
-    events: { dialect: duckdb, query: query('events') },
+    events: {
+      dialect: duckdb,
+      query: query('events'),
+      async *stream(asked) {
+        yield await query('events')(asked)
+      },
+    },
     records,
     ask: (name, argument) => send(asked, (id) => ({ type: 'ask', id, name, argument })),
     status: () => ({
