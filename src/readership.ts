@@ -7,6 +7,7 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { exportRoutes } from './http/export.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
@@ -152,17 +153,19 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
     recorder: () => recorder.stats(),
     proxy: () => deps.proxy?.(),
   })
+  const read = {
+    store: engine.events,
+    now,
+    catalog: listing(loadCatalog()),
+    sites,
+    blocked: askBlocked(engine),
+    policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
+    holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
+  }
   const app = createApp({
     routes: [
-      ...readRoutes({
-        store: engine.events,
-        now,
-        catalog: listing(loadCatalog()),
-        sites,
-        blocked: askBlocked(engine),
-        policy: (site, question) => engine.ask('policy', { site, ...question }),
-        holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
-      }),
+      ...readRoutes(read),
+      ...exportRoutes({ ...read, log: (error) => log.error({ err: error }, 'an export was cut off') }),
       ...routes({
         engine,
         health,

@@ -4,7 +4,7 @@ import { type Deps, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
 import { createSiteOf } from '../record/site.js'
 import { ASSISTANTS } from '../record/source.js'
-import { reaches } from './auth.js'
+import { type Principal, reaches } from './auth.js'
 import { answer, type Route } from './route.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
@@ -26,12 +26,26 @@ const Meta = z.object({
     .describe('Why a metric is absent, or what a number is based on.'),
 })
 
-/** The routes of the reads, one for each, from what they say of themselves. */
-export const readRoutes = (
-  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
-    sites: Pick<Sites, 'get' | 'list'>
+export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
+  sites: Pick<Sites, 'get' | 'list'>
+}
+
+/** What a read answers this caller from: of the sites that it reaches. */
+export const depsOf = ({ sites, ...own }: ReadDeps, principal: Principal): Deps => ({
+  ...own,
+  assistants: ASSISTANTS,
+  site: async (id) => {
+    const site = await sites.get(id)
+    if (!site || !reaches(principal, site)) return undefined
+    const siteOf = createSiteOf(await sites.list())
+    return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
   },
-): Route[] =>
+  // Saved segments come with the dashboard: until then every id is unknown.
+  segment: async () => undefined,
+})
+
+/** The routes of the reads, one for each, from what they say of themselves. */
+export const readRoutes = (deps: ReadDeps): Route[] =>
   reads.map((read) => ({
     method: 'get',
     path: read.path,
@@ -42,24 +56,7 @@ export const readRoutes = (
     data: read.data,
     meta: Meta,
     run: async (call) => {
-      const { sites, ...own } = deps
-      const { data, meta } = await runRead(
-        read,
-        call.query,
-        {
-          ...own,
-          assistants: ASSISTANTS,
-          site: async (id) => {
-            const site = await sites.get(id)
-            if (!site || !reaches(call.principal, site)) return undefined
-            const siteOf = createSiteOf(await sites.list())
-            return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
-          },
-          // Saved segments come with the dashboard: until then every id is unknown.
-          segment: async () => undefined,
-        },
-        call.params,
-      )
+      const { data, meta } = await runRead(read, call.query, depsOf(deps, call.principal), call.params)
       return answer(data, meta)
     },
   }))
