@@ -7,6 +7,7 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { createPdf, type Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
@@ -31,7 +32,10 @@ export interface Readership {
 
 /** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
 export type ReadershipOptions = Partial<
-  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'>
+  Pick<
+    Config,
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'pdf_font' | 'ranges' | 'offline' | 'origin'
+  >
 > & { log?: Log }
 
 /**
@@ -108,12 +112,13 @@ const MOST_TOLD = 64
 export async function openInstance(
   config: Pick<
     Config,
-    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'pdf_font' | 'ranges' | 'offline' | 'origin'
   >,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const pdf = createPdf(config.pdf_font)
   const engine = await start({
     ...config,
     version: deps.version,
@@ -124,14 +129,14 @@ export async function openInstance(
     },
   })
   try {
-    return await compose(engine, deps)
+    return await compose(engine, pdf, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
+async function compose(engine: Engine, pdf: Pdf, deps: InstanceDeps): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
@@ -165,7 +170,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   const app = createApp({
     routes: [
       ...readRoutes(read),
-      ...exportRoutes({ ...read, log: (error) => log.error({ err: error }, 'an export was cut off') }),
+      ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
       ...routes({
         engine,
         health,

@@ -1,15 +1,19 @@
 import { z } from 'zod'
 import { parseQuery } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
+import { type Deps, understand } from '../query/read.js'
 import type { Store } from '../store.js'
+import { PRINTED, sheetOf } from './export/compile.js'
 import { disposition } from './export/filename.js'
 import { linesOf } from './export/lines.js'
-import { ExportQuery, REPORT, type Report, reportOf } from './export/report.js'
+import type { Pdf } from './export/pdf.js'
+import { ExportQuery, partsOf, REPORT, type Report, reportOf, titleOf } from './export/report.js'
 import { depsOf, type ReadDeps } from './reads.js'
 import type { Route } from './route.js'
 
 export type ExportDeps = Omit<ReadDeps, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
+  pdf: Pdf
   /** Hears why a file that was begun was not ended. */
   log(error: unknown): void
 }
@@ -21,7 +25,7 @@ const TABLE = z
   .describe('One table alone, of a report that has several; default all, each line with the name of its `table`.')
 
 /** The reads as files to take away (spec 4.6, contract 5): the same envelope, the same data. */
-export const exportRoutes = ({ log, ...deps }: ExportDeps): Route[] => [
+export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
   {
     method: 'get',
     path: '/api/stats/export.csv',
@@ -45,7 +49,44 @@ export const exportRoutes = ({ log, ...deps }: ExportDeps): Route[] => [
       })
     },
   },
+  {
+    method: 'get',
+    path: '/api/stats/export.pdf',
+    access: 'stats:read',
+    tag: 'stats',
+    summary: `A report as PDF: what was asked, its charts, and of each table the first ${PRINTED} rows`,
+    query: ExportQuery,
+    type: 'application/pdf',
+    run: async (call) => {
+      const { report: asked } = parseQuery({ report: REPORT }, call.query)
+      const report = reportOf(asked)
+      const of = depsOf(deps, call.principal)
+      const { plan, segment, answers } = await printed(report, call.query, of)
+      const site = { id: plan.site, name: (await deps.sites.get(plan.site))?.name ?? '' }
+      const sheet = sheetOf({ site: site.name, report: report.name, segment, now: deps.now() }, answers)
+      return new Response(await pdf.draw(sheet, call.request.signal), {
+        headers: {
+          'content-type': 'application/pdf',
+          'content-disposition': await nameOf(deps, report, plan, 'pdf'),
+        },
+      })
+    },
+  },
 ]
+
+/** A report's answers, of lists as many rows as are printed. */
+async function printed(report: Report, query: URLSearchParams, deps: Deps) {
+  const bounded = new URLSearchParams(query)
+  if (!query.has('limit')) bounded.set('limit', String(PRINTED))
+  const own = await understand(report.read, report.read.list ? bounded : query, deps, report.words)
+  const answers = await Promise.all(
+    partsOf(report).map(async ({ read, words }) => {
+      const of = read === report.read ? own : await understand(read, query, deps, words)
+      return { title: titleOf(read), read, plan: of.plan, answered: await of.answer() }
+    }),
+  )
+  return { plan: own.plan, segment: own.segment, answers }
+}
 
 async function nameOf(
   { sites }: Pick<ReadDeps, 'sites'>,

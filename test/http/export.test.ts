@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { listing } from '../../src/agents/listing.js'
 import { createApp } from '../../src/http/app.js'
+import { createPdf } from '../../src/http/export/pdf.js'
 import { REPORTS } from '../../src/http/export/report.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { readRoutes } from '../../src/http/reads.js'
@@ -32,7 +33,12 @@ async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo') {
   const logged: unknown[] = []
   const log = (error: unknown) => logged.push(error)
   const read = { store: engine.events, now: () => NOW, catalog: listing(loadCatalog()), sites }
-  const app = createApp({ routes: [...readRoutes(read), ...exportRoutes({ ...read, log })], keys, version: '0', log })
+  const app = createApp({
+    routes: [...readRoutes(read), ...exportRoutes({ ...read, pdf: createPdf(undefined), log })],
+    keys,
+    version: '0',
+    log,
+  })
   const ask = (path: string) =>
     app(new Request(`http://127.0.0.1:8081/api/${path}`), { ip: '127.0.0.1', operator: true })
   return { ask, logged, keys, app, engine }

@@ -5,7 +5,7 @@ import { type Answered, type Deps, understand } from '../../query/read.js'
 import type { Store } from '../../store.js'
 import { csvOf } from './csv.js'
 import { type Layout, layoutOf, rowsOf, shownOf } from './layout.js'
-import { METRIC_NAMES, partsOf, type Report } from './report.js'
+import { METRIC_NAMES, partsOf, type Report, titleOf } from './report.js'
 
 /** Rows of a list that are held at once, and lines that are made before others have their turn. */
 const CHUNK = 2_000
@@ -41,7 +41,7 @@ export async function linesOf(
       const rest = part.read.list && !paged ? of.answers(deps.store, CHUNK, signal) : once(() => of.answer())
       const { value: first } = await rest.next()
       if (!first) continue
-      const layout = layoutOf(titleOf(part), part.read.data, {
+      const layout = layoutOf(titleOf(part.read), part.read.data, {
         metrics: first.metrics,
         known: METRIC_NAMES,
         compared: of.plan.comparison !== undefined,
@@ -64,9 +64,6 @@ export async function linesOf(
     throw error
   }
 }
-
-/** The last word of a report's name that is no word of one's own. */
-const titleOf = ({ read }: Report): string => read.path.split('/').findLast((word) => !word.startsWith('{')) ?? ''
 
 async function* once(answer: () => Promise<Answered>): AsyncGenerator<Answered> {
   yield await answer()

@@ -92,3 +92,6 @@ export const ExportQuery = z.object({
   page: PAGING.page.optional(),
   ...OWN,
 })
+
+/** The last word of a read's path that is no word of one's own: what its first table is called. */
+export const titleOf = ({ path }: Read): string => path.split('/').findLast((word) => !word.startsWith('{')) ?? ''
