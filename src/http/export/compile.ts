@@ -1,13 +1,10 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Plan } from '../../query/plan.js'
 import type { Answered, Read } from '../../query/read.js'
-import { type Column, type Layout, layoutOf, type Row, rowsOf, shownOf } from './layout.js'
-import { METRIC_NAMES } from './report.js'
-import type { Cell, Chart, Sheet, Table } from './sheet.js'
-import { AUDIENCE, change, filterWords, formatOf, instant, isInstant, label, moment, span } from './words.js'
+import type { Chart, Sheet } from './sheet.js'
+import { Course, Courses, type Points, tablesOf } from './tables.js'
+import { AUDIENCE, filterWords, formatOf, label, moment, span } from './words.js'
 
-/** Rows of a table that are printed. */
-export const PRINTED = 1_000
 /** Lines of a chart that can be told apart. */
 const LINES = 5
 
@@ -44,19 +41,13 @@ export function sheetOf(
       : [],
     notes: [...new Set(warnings.map(({ metric, message }) => (metric ? `${label(metric)}: ${message}` : message)))],
     charts: answers.flatMap(chartsOf),
-    tables: answers.flatMap(tablesOf),
+    tables: answers.flatMap(({ title, read, plan, answered: { data, metrics, meta } }) =>
+      tablesOf({ title, read, tz: plan.tz, compared: plan.comparison !== undefined, data, metrics, total: meta.total }),
+    ),
     attribution: ATTRIBUTION,
     created: of.now,
   }
 }
-
-const Points = z.array(z.object({ t: z.string(), value: z.number().optional() }))
-/** The course of one metric, and of several agents: what a chart is drawn of. */
-const Course = z.object({ metric: z.string(), granularity: z.string(), buckets: Points, comparison: Points.optional() })
-const Courses = z.object({
-  granularity: z.string(),
-  series: z.array(z.object({ name: z.string(), buckets: Points })),
-})
 
 function chartsOf({ answered, plan }: Answer): Chart[] {
   const one = Course.safeParse(answered.data).data
@@ -115,111 +106,4 @@ function axisOf(series: Chart['series'], format: (value: number) => string): Cha
     value: i * size,
     text: format(Number((i * size).toPrecision(12))),
   }))
-}
-
-function tablesOf({ title, read, plan, answered }: Answer): Table[] {
-  const course = Course.safeParse(answered.data).data
-  if (course) return [courseTable(course, plan)]
-  const compared = plan.comparison !== undefined
-  const layout = layoutOf(title, read.data, { metrics: answered.metrics, known: METRIC_NAMES, compared })
-  const rows = new Map<Layout, Row[]>(shownOf(layout).map((table) => [table, []]))
-  const counts = new Map<Layout, number>()
-  for (const row of rowsOf(layout, answered.data)) {
-    counts.set(row.table, (counts.get(row.table) ?? 0) + 1)
-    const kept = rows.get(row.table)
-    if (kept && kept.length < PRINTED) kept.push(row)
-  }
-  // A chart shows what these would fill pages with.
-  const charted = Courses.safeParse(answered.data).success
-  const single = !Array.isArray(answered.data)
-  const tables = [...rows].flatMap(([table, kept]) => {
-    if (charted && table.name.endsWith('buckets')) return []
-    const counted = counts.get(table) ?? 0
-    const total = table.path.length === 0 ? (answered.meta.total ?? counted) : counted
-    // What the one row above says of all rows is said of none.
-    const above = single && table !== layout ? layout.columns : []
-    return [tableOf(table, kept, { total, above, figures: single && table === layout, tz: plan.tz })]
-  })
-  const filled = tables.filter(({ rows }) => rows.length > 0)
-  return filled.length > 0 ? filled : tables.slice(0, 1)
-}
-
-interface Printed {
-  readonly total: number
-  readonly above: readonly Column[]
-  readonly figures: boolean
-  readonly tz: string
-}
-
-function tableOf(table: Layout, rows: readonly Row[], { total, above, figures, tz }: Printed): Table {
-  const all = [...table.inherited, ...table.columns]
-  const place = new Map(all.map((column, i) => [column.name, i]))
-  const cellOf = (cells: readonly unknown[], column: Column): Cell => {
-    const at = (group = '') => cells[place.get(`${group}${column.name}`) ?? -1]
-    const text = textOf(at(), column, tz)
-    const [moved, then] = [at('change.'), at('comparison.')]
-    // What is compared stands below what it is compared with, not beside it.
-    if (typeof moved === 'number') return { text, note: change(moved) }
-    return typeof then === 'number' && then !== at() ? { text, note: `was ${formatOf(column)(then)}` } : text
-  }
-  const shown = all.filter((column) => !/^(comparison|change)\./.test(column.name) && !above.includes(column))
-  const own = table.columns.filter((column) => shown.includes(column))
-  const kept = figures ? own : shown
-  const texts = rows.map(({ cells }) => kept.map((column) => cellOf(cells, column)))
-  // A column with nothing in it is not worth its room.
-  const filled = kept.flatMap((_, i) => (rows.length === 0 || texts.some((row) => row[i] !== '') ? [i] : []))
-  const count = (n: number) => n.toLocaleString('en-US')
-  const some = `the first ${count(rows.length)} of ${count(total)} rows; the CSV file has all`
-  return {
-    title: label(table.name),
-    ...(figures
-      ? { figures }
-      : { remark: rows.length < total ? some : `${count(total)} ${total === 1 ? 'row' : 'rows'}` }),
-    columns: filled.flatMap((i) => {
-      const column = kept[i]
-      return column ? [{ title: label(column.name), right: column.kind === 'number' || column.kind === 'share' }] : []
-    }),
-    rows: texts.map((row) => filled.map((i) => row[i] ?? '')),
-  }
-}
-
-/** Of a cell's text more is never printed. */
-const LONGEST = 400
-
-const textOf = (value: unknown, column: Column, tz: string): string => {
-  const text = worded(value, column, tz)
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text
-}
-
-function worded(value: unknown, column: Column, tz: string): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value === 'number') return column.kind === 'text' ? String(value) : formatOf(column)(value)
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (typeof value === 'string') return isInstant(value) ? instant(new Date(value), tz) : value
-  if (Array.isArray(value)) return value.join(', ')
-  return JSON.stringify(value)
-}
-
-/** Both windows beside each other, bucket by bucket. */
-function courseTable({ metric, granularity, buckets, comparison }: z.infer<typeof Course>, { tz }: Plan): Table {
-  const format = formatOf({ path: [metric], kind: 'number' })
-  const written = (value: number | undefined) => (value === undefined ? '' : format(value))
-  const rows = buckets.slice(0, PRINTED)
-  return {
-    title: `${label(metric)} per ${granularity}`,
-    remark:
-      buckets.length > PRINTED
-        ? `the first ${PRINTED} of ${buckets.length}; the CSV file has all`
-        : `${buckets.length} buckets`,
-    columns: [
-      { title: label(granularity), right: false },
-      { title: label(metric), right: true },
-      ...(comparison ? [{ title: 'Before', right: true }] : []),
-    ],
-    rows: rows.map(({ t, value }, i) => [
-      granularity === 'day' ? (instant(new Date(t), tz).split(',')[0] ?? '') : instant(new Date(t), tz),
-      written(value),
-      ...(comparison ? [written(comparison[i]?.value)] : []),
-    ]),
-  }
 }
