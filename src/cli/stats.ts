@@ -4,7 +4,6 @@ import { bar, barWidth } from './bars.js'
 import { type Client, connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
-import { askReport, checkReport, saveReport, shownReport } from './report.js'
 import { sparkline, table } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
@@ -100,7 +99,9 @@ export const stats: Command = {
     const [stray] = report === undefined && !files ? Object.keys(words) : []
     if (stray !== undefined) throw new Failure(`--${stray} is of one report: name it with --report.`, 2)
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
-    if (report !== undefined) checkReport(report)
+    // Only here: the summary has no use for the reads.
+    const one = files || report !== undefined ? await import('./report.js') : undefined
+    if (report !== undefined) one?.checkReport(report)
     const client = await connect(call.config, call.terminal)
     try {
       const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
@@ -112,10 +113,10 @@ export const stats: Command = {
         )
       const id = site ?? first?.id ?? 1
       const asked = { report: report ?? 'overview', query: { site: String(id), range, ...words }, csv, pdf }
-      if (files) return await saveReport(client, call.terminal, asked)
-      if (report !== undefined) {
-        const answer = await askReport(client, asked)
-        call.terminal.out(json ? `${safeJson(answer, 2)}\n` : shownReport(call.terminal, report, answer))
+      if (one && files) return await one.saveReport(client, call.terminal, asked)
+      if (one) {
+        const answer = await one.askReport(client, asked)
+        call.terminal.out(json ? `${safeJson(answer, 2)}\n` : one.shownReport(call.terminal, asked.report, answer))
         return
       }
       const found = await summary(client, id, range)

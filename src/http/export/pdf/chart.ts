@@ -84,6 +84,7 @@ const colourOf = ({ series }: Chart, line: Chart['series'][number]): string =>
 function ticks({ type, left, width }: Page, { labels }: Chart, x: (i: number) => number, bottom: number): void {
   const widest = Math.max(0, ...labels.map((label) => type.width(label, SMALL))) + 12
   const every = Math.max(1, Math.ceil((labels.length * widest) / width))
+  let free = left
   for (let i = 0; i < labels.length; i += every) {
     const label = labels[i] ?? ''
     const size = type.width(label, SMALL)
@@ -93,6 +94,9 @@ function ticks({ type, left, width }: Page, { labels }: Chart, x: (i: number) =>
       .lineWidth(0.5)
       .strokeColor(GREY)
       .stroke()
-    type.draw(label, Math.min(Math.max(left, x(i) - size / 2), left + width - size), bottom + 5, SMALL)
+    const at = Math.min(Math.max(left, x(i) - size / 2), left + width - size)
+    if (at < free) continue
+    type.draw(label, at, bottom + 5, SMALL)
+    free = at + size + 6
   }
 }
