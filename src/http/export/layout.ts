@@ -54,7 +54,8 @@ export function* rowsOf(layout: Layout, data: unknown, above: readonly unknown[]
   const found = at(data, layout.path)
   for (const row of Array.isArray(found) ? found : found === undefined ? [] : [found]) {
     const own = layout.columns.map((column) => at(row, column.path))
-    if (layout.shown) yield { table: layout, cells: [...above, ...own] }
+    if (layout.shown) yield { table: layout, cells: above.length === 0 ? own : [...above, ...own] }
+    if (layout.tables.length === 0) continue
     const handed = layout.hands ? own.filter((_, i) => isName(layout.columns[i])) : []
     for (const table of layout.tables) yield* rowsOf(table, row, [...above, ...handed])
   }

@@ -8,8 +8,8 @@ import { type Layout, layoutOf, rowsOf, shownOf } from './layout.js'
 import { METRIC_NAMES, partsOf, type Report, titleOf } from './report.js'
 
 /** Rows of a list that are held at once, and lines that are made before others have their turn. */
-const CHUNK = 2_000
-const LINES = 500
+const CHUNK = 1_000
+const LINES = 250
 
 interface Part {
   readonly layout: Layout

@@ -4,8 +4,12 @@ import type { Condition, Filter } from '../../query/filters.js'
 import { MEANING } from '../../query/metrics.js'
 import type { Column } from './layout.js'
 
+// Made once: `toLocaleString` makes one at each call, and a page has ten thousand numbers.
+const ONE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
+const TWO = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+
 /** `1234567` as `1,234,567`, at most one decimal. */
-export const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 })
+export const number = (value: number): string => ONE.format(value)
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 /** Bytes as people read them, in powers of 1000. */
@@ -58,7 +62,7 @@ const OF_NAME = new Map<string, Format>([
   // Names, not amounts.
   ...['id', 'line', 'status', 'last_status', 'asn'].map((name) => [name, String] as const),
 ])
-const decimals: Format = (value) => value.toLocaleString('en-US', { maximumFractionDigits: 2 })
+const decimals: Format = (value) => TWO.format(value)
 
 /** How a number of a column is written. */
 export const formatOf = ({ path, kind }: Pick<Column, 'path' | 'kind'>): Format =>
@@ -77,7 +81,7 @@ export const isInstant = (text: string): boolean => INSTANT.test(text)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 const formatter = (tz: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
-  const name = `${tz} ${Object.entries(options).join()}`
+  const name = `${tz} ${Object.keys(options).join()}`
   const known = formats.get(name) ?? new Intl.DateTimeFormat('en-GB', { timeZone: tz, hourCycle: 'h23', ...options })
   formats.set(name, known)
   return known
