@@ -23,6 +23,11 @@ function openFiles(): number | undefined {
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  taken: () =>
+    new Promise((resolve) => {
+      if (process.stdout.writableNeedDrain) process.stdout.once('drain', resolve)
+      else resolve()
+    }),
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   errColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
   colour: process.stdout.isTTY === true && !process.env.NO_COLOR,

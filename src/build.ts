@@ -18,6 +18,13 @@ cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$/.test(f
 // npm links the program once and marks it executable then; each build makes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
+// The fonts that a PDF is set in, with the licence that goes with every copy of them.
+for (const [from, to] of [
+  ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],
+  ['ttf/DejaVuSansCondensed-Bold.ttf', 'DejaVuSansCondensed-Bold.ttf'],
+  ['LICENSE', 'DejaVu-LICENSE.txt'],
+])
+  cpSync(`node_modules/dejavu-fonts-ttf/${from}`, `dist/data/${to}`)
 
 /** Countries and networks, from the two packages of data, into one dated file. It stays until their versions change. */
 function buildGeo(folder: string): void {

@@ -106,6 +106,9 @@ const Settings = z.strictObject({
     .default(512_000_000)
     .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
   geoip: text.optional().register(about, { value: 'file', doc: 'MMDB file that adds region and city' }),
+  pdf_font: text
+    .optional()
+    .register(about, { value: 'file', doc: 'font for what the shipped one lacks in a PDF: Chinese, Japanese, Korean' }),
   ranges: list(text).default([]).register(about, {
     value: 'file|dir',
     list: true,

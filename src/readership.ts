@@ -7,6 +7,8 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { createPdf, type Pdf } from './http/export/pdf.js'
+import { exportRoutes } from './http/export.js'
 import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
@@ -36,7 +38,16 @@ export interface Readership {
 export type ReadershipOptions = Partial<
   Pick<
     Config,
-    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin' | 'cors_origins'
+    | 'data'
+    | 'domain'
+    | 'memory_limit'
+    | 'min_free_disk'
+    | 'geoip'
+    | 'pdf_font'
+    | 'ranges'
+    | 'offline'
+    | 'origin'
+    | 'cors_origins'
   >
 > & { log?: Log }
 
@@ -116,12 +127,13 @@ export async function openInstance(
     Config,
     'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
   > &
-    Partial<Pick<Config, 'cors_origins'>>,
+    Partial<Pick<Config, 'cors_origins' | 'pdf_font'>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const { cors_origins = [], ...store } = config
+  const { cors_origins = [], pdf_font, ...store } = config
+  const pdf = createPdf(pdf_font)
   const engine = await start({
     ...store,
     version: deps.version,
@@ -132,14 +144,18 @@ export async function openInstance(
     },
   })
   try {
-    return await compose(engine, cors_origins, deps)
+    return await compose(engine, { cors_origins, pdf }, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, cors_origins: readonly string[], deps: InstanceDeps): Promise<Instance> {
+async function compose(
+  engine: Engine,
+  { cors_origins, pdf }: { cors_origins: readonly string[]; pdf: Pdf },
+  deps: InstanceDeps,
+): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
@@ -162,18 +178,20 @@ async function compose(engine: Engine, cors_origins: readonly string[], deps: In
     recorder: () => recorder.stats(),
     proxy: () => deps.proxy?.(),
   })
+  const read = {
+    store: engine.events,
+    now,
+    catalog: listing(loadCatalog()),
+    sites,
+    ...managed,
+    blocked: askBlocked(engine),
+    policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
+    holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
+  }
   const app = createApp({
     routes: [
-      ...readRoutes({
-        store: engine.events,
-        now,
-        catalog: listing(loadCatalog()),
-        sites,
-        ...managed,
-        blocked: askBlocked(engine),
-        policy: (site, question) => engine.ask('policy', { site, ...question }),
-        holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
-      }),
+      ...readRoutes(read),
+      ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...routes({
         engine,

@@ -72,6 +72,8 @@ const HOME: Record<string, readonly string[]> = {
   pino: ['src/cli/log.ts'],
   'prom-client': ['src/http/metrics.ts'],
   yaml: ['src/config.ts'],
+  pdfkit: ['src/http/export/pdf/'],
+  fontkit: ['src/http/export/pdf/'],
   'lru-cache': ['src/record/', 'src/agents/'],
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { Refreshed } from '../agents/ranges/holding.js'
+import { number } from '../http/export/words.js'
 import { connect, isRunning } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
-import { number, table } from './table.js'
+import { table } from './table.js'
 import { Failure } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })

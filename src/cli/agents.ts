@@ -5,11 +5,12 @@ import { createExplain } from '../agents/identify.js'
 import { listing } from '../agents/listing.js'
 import type { Config } from '../config.js'
 import { Claim } from '../http/agents.js'
+import { number } from '../http/export/words.js'
 import { openPlaces, type Place } from '../record/place/places.js'
 import { connect, isRunning } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
-import { number, table } from './table.js'
+import { table } from './table.js'
 import { Failure, style } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })

@@ -20,6 +20,8 @@ export interface Client {
   call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   /** Each line of a stream as JSON. */
   lines(path: string): AsyncIterable<unknown>
+  /** A file, as it comes; throws where it breaks off. */
+  file(path: string): AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
 
@@ -107,6 +109,14 @@ function client(
         const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
         rest = parts.pop() ?? ''
         for (const line of parts) if (line !== '') yield JSON.parse(line)
+      }
+    },
+    async *file(path) {
+      const { body } = await checked('GET', path)
+      try {
+        yield* body
+      } catch (cause) {
+        throw new Failure('The service broke it off before its end; its log says why.', 1, { cause })
       }
     },
     close,

@@ -4,12 +4,12 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { Holding } from '../agents/ranges/holding.js'
 import type { Config } from '../config.js'
+import { bytes } from '../http/export/words.js'
 import { openPlaces } from '../record/place/places.js'
 import { connect, isRunning } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
 import { heldAt } from './held.js'
-import { bytes } from './table.js'
 import { Failure, style } from './terminal.js'
 
 interface Finding {

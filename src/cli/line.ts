@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { bytes } from '../http/export/words.js'
 import { visible } from './escape.js'
-import { bytes } from './table.js'
 import { style, type Terminal } from './terminal.js'
 import { fit } from './width.js'
 

@@ -23,6 +23,7 @@ export const proxy: Command = {
     'memory_limit',
     'min_free_disk',
     'geoip',
+    'pdf_font',
     'ranges',
     'offline',
     'log_level',

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { Reclassified } from '../http/agents.js'
+import { number } from '../http/export/words.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
 import { progress } from './progress.js'
-import { number, table } from './table.js'
+import { table } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })

@@ -12,6 +12,7 @@ export const serve: Command = {
     'memory_limit',
     'min_free_disk',
     'geoip',
+    'pdf_font',
     'ranges',
     'offline',
     'log_level',

@@ -1,15 +1,32 @@
 import { z } from 'zod'
+import { bytes, duration, number, percent } from '../http/export/words.js'
+import { bar, barWidth } from './bars.js'
 import { type Client, connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
-import { bytes, duration, number, percent, sparkline, table } from './table.js'
+import { sparkline, table } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
 const Flags = z.object({
   range: z.string().default('30d'),
   site: z.string().regex(/^\d+$/, 'must be the id of a site').transform(Number).optional(),
   json: z.boolean().default(false),
+  report: z.string().optional(),
+  csv: z.string().min(1, 'must be a file, or - for the output').optional(),
+  pdf: z.string().min(1, 'must be a file').optional(),
 })
+
+/** Words of the question that go to the API as they are. */
+const Question = z.object({
+  audience: z.string().optional(),
+  compare: z.string().optional(),
+  dimension: z.string().optional(),
+  metric: z.string().optional(),
+  filters: z.string().optional(),
+  limit: z.string().optional(),
+})
+const given = (words: z.output<typeof Question>): Record<string, string> =>
+  Object.fromEntries(Object.entries(words).flatMap(([name, word]) => (word === undefined ? [] : [[name, word]])))
 
 const count = z.number()
 const maybe = z.number().optional()
@@ -64,10 +81,27 @@ export const stats: Command = {
   flags: [
     { form: '--range <window>', doc: 'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd, all' },
     { form: '--site <id>', doc: 'the site (default: the only one)' },
+    { form: '--report <name>', doc: 'one report instead: pages, sources, agents/coverage, ... (its name in the API)' },
+    { form: '--csv <file>', doc: 'the report (default overview) as CSV, whole; - for the output' },
+    { form: '--pdf <file>', doc: 'the report (default overview) as PDF' },
+    { form: '--audience <who>', doc: 'of a report: human, agent, all' },
+    { form: '--compare <window>', doc: 'of a report: previous, year' },
+    { form: '--dimension <name>', doc: 'of the reports breakdown and agents/breakdown' },
+    { form: '--metric <name>', doc: 'of the report timeseries' },
+    { form: '--filters <json>', doc: 'of a report: filters as the API takes them' },
+    { form: '--limit <rows>', doc: 'of a report: so many rows' },
     JSON_FLAG,
   ],
   async run(call) {
-    const { range, site, json } = flagsOf(call, Flags)
+    const { range, site, json, report, csv, pdf } = flagsOf(call, Flags)
+    const words = given(flagsOf(call, Question))
+    const files = csv !== undefined || pdf !== undefined
+    const [stray] = report === undefined && !files ? Object.keys(words) : []
+    if (stray !== undefined) throw new Failure(`--${stray} is of one report: name it with --report.`, 2)
+    if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
+    // Only here: the summary has no use for the reads.
+    const one = files || report !== undefined ? await import('./report.js') : undefined
+    if (report !== undefined) one?.checkReport(report)
     const client = await connect(call.config, call.terminal)
     try {
       const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
@@ -78,6 +112,13 @@ export const stats: Command = {
           2,
         )
       const id = site ?? first?.id ?? 1
+      const asked = { report: report ?? 'overview', query: { site: String(id), range, ...words }, csv, pdf }
+      if (one && files) return await one.saveReport(client, call.terminal, asked)
+      if (one) {
+        const answer = await one.askReport(client, asked)
+        call.terminal.out(json ? `${safeJson(answer, 2)}\n` : one.shownReport(call.terminal, asked.report, answer))
+        return
+      }
       const found = await summary(client, id, range)
       if (json) call.terminal.out(`${safeJson({ site: id, range, ...found }, 2)}\n`)
       else call.terminal.out(shown(call.terminal, sites.find((one) => one.id === id)?.name ?? String(id), range, found))
@@ -100,14 +141,19 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
       .join('   ')
   const graph = (series: z.infer<typeof Series>) =>
     `${sparkline(series.buckets.map((bucket) => bucket.value ?? 0))} ${style(terminal, 'dim', `per ${series.granularity}`)}`
-  const ranked = (title: string, rows: Ranked, metric: string) =>
-    rows.length === 0
-      ? ''
-      : table(
-          terminal,
-          [{ title: metric.toUpperCase(), right: true }, { title }],
-          rows.map((row) => [number(Number(row[metric] ?? 0)), row.value ?? '(none)']),
-        )
+  const ranked = (title: string, rows: Ranked, metric: string) => {
+    if (rows.length === 0) return ''
+    const values = rows.map((row) => Number(row[metric] ?? 0))
+    const [most, width] = [Math.max(...values), barWidth(terminal.columns)]
+    return table(
+      terminal,
+      [{ title: metric.toUpperCase(), right: true }, ...(width > 0 ? [{ title: '' }] : []), { title }],
+      rows.map((row, i) => {
+        const value = values[i] ?? 0
+        return [number(value), ...(width > 0 ? [bar(value, most, width)] : []), row.value ?? '(none)']
+      }),
+    )
+  }
   return `${[
     `${style(terminal, 'bold', visible(name))}, ${range}`,
     '',

@@ -47,26 +47,3 @@ export function sparkline(values: readonly number[], columns = 60): string {
     )
     .join('')
 }
-
-/** `1234567` as `1,234,567`; `n` decimals where there are any. */
-export const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 })
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-/** Bytes as people read them, in powers of 1000. */
-export function bytes(value: number): string {
-  let unit = 0
-  let amount = value
-  while (amount >= 999.95 && unit < UNITS.length - 1) {
-    amount /= 1000
-    unit++
-  }
-  return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`
-}
-
-export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
-
-/** Seconds as `1m 05s`. */
-export const duration = (seconds: number): string => {
-  const whole = Math.round(seconds)
-  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, '0')}s`
-}

@@ -7,7 +7,7 @@ import { createSiteOf } from '../record/site.js'
 import { ASSISTANTS } from '../record/source.js'
 import { reaches } from './auth.js'
 import type { Managed } from './managed.js'
-import { answer, type Route } from './route.js'
+import { answer, type Call, type Route } from './route.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
 const Meta = z
@@ -30,12 +30,31 @@ const Meta = z
   })
   .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
 
+export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
+  sites: Pick<Sites, 'get' | 'list'>
+} & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>
+
+/** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
+export const depsOf = (
+  { sites, goals, funnels, segments, ...own }: ReadDeps,
+  { principal, request }: Pick<Call, 'principal' | 'request'>,
+): Deps => ({
+  ...own,
+  signal: request.signal,
+  assistants: ASSISTANTS,
+  site: async (id) => {
+    const site = await sites.get(id)
+    if (!site || !reaches(principal, site)) return undefined
+    const siteOf = createSiteOf(await sites.list())
+    return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
+  },
+  goals: async (site) => (await goals?.list(site)) ?? [],
+  segment: async (id, site) => (await ofSite(segments, site, id))?.filters,
+  funnel: async (id, site) => ofSite(funnels, site, id),
+})
+
 /** The routes of the reads, one for each, from what they say of themselves. */
-export const readRoutes = (
-  deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
-    sites: Pick<Sites, 'get' | 'list'>
-  } & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>,
-): Route[] =>
+export const readRoutes = (deps: ReadDeps): Route[] =>
   reads.map((read) => ({
     method: 'get',
     path: read.path,
@@ -47,26 +66,7 @@ export const readRoutes = (
     data: read.data,
     meta: Meta,
     run: async (call) => {
-      const { sites, goals, funnels, segments, ...own } = deps
-      const { data, meta } = await runRead(
-        read,
-        call.query,
-        {
-          ...own,
-          signal: call.request.signal,
-          assistants: ASSISTANTS,
-          site: async (id) => {
-            const site = await sites.get(id)
-            if (!site || !reaches(call.principal, site)) return undefined
-            const siteOf = createSiteOf(await sites.list())
-            return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
-          },
-          goals: async (site) => (await goals?.list(site)) ?? [],
-          segment: async (id, site) => (await ofSite(segments, site, id))?.filters,
-          funnel: async (id, site) => ofSite(funnels, site, id),
-        },
-        call.params,
-      )
+      const { data, meta } = await runRead(read, call.query, depsOf(deps, call), call.params)
       return answer(data, meta)
     },
   }))

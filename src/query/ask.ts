@@ -2,6 +2,7 @@ import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
+import type { Cursor } from './cursor.js'
 import type { Funnel } from './funnels.js'
 import { isCount } from './metrics.js'
 import { before, type Plan } from './plan.js'
@@ -99,6 +100,8 @@ export interface Ask {
   /** Rows there are on all pages. */
   readonly total: number | undefined
   readonly warnings: readonly Warning[]
+  /** Every metric that `one` and `list` were asked for, in that order. */
+  readonly metrics: ReadonlySet<string>
 }
 
 interface Context
@@ -109,11 +112,14 @@ interface Context
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string
+  /** Where `list` takes its rows from in the place of a page: all there are, some at each call. */
+  readonly cursor?: Cursor | undefined
 }
 
-export function ask({ store, name, ...context }: Context): Ask {
+export function ask({ store, name, cursor, ...context }: Context): Ask {
   const { plan, site, paging } = context
   const warnings: Warning[] = []
+  const asked = new Set<string>()
   let total: number | undefined
   const query = (q: Sql) => store.query(sql`${raw(`/* ${name} */ `)}${q}`)
 
@@ -135,6 +141,7 @@ export function ask({ store, name, ...context }: Context): Ask {
     ...context,
     dialect: store.dialect,
     warnings,
+    metrics: asked,
     get total() {
       return total
     },
@@ -143,6 +150,7 @@ export function ask({ store, name, ...context }: Context): Ask {
     rows: async (q) => (await query(q)).map((row) => present(row)),
 
     async one(metrics, build) {
+      for (const metric of metrics) asked.add(metric)
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const [row = {}] = await query(build(plan))
       const now = present(row, metrics)
@@ -153,9 +161,18 @@ export function ask({ store, name, ...context }: Context): Ask {
     },
 
     async list({ key, order, metrics, top, compared: compares = true, count }, build) {
+      for (const metric of metrics) asked.add(metric)
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const keys = typeof key === 'string' ? [key] : key
       const ranked = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
+      if (cursor && top === undefined) {
+        const other = compares && plan.comparison && build(before(plan, plan.comparison))
+        const every = other ? beside(build(plan), other, keys, metrics) : build(plan)
+        const found = await cursor.next(sql`/* ${raw(name)} */ select * from (${every}) r order by ${ranked}`)
+        const rows = found.map((row) => (other ? apart(row, metrics) : present(row, metrics)))
+        for (const warning of verificationOf(rows, metrics)) warn(warning)
+        return rows
+      }
       const limit = top ?? paging?.limit ?? 50
       const offset = top === undefined && paging ? (paging.page - 1) * paging.limit : 0
       const counted = raw(count ? '' : ', count(*) over () as total_rows')
@@ -182,6 +199,22 @@ export function ask({ store, name, ...context }: Context): Ask {
       return paging ? all.slice((paging.page - 1) * paging.limit, paging.page * paging.limit) : [...all]
     },
   }
+}
+
+const THEN = 'comparison_'
+
+/** Every row with the metrics of the same row in the other window, in one statement. */
+function beside(rows: Sql, others: Sql, keys: readonly string[], metrics: readonly string[]): Sql {
+  const then = metrics.map((metric) => raw(`, b.${metric} as ${THEN}${metric}`))
+  const same = keys.map((key) => raw(`a.${key} is not distinct from b.${key}`))
+  return sql`select a.* ${join(then, '')} from (${rows}) a left join (${others}) b on ${join(same, ' and ')}`
+}
+
+/** What `beside` put together. */
+function apart(row: ResultRow, metrics: readonly string[]): ResultRow {
+  const own = Object.entries(row).filter(([name]) => !name.startsWith(THEN))
+  const then = metrics.map((metric) => [metric, row[`${THEN}${metric}`]] as const)
+  return compared(present(Object.fromEntries(own), metrics), Object.fromEntries(then), metrics)
 }
 
 /** The rows of these names, and where one of several columns is absent in some of them a few more. */
@@ -244,13 +277,14 @@ function verificationOf(rows: readonly ResultRow[], metrics: readonly string[]):
 
 /** Absent, never zero (spec 2.1 rules 1 and 2): null is left out, but a count of nothing, which is 0. */
 export function present(row: ResultRow, metrics: readonly string[] = []): ResultRow {
-  const unasked = metrics.filter((name) => !Object.hasOwn(row, name)).map((name) => [name, null] as const)
-  return Object.fromEntries(
-    [...Object.entries(row), ...unasked].flatMap(([name, value]) => {
-      if (value !== null && !Number.isNaN(value)) return [[name, value]]
-      return metrics.includes(name) && isCount(name) ? [[name, 0]] : []
-    }),
-  )
+  // A loop: it is run for each of a million rows.
+  const shown: ResultRow = {}
+  for (const [name, value] of Object.entries(row)) {
+    if (value !== null && !Number.isNaN(value)) shown[name] = value
+    else if (metrics.includes(name) && isCount(name)) shown[name] = 0
+  }
+  for (const name of metrics) if (!Object.hasOwn(row, name) && isCount(name)) shown[name] = 0
+  return shown
 }
 
 /** A row beside the same row of the other window: `comparison` has the same metrics, `change` is relative to them. */

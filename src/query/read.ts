@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, type Sql, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import type { ResultRow, Store } from '../store.js'
 import {
   type Ask,
   type Assistant,
@@ -14,12 +14,13 @@ import {
 } from './ask.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
+import { type Cursor, cursorOf } from './cursor.js'
 import type { Audience } from './dimensions.js'
 import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
 import type { Filter } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
-import { planOf } from './plan.js'
+import { type Plan, planOf } from './plan.js'
 import { sealedOf } from './rollup.js'
 import { patternsOf } from './where.js'
 
@@ -146,6 +147,38 @@ export async function runRead(
 ): Promise<{ data: unknown; meta: Meta }> {
   if (read.fixed)
     return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
+  const { data, meta } = await (await understand(read, query, deps, words)).answer()
+  return { data, meta }
+}
+
+/** A query that was understood: what it is about, and its answer, all at once or some rows at a time. */
+export interface Understood {
+  readonly plan: Plan
+  readonly site: Site
+  readonly segment: string | undefined
+  answer(): Promise<Answered>
+  /**
+   * A whole list: the read's own answer, given again and again over the next rows of one statement, so that no more
+   * than `size` of them are ever held. Of a read that asks for no page one answer. What a client left is stopped by
+   * `signal`; `return` ends the statement.
+   */
+  answers(rows: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): AsyncGenerator<Answered>
+}
+
+export interface Answered {
+  readonly data: unknown
+  readonly meta: Meta
+  /** The metrics it was asked for: columns that a table of it has. */
+  readonly metrics: ReadonlySet<string>
+}
+
+/** Throws `ApiError` for what is wrong with the query. Only for reads that are not fixed. */
+export async function understand(
+  read: Read,
+  query: URLSearchParams,
+  deps: Deps,
+  words: Readonly<Record<string, string>> = {},
+): Promise<Understood> {
   const store = { dialect: deps.store.dialect, query: (asked: Sql) => deps.store.query(asked, deps.signal) }
   const now = deps.now()
   const own = read.window?.(now)
@@ -176,37 +209,74 @@ export async function runRead(
   const holdings = async () => (await deps.holdings?.()) ?? []
   const funnel = async (id: string) => deps.funnel?.(id, site.id)
   const known = { catalog, assistants, blocked, policy, holdings, funnel }
-  const asked = ask({ plan, site, now, ...known, store, name: read.path, paging })
-  const { data, rows, query: understood } = await answer(asked)
+  const context = { plan, site, now, ...known, name: read.path }
   const { start, end } = plan.window
-  const meta: Meta = {
-    query: {
-      // Before the envelope's: a path that journeys start at is not the window's start.
-      ...params,
-      site: site.id,
-      // Beside a `start` it says nothing: an end that is not given is now.
-      ...(envelope.start ? {} : { range: envelope.range }),
-      start: start.toISOString(),
-      end: end.toISOString(),
-      compare: envelope.compare,
-      tz: plan.tz,
-      granularity: plan.granularity,
-      filters: envelope.filters ?? [],
-      ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
-      audience,
-      ...paging,
-      ...understood,
-    },
-    rows,
-    sampled: false,
-    took_ms: Math.max(0, deps.now().getTime() - now.getTime()),
-    ...(paging && asked.total !== undefined ? { total: asked.total, ...paging } : {}),
-    ...(plan.comparison
-      ? { comparison: { start: plan.comparison.start.toISOString(), end: plan.comparison.end.toISOString() } }
-      : {}),
-    ...(asked.warnings.length > 0 ? { warnings: asked.warnings } : {}),
+  const answered = async (asked: Ask): Promise<Answered> => {
+    const { data, rows, query: understood } = await answer(asked)
+    const meta: Meta = {
+      query: {
+        // Before the envelope's: a path that journeys start at is not the window's start.
+        ...params,
+        site: site.id,
+        // Beside a `start` it says nothing: an end that is not given is now.
+        ...(envelope.start ? {} : { range: envelope.range }),
+        start: start.toISOString(),
+        end: end.toISOString(),
+        compare: envelope.compare,
+        tz: plan.tz,
+        granularity: plan.granularity,
+        filters: envelope.filters ?? [],
+        ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
+        audience,
+        ...asked.paging,
+        ...understood,
+      },
+      rows,
+      sampled: false,
+      took_ms: Math.max(0, deps.now().getTime() - now.getTime()),
+      ...(paging && asked.total !== undefined ? { total: asked.total, ...asked.paging } : {}),
+      ...(plan.comparison
+        ? { comparison: { start: plan.comparison.start.toISOString(), end: plan.comparison.end.toISOString() } }
+        : {}),
+      ...(asked.warnings.length > 0 ? { warnings: asked.warnings } : {}),
+    }
+    return { data, meta, metrics: asked.metrics }
   }
-  return { data, meta }
+  return {
+    plan,
+    site,
+    segment: envelope.segment,
+    answer: () => answered(ask({ ...context, store, paging })),
+    async *answers(rows, size, signal) {
+      const cursor = cursorOf(rows, size, signal)
+      const asks = askedBefore(store, cursor)
+      try {
+        do {
+          yield await answered(ask({ ...context, store: asks, paging: undefined, cursor }))
+        } while (cursor.state() === 'open')
+      } finally {
+        await cursor.close()
+      }
+    },
+  }
+}
+
+/** What a read asks before its list it would ask again for each part of it: the first answer stands. */
+function askedBefore(store: Deps['store'], cursor: Cursor): Pick<Store, 'query' | 'dialect'> {
+  const known = new Map<string, Promise<ResultRow[]>>()
+  return {
+    dialect: store.dialect,
+    query(asked) {
+      const name = JSON.stringify([asked.text, asked.values], (_, value) =>
+        typeof value === 'bigint' ? `${value}n` : value,
+      )
+      const before = known.get(name)
+      if (before) return before
+      const rows = store.query(asked)
+      if (cursor.state() === 'unasked') known.set(name, rows)
+      return rows
+    },
+  }
 }
 
 function audienceOf({ audience }: Read, asked: Audience | undefined): Audience {

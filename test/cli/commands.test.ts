@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -210,8 +210,8 @@ t.test('a running instance, asked from outside', async (t) => {
     t.equal(code, 0)
     t.match(stdout, /1 visitor {3}1 session {3}1 pageview/)
     t.match(stdout, /5 fetches {3}2 agents {3}/)
-    t.match(stdout, /^ +2 {2}\/a$/m)
-    t.match(stdout, /^ +4 {2}gptbot$/m)
+    t.match(stdout, /^ +2 {2}█+ +\/a$/m, 'with its bar')
+    t.match(stdout, /^ +4 {2}█{16} {2}gptbot$/m)
     t.notOk(hasControls(stdout), 'nothing of a stranger’s reaches the terminal raw')
     t.match(JSON.parse((await cli('stats', ...at, '--json')).stdout), {
       site: 1,
@@ -219,6 +219,40 @@ t.test('a running instance, asked from outside', async (t) => {
       people_series: { metric: 'visitors' },
       agents: { fetches: 5, operators: [{ operator: 'OpenAI' }] },
     })
+    const report = await run('stats', ...at, '--report', 'agents/breakdown', '--dimension', 'agent_id')
+    t.match(report, { code: 0, stdout: /^FETCHES .*VALUE$/m })
+    t.match(report.stdout, /^ +4 {2}█{16} .* gptbot$/m)
+    t.match(
+      JSON.parse((await run('stats', ...at, '--report', 'pages', '--limit', '1', '--json')).stdout),
+      { data: [{ pathname: /^\// }], meta: { limit: 1 } },
+      "--json is the API's answer",
+    )
+    const file = join(data, '..', 'pages.csv')
+    writeFileSync(file, 'old')
+    const saved = await run('stats', ...at, '--report', 'pages', '--csv', file)
+    t.match(saved, { code: 0, stdout: '', stderr: /pages\.csv: \d+ bytes\n/ })
+    const text = readFileSync(file, 'utf8')
+    t.match(text, /^pathname,visitors,.*\r\n\/\w*,1,/)
+    t.equal((await run('stats', ...at, '--report', 'pages', '--csv', '-')).stdout, text, 'the same to the output')
+    const pdf = join(data, '..', 'overview.pdf')
+    t.match(await run('stats', ...at, '--pdf', pdf), { code: 0, stderr: /overview\.pdf: [\d,]+ bytes/ })
+    t.equal(readFileSync(pdf, 'latin1').slice(0, 5), '%PDF-')
+    const wrong: [string[], number, RegExp, string][] = [
+      [['--report', 'nothing'], 2, /^error: --report: There is no report "nothing"/, 'no such report'],
+      [['--csv', file, '--report', 'breakdown'], 2, /dimension/, 'what the report needs is named'],
+      [['--csv', join(data, 'no', 'such.csv')], 1, /such\.csv was not written: ENOENT/, 'no such directory'],
+      [['--csv', data], 1, /was not written: /, 'a directory'],
+      [['--pdf', '-'], 2, /--pdf needs the name of a file/, 'a PDF is not for the terminal'],
+      [['--dimension', 'country'], 2, /--dimension is of one report/, 'a word for no report'],
+    ]
+    for (const [args, exit, says, why] of wrong)
+      t.match(await run('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)
+    t.equal(readFileSync(file, 'utf8'), text, 'what failed leaves what was there')
+    t.same(
+      readdirSync(join(data, '..')).filter((name) => name.endsWith('.part')),
+      [],
+      'and nothing half',
+    )
     t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
     t.match(await cli('stats', ...at, '--site', '9'), { code: 1, stderr: /site/ })
   })

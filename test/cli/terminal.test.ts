@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { bar, barWidth } from '../../src/cli/bars.js'
 import { safeJson, visible } from '../../src/cli/escape.js'
 import { lineOf } from '../../src/cli/line.js'
-import { bytes, duration, number, percent, sparkline, table } from '../../src/cli/table.js'
+import { sparkline, table } from '../../src/cli/table.js'
 import { cut, fit, widthOf } from '../../src/cli/width.js'
+import { bytes, duration, number, percent } from '../../src/http/export/words.js'
 
 t.test('what strangers wrote is made visible', async (t) => {
   const rows: [string, string, string][] = [
@@ -119,6 +121,25 @@ t.test('tables and graphs', async (t) => {
     [number(1234567.89), '1,234,567.9'],
   ])
     t.equal(made, expected)
+})
+
+t.test('bars', async (t) => {
+  const rows: [number, number, number, string, string][] = [
+    [8, 8, 4, '████', 'the largest takes all'],
+    [4, 8, 4, '██', 'half'],
+    [3, 8, 4, '█▌', 'three eighths of four'],
+    [1, 1_000_000, 4, '▏', 'what is there is seen'],
+    [0, 8, 4, '', 'nothing is not'],
+    [0, 0, 4, '', 'nothing of nothing'],
+    [9, 8, 4, '████', 'never beyond its room'],
+    [5, 8, 0, '', 'no room'],
+    [Number.NaN, 8, 4, '', 'no number'],
+  ]
+  for (const [value, most, width, expected, why] of rows) t.equal(bar(value, most, width), expected, why)
+  t.equal(barWidth(undefined), 16)
+  t.equal(barWidth(20), 0, 'a narrow terminal has room for words alone')
+  t.equal(barWidth(80), 14)
+  t.equal(barWidth(400), 24)
 })
 
 t.test('a line of tail', async (t) => {

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { reportOf, titleOf } from '../http/export/report.js'
+import type { Cell, Table } from '../http/export/sheet.js'
+import { tablesOf } from '../http/export/tables.js'
+import { METRICS } from '../query/metrics.js'
+import { bar, barWidth } from './bars.js'
+import type { Client } from './client.js'
+import { visible } from './escape.js'
+import { print, save } from './save.js'
+import { type Column, table } from './table.js'
+import { Failure, style, type Terminal } from './terminal.js'
+
+/** What the flags of `stats` ask of one report. */
+export interface Asked {
+  readonly report: string
+  /** As the API takes them. */
+  readonly query: Readonly<Record<string, string>>
+  readonly csv?: string | undefined
+  readonly pdf?: string | undefined
+}
+
+const pathOf = (path: string, query: Readonly<Record<string, string>>) => `${path}?${new URLSearchParams(query)}`
+
+/** Throws `Failure` (usage) for a name that is no report's. */
+export function checkReport(name: string): void {
+  try {
+    reportOf(name)
+  } catch (error) {
+    throw new Failure(`--report: ${error instanceof Error ? error.message : String(error)}`, 2)
+  }
+}
+
+/** The report's files. `-` is the output, for CSV alone: a PDF is nothing to look at there. */
+export async function saveReport(
+  client: Client,
+  terminal: Terminal,
+  { report, query, csv, pdf }: Asked,
+): Promise<void> {
+  const words = { ...query, report }
+  for (const [ending, file] of [
+    ['csv', csv],
+    ['pdf', pdf],
+  ] as const) {
+    if (file === undefined) continue
+    const parts = client.file(pathOf(`/api/stats/export.${ending}`, words))
+    if (file === '-') await print(terminal, parts)
+    else terminal.err(`${visible(file)}: ${(await save(file, parts)).toLocaleString('en-US')} bytes\n`)
+  }
+}
+
+const Answered = z.looseObject({
+  data: z.unknown(),
+  meta: z.looseObject({
+    rows: z.number(),
+    total: z.number().optional(),
+    comparison: z.unknown().optional(),
+    query: z.looseObject({ tz: z.string(), audience: z.enum(['human', 'agent', 'all']) }),
+    warnings: z
+      .array(z.looseObject({ metric: z.string().optional(), code: z.string(), message: z.string() }))
+      .optional(),
+  }),
+})
+
+/** A report's answer as the API gives it. */
+export async function askReport(client: Client, { report, query }: Asked): Promise<unknown> {
+  const { read, words } = reportOf(report)
+  const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
+  return client.call('GET', pathOf(path, query))
+}
+
+/** The same for a person: its tables, with a bar beside what they are ranked by. */
+export function shownReport(terminal: Terminal, report: string, answer: unknown): string {
+  const { data, meta } = Answered.parse(answer)
+  const { read } = reportOf(report)
+  const metrics = new Set<string>(METRICS[meta.query.audience])
+  const tables = tablesOf({
+    title: titleOf(read),
+    read,
+    tz: meta.query.tz,
+    compared: meta.comparison !== undefined,
+    data,
+    metrics,
+    total: meta.total,
+  })
+  const notes = (meta.warnings ?? []).map(({ message }) => style(terminal, 'dim', `! ${visible(message)}`))
+  return `${[...tables.map((each) => shownTable(terminal, each)), ...notes].join('\n')}\n`
+}
+
+const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : `${cell.text}  ${cell.note}`)
+
+function shownTable(terminal: Terminal, { title, remark, columns, rows, measured = [], figures }: Table): string {
+  const head = `${style(terminal, 'bold', visible(title))}${remark ? ` ${style(terminal, 'dim', remark)}` : ''}\n`
+  if (rows.length === 0) return `${head}Nothing in this window.\n`
+  if (figures) {
+    const [row = []] = rows
+    return (
+      head +
+      table(
+        terminal,
+        [{ title: '' }, { title: '' }],
+        columns.map((column, i) => [column.title, textOf(row[i] ?? '')]),
+      )
+    )
+  }
+  // The names last: they are what gives way where the terminal ends.
+  const order = [...columns.keys()].toSorted((a, b) => Number(columns[b]?.right) - Number(columns[a]?.right))
+  const width = columns.some(({ right }) => right) ? barWidth(terminal.columns) : 0
+  const most = Math.max(0, ...measured)
+  const barred = <T>(cells: readonly T[], own: T): T[] =>
+    width > 0 ? [...cells.slice(0, 1), own, ...cells.slice(1)] : [...cells]
+  const titles = order.map((i) => ({
+    title: (columns[i]?.title ?? '').toUpperCase(),
+    ...(columns[i]?.right ? RIGHT : {}),
+  }))
+  const lines = rows.map((row, n) =>
+    barred(
+      order.map((i) => textOf(row[i] ?? '')),
+      bar(measured[n] ?? 0, most, width),
+    ),
+  )
+  return head + table(terminal, barred<Column>(titles, { title: '' }), lines)
+}
+
+const RIGHT = { right: true } as const

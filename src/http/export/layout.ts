@@ -1,0 +1,156 @@
+import { z } from 'zod'
+
+/** A column of a table: where its value stands in a row of `data`, and what it is. */
+export interface Column {
+  /** Dotted: `people.before`. */
+  readonly name: string
+  readonly path: readonly string[]
+  /** `list`: of plain values; `json`: an object of any keys. */
+  readonly kind: 'text' | 'number' | 'share' | 'list' | 'json'
+}
+
+/** A table that an answer is made of. Of rows that hold rows again there is a tree of them. */
+export interface Layout {
+  readonly name: string
+  /** From the row that they are in to these rows: one object, or a list of them. */
+  readonly path: readonly string[]
+  /** Columns of the rows above, which say whose these rows are. */
+  readonly inherited: readonly Column[]
+  readonly columns: readonly Column[]
+  /** Not shown: it has nothing but what the tables in it inherit. */
+  readonly shown: boolean
+  /** Whether the tables in it inherit what its rows are told by. */
+  readonly hands: boolean
+  readonly tables: readonly Layout[]
+}
+
+export interface LayoutOptions {
+  /** Metrics that were asked for, in their order: of those that a shape knows no other has a column. */
+  readonly metrics: ReadonlySet<string>
+  /** Every name that is a metric's. */
+  readonly known: ReadonlySet<string>
+  /** Whether there is a window compared with. */
+  readonly compared: boolean
+}
+
+/** One row for a file: its cells stand under `inherited`, then `columns`. */
+export interface Row {
+  readonly table: Layout
+  readonly cells: readonly unknown[]
+}
+
+/** The tables of a read, from the shape of its `data`: the same for the same question, whatever rows it finds. */
+export const layoutOf = (name: string, data: z.ZodType, options: LayoutOptions): Layout =>
+  tableOf({ name, path: [], schema: data, above: [], root: true }, options)
+
+/** Every table that is shown, the outer before the inner. */
+export const shownOf = (layout: Layout): Layout[] => [
+  ...(layout.shown ? [layout] : []),
+  ...layout.tables.flatMap((table) => shownOf(table)),
+]
+
+/** The rows of an answer, each before those that are in it. */
+export function* rowsOf(layout: Layout, data: unknown, above: readonly unknown[] = []): Generator<Row> {
+  const found = at(data, layout.path)
+  for (const row of Array.isArray(found) ? found : found === undefined ? [] : [found]) {
+    const own = layout.columns.map((column) => at(row, column.path))
+    if (layout.shown) yield { table: layout, cells: above.length === 0 ? own : [...above, ...own] }
+    if (layout.tables.length === 0) continue
+    const handed = layout.hands ? own.filter((_, i) => isName(layout.columns[i])) : []
+    for (const table of layout.tables) yield* rowsOf(table, row, [...above, ...handed])
+  }
+}
+
+const at = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((node, key) => (isObject(node) ? Reflect.get(node, key) : undefined), value)
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** What tells a row from its neighbours rather than measures it. */
+const isName = (column: Column | undefined): boolean =>
+  column !== undefined && (column.kind === 'text' || column.kind === 'list' || column.name === 'id')
+
+interface Nested {
+  readonly path: readonly string[]
+  readonly schema: z.ZodType
+}
+
+function tableOf(
+  { name, path, schema, above, root }: Nested & { name: string; above: readonly Column[]; root: boolean },
+  options: LayoutOptions,
+): Layout {
+  const given = bare(schema)
+  const single = !(given instanceof z.ZodArray)
+  const { columns, nested } = partsOf(single ? given : bare(given.element), options)
+  const shown = nested.length === 0 || columns.some((column) => !isName(column))
+  // The one row of an answer has a table of its own, and tells nothing from anything.
+  const hands = !(root && single && shown)
+  const handed = hands ? columns.filter(isName) : []
+  const taken = new Set(columns.map((column) => column.name))
+  const inherited = above.map((column) => (taken.has(column.name) ? { ...column, name: `of.${column.name}` } : column))
+  return {
+    name,
+    path,
+    inherited,
+    columns,
+    shown,
+    hands,
+    tables: nested.map((inner) => {
+      const own = inner.path.join('.')
+      const called = root && single ? own : `${name}.${own}`
+      return tableOf({ ...inner, name: called, above: [...inherited, ...handed], root: false }, options)
+    }),
+  }
+}
+
+/** What a row's shape holds: columns, those of objects in it among them, and lists of rows. */
+function partsOf(schema: z.ZodType, options: LayoutOptions): { columns: Column[]; nested: Nested[] } {
+  const columns: Column[] = []
+  const nested: Nested[] = []
+  const add = (path: readonly string[], kind: Column['kind']) => columns.push({ name: path.join('.'), path, kind })
+  const visit = (node: z.ZodType, path: readonly string[]) => {
+    const key = path.at(-1) ?? ''
+    if (key === 'comparison' && !options.compared) return
+    if (node instanceof z.ZodObject) {
+      for (const [name, inner] of Object.entries(node.shape)) visit(bare(inner), [...path, name])
+    } else if (node instanceof z.ZodArray) {
+      const element = bare(node.element)
+      if (element instanceof z.ZodObject) nested.push({ path, schema: node })
+      else add(path, 'list')
+    } else if (node instanceof z.ZodRecord) {
+      const keys = bare(node.keyType)
+      if (path.length === 1 && (key === 'comparison' || key === 'change')) return
+      if (!(keys instanceof z.ZodEnum)) add(path, 'json')
+      else for (const name of keys.options) visit(bare(node.valueType), [...path, String(name)])
+    } else if (node instanceof z.ZodNumber) {
+      const stranger = path.length === 1 && options.known.has(key) && !options.metrics.has(key)
+      if (!stranger) add(path, node.maxValue === 1 && !node.isInt ? 'share' : 'number')
+    } else add(path, 'text')
+  }
+  visit(schema, [])
+  const metrics = [...options.metrics].flatMap((metric) =>
+    columns.filter(({ name, kind }) => name === metric && kind !== 'list'),
+  )
+  const first = columns.findIndex((column) => metrics.includes(column))
+  const ordered = [
+    ...columns.slice(0, Math.max(first, 0)),
+    ...metrics,
+    ...columns.slice(Math.max(first, 0)).filter((column) => !metrics.includes(column)),
+  ]
+  if (options.compared && schema instanceof z.ZodObject && bare(schema.shape.comparison) instanceof z.ZodRecord) {
+    for (const group of ['comparison', 'change'])
+      ordered.push(
+        ...metrics.map((column): Column => {
+          const path = [group, column.name]
+          return { name: path.join('.'), path, kind: group === 'change' ? 'number' : column.kind }
+        }),
+      )
+  }
+  return { columns: ordered, nested }
+}
+
+/** A shape without the words around it. */
+function bare(schema: unknown): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return bare(schema.unwrap())
+  return schema instanceof z.ZodType ? schema : z.unknown()
+}

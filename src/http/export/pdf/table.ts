@@ -1,0 +1,184 @@
+import type { Cell, Table } from '../sheet.js'
+import { GREY, type Page, RULE } from './page.js'
+import type { Style, Type } from './type.js'
+
+const TEXT: Style = { size: 8 }
+const HEAD: Style = { size: 7.5, weight: 'bold', colour: GREY }
+const NOTE: Style = { size: 6.5, colour: GREY }
+const GAP = 10
+const LINE = 10.5
+const NOTE_LINE = 8
+/** Lines of a cell. */
+const MOST = 3
+/** A column of text gives way to its neighbours down to this, and takes no more than that. */
+const LEAST = 46
+const WIDEST = 260
+/** Room for an instant, a hostname, the name of an agent. */
+const EASY = 84
+/** Rows that are measured to find a column's width. */
+const SAMPLE = 300
+
+const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
+const noteOf = (cell: Cell): string => (typeof cell === 'string' ? '' : cell.note)
+
+/** What a column would take if it could, and the least that it can live with. */
+interface Wish {
+  readonly wish: number
+  readonly least: number
+  readonly text: boolean
+}
+
+const wishesOf = (type: Type, { columns, rows }: Table): Wish[] =>
+  columns.map(({ title, right }, i) => {
+    const cells = rows.slice(0, SAMPLE).map((row) => row[i] ?? '')
+    const content = Math.max(
+      0,
+      ...cells.map((cell) => Math.max(type.width(textOf(cell), TEXT), type.width(noteOf(cell), NOTE))),
+    )
+    const word = Math.max(...title.split(' ').map((part) => type.width(part, HEAD)))
+    // Numbers are never cut; a title may stand in two lines.
+    if (right) return { wish: Math.max(content, word), least: Math.max(content, word), text: false }
+    const wish = Math.min(WIDEST, Math.max(content, word))
+    return { wish, least: Math.min(wish, Math.max(LEAST, Math.min(word, WIDEST))), text: true }
+  })
+
+/** Points that a table takes where short texts stand in one line. */
+export const easyOf = (type: Type, table: Table): number =>
+  wishesOf(type, table).reduce((sum, { wish, least }) => sum + Math.max(least, Math.min(wish, EASY)) + GAP, -GAP)
+
+/** A table over as many pages as it takes, its head on each; of columns that no page has room for, the rest below. */
+export function drawTable(page: Page, table: Table): void {
+  if (table.columns.length === 0) return
+  const { type } = page
+  const wishes = wishesOf(type, table)
+  let from = 0
+  while (from < wishes.length) {
+    // What names the rows stands before each group of columns.
+    const first = from === 0 ? [] : [0]
+    const columns = [...first]
+    let used = columns.reduce((sum, i) => sum + (wishes[i]?.least ?? 0) + GAP, -GAP)
+    while (
+      from < wishes.length &&
+      (columns.length === first.length || used + GAP + (wishes[from]?.least ?? 0) <= page.width)
+    ) {
+      used += GAP + (wishes[from]?.least ?? 0)
+      columns.push(from++)
+    }
+    const part = columns.map((i) => ({ i, ...(wishes[i] ?? { wish: 0, least: 0, text: false }) }))
+    drawPart(page, table, columns, share(part, page.width), first.length > 0)
+  }
+}
+
+/** The room for each column: its wish where there is enough, else the widest give way down to what they can live with. */
+function share(columns: readonly Wish[], width: number): number[] {
+  const room = width - GAP * (columns.length - 1)
+  const at = (cap: number) => columns.map(({ wish, least }) => Math.min(wish, Math.max(cap, least)))
+  const sum = (widths: readonly number[]) => widths.reduce((all, one) => all + one, 0)
+  const wished = sum(at(Infinity))
+  if (wished > room) {
+    let [low, high] = [0, WIDEST]
+    for (let i = 0; i < 20; i++) {
+      const middle = (low + high) / 2
+      if (sum(at(middle)) > room) high = middle
+      else low = middle
+    }
+    return at(low).map((each) => Math.min(each, room))
+  }
+  // What is left makes the texts wider, so that the numbers stand at the edge; a small table stays one.
+  const texts = columns.filter(({ text }) => text).length
+  const more = Math.min(room - wished, wished) / Math.max(1, texts)
+  return columns.map(({ wish, text }) => wish + (text ? more : 0))
+}
+
+function drawPart(
+  page: Page,
+  table: Table,
+  columns: readonly number[],
+  widths: readonly number[],
+  again: boolean,
+): void {
+  const { type } = page
+  const titles = columns.map((i, n) => type.lines(table.columns[i]?.title ?? '', widths[n] ?? 0, 3, HEAD))
+  const headHeight = Math.max(1, ...titles.map((lines) => lines.length)) * 9.5 + 5
+  const across = widths.reduce((sum, width) => sum + width + GAP, -GAP)
+  const at = (n: number) => page.left + widths.slice(0, n).reduce((sum, width) => sum + width + GAP, 0)
+  const put = (text: string, n: number, y: number, style: Style) => {
+    const right = table.columns[columns[n] ?? 0]?.right === true
+    type.draw(text, right ? at(n) + (widths[n] ?? 0) - type.width(text, style) : at(n), y, style)
+  }
+  const rule = (colour: string, weight: number) =>
+    type.doc
+      .moveTo(page.left, page.y)
+      .lineTo(page.left + across, page.y)
+      .lineWidth(weight)
+      .strokeColor(colour)
+      .stroke()
+  const head = () => {
+    // One line stands on the rule, beside two of another.
+    for (const [n, lines] of titles.entries())
+      for (const [i, line] of lines.entries()) put(line, n, page.y + headHeight - 5 - (lines.length - i) * 9.5, HEAD)
+    page.y += headHeight
+    rule(GREY, 0.6)
+    page.y += 3
+  }
+
+  if (page.room() < 28 + headHeight + 2 * LINE) page.turn()
+  const title = again ? `${table.title}, continued` : table.title
+  type.draw(title, page.left, page.y, { size: 11, weight: 'bold' })
+  if (table.remark && !again)
+    type.draw(table.remark, page.left + type.width(title, { size: 11, weight: 'bold' }) + 8, page.y + 3, {
+      size: 7.5,
+      colour: GREY,
+    })
+  page.y += 20
+  head()
+  for (const row of table.rows) {
+    const cells = columns.map((i, n) => {
+      const cell = row[i] ?? ''
+      return { lines: type.lines(textOf(cell), (widths[n] ?? 0) + 0.5, MOST, TEXT), note: noteOf(cell) }
+    })
+    const height = Math.max(...cells.map(({ lines, note }) => lines.length * LINE + (note === '' ? 0 : NOTE_LINE))) + 4
+    if (page.room() < height) {
+      page.turn()
+      head()
+    }
+    for (const [n, { lines, note }] of cells.entries()) {
+      for (const [i, line] of lines.entries()) put(line, n, page.y + i * LINE, TEXT)
+      if (note !== '') put(note, n, page.y + lines.length * LINE, NOTE)
+    }
+    page.y += height - 1
+    rule(RULE, 0.3)
+    page.y += 2.5
+  }
+  if (table.rows.length === 0) {
+    type.draw('Nothing in this window.', page.left, page.y + 2, { ...TEXT, colour: GREY })
+    page.y += LINE + 6
+  }
+  page.y += 16
+}
+
+/** One row as figures, each below its name. */
+export function drawFigures(page: Page, { columns, rows }: Table): void {
+  const { type } = page
+  const [row = []] = rows
+  const name: Style = { size: 7.5, colour: GREY }
+  const figure: Style = { size: 14, weight: 'bold' }
+  const per = Math.max(1, Math.min(columns.length, Math.floor(page.width / 100)))
+  const width = page.width / per
+  for (let from = 0; from < columns.length; from += per) {
+    const cells = columns.slice(from, from + per).map(({ title }, i) => ({ title, cell: row[from + i] ?? '' }))
+    const noted = cells.some(({ cell }) => noteOf(cell) !== '')
+    if (page.room() < 44) page.turn()
+    for (const [i, { title, cell }] of cells.entries()) {
+      const x = page.left + i * width
+      const fits = (text: string, style: Style) => type.lines(text, width - 8, 1, style)[0] ?? ''
+      const text = textOf(cell)
+      const size = type.width(text, figure) > width - 8 ? { ...figure, size: 9 } : figure
+      type.draw(fits(title, name), x, page.y, name)
+      type.draw(fits(text, size), x, page.y + 11 + (14 - size.size), size)
+      type.draw(fits(noteOf(cell), NOTE), x, page.y + 29, NOTE)
+    }
+    page.y += noted ? 46 : 38
+  }
+  page.y += 8
+}

@@ -1,0 +1,75 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { listing } from '../../src/agents/listing.js'
+import { duckdb } from '../../src/duckdb/dialect.js'
+import { createApp } from '../../src/http/app.js'
+import { createPdf } from '../../src/http/export/pdf.js'
+import { exportRoutes } from '../../src/http/export.js'
+import { listenAdmin } from '../../src/http/server.js'
+import { sql } from '../../src/sql.js'
+import type { ResultRow, Store } from '../../src/store.js'
+import { startEngine } from '../../src/worker/client.js'
+
+/** The service of one site in a process of its own, over rows made as they are asked for, or over a real engine. */
+const [rows = '1000000', data] = process.argv.slice(2)
+const made: Store['stream'] = async function* () {
+  for (let n = 0; n < Number(rows); n += 2_048) {
+    // As a worker's message would: on a later turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    yield Array.from({ length: Math.min(2_048, Number(rows) - n) }, (_, i): ResultRow => {
+      const views = (n + i) % 977
+      return {
+        ...{
+          pathname: `/section/${(n + i) % 97}/page/${n + i}`,
+          visitors: views,
+          sessions: views,
+          pageviews: views + 1,
+        },
+        ...{
+          entries: 1,
+          exits: 1,
+          exit_rate: 1 / (views + 1),
+          bounce: 0.25,
+          time_on_page: views / 7,
+          scroll_depth: 50.5,
+        },
+      }
+    })
+  }
+}
+const quiet = { info() {}, warn: console.error, error: console.error }
+const engine = data === undefined ? undefined : await startEngine({ data, log: quiet, offline: true, min_free_disk: 0 })
+const store = engine?.events ?? { dialect: duckdb, query: async () => [], stream: made }
+if (engine) await engine.events.query(sql`select 1`)
+const site = {
+  ...{ id: 1, org: 1, name: 'Bench', domains: [], timezone: 'Europe/Berlin', currency: 'EUR', excluded_paths: [] },
+  ...{ respect_gpc: false, visitor_salt: 'month' as const },
+}
+const app = createApp({
+  routes: exportRoutes({
+    ...{ store, now: () => new Date(), catalog: listing(loadCatalog()), pdf: createPdf(undefined), log: console.error },
+    sites: { get: async () => site, list: async () => [site] },
+  }),
+  keys: {
+    authenticate: async () => {
+      throw new Error('the operator asks')
+    },
+  },
+  version: '0',
+  log: console.error,
+})
+const listener = await listenAdmin((request, peer) => app(request, { ...peer, operator: true }), '127.0.0.1', 0)
+const mega = (bytes: number) => Math.round(bytes / 1_000_000)
+process.send?.({ at: listener.at, idle_mb: mega(process.memoryUsage().rss) })
+let peak = 0
+const delay = monitorEventLoopDelay({ resolution: 2 })
+delay.enable()
+setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage().rss)
+}, 20)
+process.on('message', () => {
+  const ms = (ns: number) => Math.round(ns / 1e6)
+  const [turn_p99_ms, turn_max_ms] = [ms(delay.percentile(99)), ms(delay.max)]
+  process.send?.({ peak_mb: mega(Math.max(peak, process.memoryUsage().rss)), turn_p99_ms, turn_max_ms })
+})
+process.on('disconnect', () => process.exit(0))
