@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   reads: () => import('./reads.js'),
   identify: () => import('./identify.js'),
   ranges: () => import('./ranges.js'),
+  expected: () => import('./expected.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

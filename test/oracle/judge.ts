@@ -50,7 +50,8 @@ export function value(dimension: string, row: Row, world: World): unknown {
     const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
     return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
   }
-  return new Map<string, unknown>(Object.entries(row)).get(dimension) ?? undefined
+  const found: unknown = Reflect.get(row, dimension)
+  return found ?? undefined
 }
 
 function holds(filter: Node, actual: unknown): boolean {
