@@ -63,6 +63,8 @@ export interface List {
   readonly top?: number
   /** Without `comparison`, whatever is asked for: the rows compare already. */
   readonly compared?: false
+  /** How many rows there are on all pages, as `n`, where that is cheaper than to count them beside the page. */
+  readonly count?: Sql
 }
 
 /** What a read asks with: its SQL is made once per window, never with a window, a page or a comparison of its own. */
@@ -144,18 +146,20 @@ export function ask({ store, name, ...context }: Context): Ask {
       return compared(now, other, metrics)
     },
 
-    async list({ key, order, metrics, top, compared: compares = true }, build) {
+    async list({ key, order, metrics, top, compared: compares = true, count }, build) {
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const keys = typeof key === 'string' ? [key] : key
       const ranked = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
       const limit = top ?? paging?.limit ?? 50
       const offset = top === undefined && paging ? (paging.page - 1) * paging.limit : 0
+      const counted = raw(count ? '' : ', count(*) over () as total_rows')
       const found = await query(sql`
-        select *, count(*) over () as total_rows from (${build(plan)}) r order by ${ranked} limit ${limit} offset ${offset}`)
+        select *${counted} from (${build(plan)}) r order by ${ranked} limit ${limit} offset ${offset}`)
       if (top === undefined) {
-        const [beyond] =
-          found.length > 0 || offset === 0 ? [] : await query(sql`select count(*) as n from (${build(plan)}) r`)
-        total = Number(found[0]?.total_rows ?? beyond?.n ?? 0)
+        const beyond = found.length > 0 || offset === 0 ? undefined : sql`select count(*) as n from (${build(plan)}) r`
+        const apart = count ?? beyond
+        const [all] = apart ? await query(apart) : []
+        total = Number(all?.n ?? found[0]?.total_rows ?? 0)
       }
       const page = found.map(({ total_rows, ...row }) => present(row, metrics))
       for (const warning of verificationOf(page, metrics)) warn(warning)

@@ -20,14 +20,15 @@ const instant = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const whole = (most: number) =>
+/** A whole number of a query string, `least` to `most`. */
+export const whole = (most: number, least = 1) =>
   z
     .string()
     .regex(/^\d{1,10}$/, 'no whole number')
     .transform(Number)
-    .refine((n) => n >= 1 && n <= most, `not from 1 to ${most}`)
+    .refine((n) => n >= least && n <= most, `not from ${least} to ${most}`)
     // In the OpenAPI document it is the number it becomes.
-    .meta({ type: 'integer', minimum: 1, maximum: most })
+    .meta({ type: 'integer', minimum: least, maximum: most })
 
 export const ENVELOPE = {
   site: whole(2_147_483_647).describe('The site.'),
@@ -93,6 +94,20 @@ export function parseQuery<S extends z.ZodRawShape>(shape: S, query: URLSearchPa
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')
   throw new ApiError('validation_error', message(name, given[name], issue?.message), name)
+}
+
+/**
+ * A query string in two, where a read has values of its own for a parameter of the envelope (`start` of journeys, contract
+ * 5): `own` has them, and whatever is none of the envelope's; `shared` all that is not the read's own.
+ */
+export function divide(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
+  const [own, shared] = [new URLSearchParams(), new URLSearchParams()]
+  for (const [name, value] of query) {
+    const its = owns(name, value)
+    if (its || !Object.hasOwn(ENVELOPE, name)) own.append(name, value)
+    if (!its) shared.append(name, value)
+  }
+  return { own, shared }
 }
 
 const message = (name: string, value: string | undefined, why = 'not valid'): string => {

@@ -15,7 +15,7 @@ import {
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import type { Audience } from './dimensions.js'
-import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
+import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
 import type { Filter } from './filters.js'
 import { planOf } from './plan.js'
 import { patternsOf } from './where.js'
@@ -24,6 +24,8 @@ import { patternsOf } from './where.js'
 export interface Answer {
   readonly data: unknown
   readonly rows: number
+  /** How it understood what was asked, where `meta.query` would say otherwise: a granularity that it chose itself. */
+  readonly query?: Readonly<Record<string, unknown>>
 }
 
 /** One read endpoint as a value: all that the runner, the routes, the documents and the tests know of it. */
@@ -45,9 +47,11 @@ export interface Read {
     | { readonly only: Audience; readonly either?: true }
     | { readonly unless_asked: Audience; readonly among?: readonly Audience[] }
   /** A comparison that is its own, whatever is asked for. */
-  readonly compare?: 'previous'
+  readonly compare?: 'previous' | 'none'
   /** A window that is its own, whatever window is asked for. */
   window?(now: Date): Window
+  /** Values of the envelope's parameters that are not the envelope's here: they alone reach its own parameters. */
+  owns?(name: string, value: string): boolean
   /** An answer that no site and no window changes. */
   readonly fixed?: Answer
   /** Its own parameters and the words of its path, parsed, and the answer they lead to. */
@@ -57,7 +61,8 @@ export interface Read {
   ): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
 }
 
-interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare'> {
+interface Definition<P extends z.ZodRawShape>
+  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'owns'> {
   params: P
   list?: boolean
   audience?: Read['audience']
@@ -78,6 +83,7 @@ export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read =
   },
   ...(read.window ? { window: read.window } : {}),
   ...(read.compare ? { compare: read.compare } : {}),
+  ...(read.owns ? { owns: read.owns } : {}),
 })
 
 /** A read whose answer is known: it takes no parameters. */
@@ -133,13 +139,14 @@ export async function runRead(
     return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
   const now = deps.now()
   const own = read.window?.(now)
+  const { own: asks, shared } = read.owns ? divide(query, read.owns) : { own: query, shared: query }
   const envelope = {
-    ...parseQuery(ENVELOPE, query),
+    ...parseQuery(ENVELOPE, shared),
     ...(own && { ...own, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
-  const paging = read.list ? parseQuery(PAGING, query) : undefined
-  const { params, answer } = read.prepare(query, words)
+  const paging = read.list ? parseQuery(PAGING, shared) : undefined
+  const { params, answer } = read.prepare(asks, words)
   const site = await deps.site(envelope.site)
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
@@ -156,10 +163,12 @@ export async function runRead(
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
   const holdings = async () => (await deps.holdings?.()) ?? []
   const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, holdings, store, name: read.path, paging })
-  const { data, rows } = await answer(asked)
+  const { data, rows, query: understood } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {
     query: {
+      // Before the envelope's: a path that journeys start at is not the window's start.
+      ...params,
       site: site.id,
       // Beside a `start` it says nothing: an end that is not given is now.
       ...(envelope.start ? {} : { range: envelope.range }),
@@ -172,7 +181,7 @@ export async function runRead(
       ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
       audience,
       ...paging,
-      ...params,
+      ...understood,
     },
     rows,
     sampled: false,

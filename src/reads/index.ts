@@ -11,10 +11,15 @@ import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
 import dimensions from './stats/dimensions.js'
+import journeys from './stats/journeys.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import realtime from './stats/realtime.js'
+import retention from './stats/retention.js'
+import session from './stats/sessions/id.js'
+import sessions from './stats/sessions.js'
 import timeseries from './stats/timeseries.js'
+import visitors from './stats/visitors.js'
 
 /** Every analytics read, in the order of spec 4. */
 export const reads: readonly Read[] = [
@@ -23,6 +28,11 @@ export const reads: readonly Read[] = [
   realtime,
   pages,
   breakdown,
+  journeys,
+  retention,
+  sessions,
+  session,
+  visitors,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
