@@ -30,11 +30,13 @@ export async function verdict(
 ): Promise<Verdict> {
   const read = reads.find(({ path }) => path === `/api/stats/${judged.path}`)
   if (!read) throw new Error(`there is no read ${judged.path}`)
-  const other = compareTo(q.window, compare, q.tz)
-  const { params, data: wanted, total } = judged.wanted(rows, q, other && { ...q, window: other }, more)
+  const other = judged.alone ? undefined : compareTo(q.window, compare, q.tz)
+  const { params, data: wanted, total, words } = judged.wanted(rows, q, other && { ...q, window: other }, more)
   const filters = q.filters.length === 0 ? '' : `&filters=${encodeURIComponent(JSON.stringify(q.filters))}`
   const url = `site=${q.site}&audience=${q.audience}&tz=${q.tz}&${window}&compare=${compare}${filters}&${params}`
-  const { data, meta } = await runRead(read, new URLSearchParams(url), deps)
+  const { data, meta } = await runRead(read, new URLSearchParams(url), deps, words)
   read.data.parse(data)
+  const known = (meta.comparison?.start ?? '') === (other ? new Date(other[0]).toISOString() : '')
+  if (!known) throw new Error(`compared with ${meta.comparison?.start}: ${url}`)
   return { url: `${read.path}?${url}`, found: rounded(data), wanted: rounded(wanted), meta, total }
 }

@@ -1,163 +1,220 @@
 import type { EventRow } from '../../src/record/row.js'
 import { type Named, ranked } from './beside.js'
 import { label, timeline } from './calendar.js'
-import { absent, group, isAct, isView, type Scene, type Visit } from './site.js'
+import { absent, bytes, group, isAct, isView, type Scene, type Visit } from './site.js'
 
-const iso = (at: number) => new Date(at).toISOString()
-const last = <V>(values: readonly (V | null)[]): V | undefined =>
-  values.findLast((value) => value !== null) ?? undefined
+const iso = (at: number | Date) => new Date(at).toISOString()
+const hex = (id: bigint) => id.toString(16).padStart(16, '0')
+const first = (rows: readonly EventRow[], of: (row: EventRow) => string | null): string | undefined =>
+  said(rows, of).at(0)
+const last = (rows: readonly EventRow[], of: (row: EventRow) => string | null): string | undefined =>
+  said(rows, of).at(-1)
+/** What the rows say in their order; in the same millisecond what sorts first is first. */
+const said = (rows: readonly EventRow[], of: (row: EventRow) => string | null): string[] =>
+  rows
+    .flatMap((row) => {
+      const value = of(row)
+      return value === null ? [] : [{ at: row.timestamp.getTime(), value }]
+    })
+    .toSorted((a, b) => a.at - b.at || bytes(a.value, b.value))
+    .map(({ value }) => value)
+const object = (json: string | null | undefined): unknown => {
+  const parsed: unknown = json ? JSON.parse(json) : undefined
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : undefined
+}
 
 /** `stats/sessions`: the window's, the newest first. */
-export function sessions({ visits }: Scene): Named[] {
-  const rows = visits.map(({ visit }) => session(visit))
+export const sessions = ({ visits }: Scene): Named[] =>
+  ranked(
+    visits.map(({ visit }) => visit),
+    ({ start }) => [start],
+    ({ id }) => [id],
+  ).map(session)
+
+export const visitorOf = ({ rows }: Visit): bigint =>
+  rows.reduce((least, row) => (row.visitor_id < least ? row.visitor_id : least), rows[0]?.visitor_id ?? 0n)
+
+export function session(visit: Visit): Named {
+  const { id, rows, views, start, seconds, entry, exit } = visit
+  return absent<unknown>({
+    id: hex(id),
+    visitor_id: hex(visitorOf(visit)),
+    started_at: iso(start),
+    ended_at: iso(Math.max(...rows.map((row) => row.timestamp.getTime()))),
+    duration: seconds,
+    pageviews: views.length,
+    events: rows.filter(isAct).length,
+    entry_page: entry,
+    exit_page: exit,
+    channel: rows[0]?.channel,
+    source: rows[0]?.source,
+    country: first(rows, (row) => row.country),
+    browser: first(rows, (row) => row.browser),
+    os: first(rows, (row) => row.os),
+    device_type: first(rows, (row) => row.device_type),
+    identified_id: last(rows, (row) => row.identified_id),
+  })
+}
+
+/** `stats/sessions/{id}`: what happened in it, in its order; of one millisecond the page that was seen first. */
+export const timelineOf = ({ rows }: Visit): Named[] => {
+  const text = (row: EventRow) => row.event_name ?? row.error?.message ?? null
   return ranked(
     rows,
-    ({ start }) => [start],
-    ({ row }) => [BigInt(String(row.id))],
-  ).map(({ row }) => row)
-}
-
-export function session(visit: Visit): { start: number; row: Named } {
-  const { rows, views, start } = visit
-  const [first] = rows
-  const ended = Math.max(...rows.map((row) => row.timestamp.getTime()))
-  const visitors = rows.map((row) => row.visitor_id).toSorted((a, b) => (a < b ? -1 : 1))
-  return {
-    start,
-    row: absent<unknown>({
-      id: String(visit.id),
-      visitor_id: String(visitors[0]),
-      started_at: iso(start),
-      ended_at: iso(ended),
-      duration: visit.seconds,
-      pageviews: views.length,
-      events: rows.filter(isAct).length,
-      entry_page: visit.entry,
-      exit_page: visit.exit,
-      channel: first?.channel,
-      source: first?.source,
-      country: first?.country,
-      browser: first?.browser,
-      os: first?.os,
-      device_type: first?.device_type,
-    }),
-  }
-}
-
-/** `stats/sessions/{id}`: what happened in it, in its order. */
-export const timelineOf = ({ rows }: Visit): Named[] =>
-  rows.map((row) => {
-    const props: unknown = row.props === null || /\\ud[89a-f]/i.test(row.props) ? undefined : JSON.parse(row.props)
-    return absent<unknown>({
-      timestamp: row.timestamp.toISOString(),
+    (row) => [-row.timestamp.getTime(), isView(row) ? 1 : 0],
+    (row) => [row.pathname, row.kind, text(row) ?? undefined, row.props ?? undefined],
+  ).map((row) =>
+    absent<unknown>({
+      timestamp: iso(row.timestamp),
       kind: row.kind,
-      name: row.event_name,
+      name: text(row),
+      hostname: row.hostname,
       pathname: row.pathname,
-      props,
-    })
-  })
+      props: object(row.props),
+      engaged_ms: row.engaged_ms,
+      scroll: row.scroll,
+    }),
+  )
+}
 
-/** `stats/visitors`: who had a hit in the window, the newest first. */
-export function visitors({ hits, visits, events }: Scene): Named[] {
-  const started = new Map<bigint, number>()
-  for (const { visit } of visits) {
-    const row = session(visit).row
-    const visitor = BigInt(String(row.visitor_id))
-    started.set(visitor, (started.get(visitor) ?? 0) + 1)
+/** Who a visitor id is by some moment: the last identified id that was said of it, else only itself. */
+export function persons(events: readonly EventRow[], until: number): (visitor: bigint) => string {
+  const known = new Map<bigint, string>()
+  for (const [visitor, rows] of group(
+    events.filter((row) => row.timestamp.getTime() < until && row.identified_id !== null),
+    (row) => row.visitor_id,
+  )) {
+    const id = last(rows, (row) => row.identified_id)
+    if (id !== undefined) known.set(visitor, id)
   }
-  const ever = group(events, (row) => row.visitor_id)
-  const rows = [...group(hits, (row) => row.visitor_id)].map(([id, seen]) => {
-    const rows = seen.toSorted((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
-    const all = (ever.get(id) ?? []).toSorted((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
-    const traits = last(all.map((row) => row.traits))
+  return (visitor) => {
+    const id = known.get(visitor)
+    return id === undefined ? `v ${visitor}` : `p ${id}`
+  }
+}
+
+/** `stats/visitors`: who had a hit in the window, the newest first; who was identified is one, however many their ids. */
+export function visitors({ hits, visits, events, q }: Scene): Named[] {
+  const person = persons(events, q.window[1])
+  const started = group(visits, ({ visit }) => person(visitorOf(visit)))
+  const ever = group(
+    events.filter((row) => row.timestamp.getTime() < q.window[1]),
+    (row) => person(row.visitor_id),
+  )
+  const rows = [...group(hits, (row) => person(row.visitor_id))].map(([name, seen]) => {
+    const at = (row: EventRow) => row.timestamp.getTime()
+    const end = Math.max(...seen.map(at))
+    // The id that was seen last; of two in the same millisecond the greater.
+    const ids = seen.filter((row) => at(row) === end).map((row) => row.visitor_id)
+    const id = ids.reduce((a, b) => (b > a ? b : a))
+    const all = ever.get(name) ?? []
     return {
-      at: rows.at(-1)?.timestamp.getTime() ?? 0,
-      id,
+      ...{ end, id },
       row: absent<unknown>({
-        id: String(id),
-        identified_id: last(all.map((row) => row.identified_id)),
-        traits: traits === undefined ? {} : JSON.parse(traits),
-        sessions: started.get(id) ?? 0,
-        pageviews: rows.filter(isView).length,
-        first_seen: rows[0]?.timestamp.toISOString(),
-        last_seen: rows.at(-1)?.timestamp.toISOString(),
-        country: last(rows.map((row) => row.country)),
-        browser: last(rows.map((row) => row.browser)),
+        id: hex(id),
+        identified_id: name.startsWith('p ') ? name.slice(2) : undefined,
+        traits: object(last(all, (row) => row.traits)),
+        sessions: started.get(name)?.length ?? 0,
+        pageviews: seen.filter(isView).length,
+        first_seen: iso(Math.min(...all.map(at))),
+        last_seen: iso(end),
+        country: last(seen, (row) => row.country),
+        browser: last(seen, (row) => row.browser),
       }),
     }
   })
   return ranked(
     rows,
-    ({ at }) => [at],
+    ({ end }) => [end],
     ({ id }) => [id],
   ).map(({ row }) => row)
 }
 
-export interface Walk {
-  nodes: { depth: number; pathname: string; sessions: number }[]
-  links: { from: readonly [number, string]; to: readonly [number, string]; sessions: number }[]
-}
-/** `stats/journeys`: the first pages of each session, or those from `start` on, the less trodden at each step as one. */
-export function journeys({ visits }: Scene, depth: number, start: string | undefined, most: number): Walk {
+/** Pages of a step that are named. */
+const NAMED = 20
+/** `stats/journeys`: the pages of each session in their order, or from the first view of `start` on. */
+export function journeys({ visits }: Scene, depth: number, start: string | undefined): Named {
   const walks = visits.flatMap(({ visit }) => {
     const paths = visit.views.map((row) => row.pathname).filter((path, i, all) => path !== all[i - 1])
     const from = start === undefined ? 0 : paths.indexOf(start)
-    return from < 0 || paths.length === 0 ? [] : [paths.slice(from, from + depth)]
+    return from < 0 ? [] : [paths.slice(from, from + depth)]
   })
-  const shown = Array.from({ length: depth }, (_, step) => {
-    const at = walks.flatMap((walk) => walk[step] ?? [])
+  const named = Array.from({ length: depth }, (_, step) => {
     const best = ranked(
-      [...group(at, (path) => path)],
+      [
+        ...group(
+          walks.flatMap((walk) => walk[step] ?? []),
+          (path) => path,
+        ),
+      ],
       ([, all]) => [all.length],
       ([path]) => [path],
     )
-    return new Set(best.slice(0, most).map(([path]) => path))
+    return new Set(best.slice(0, NAMED).map(([path]) => path))
   })
-  const named = walks.map((walk) => walk.map((path, step) => (shown[step]?.has(path) ? path : OTHER)))
-  const nodes = shown.flatMap((_, step) =>
-    [
-      ...group(
-        named.flatMap((walk) => walk[step] ?? []),
-        (path) => path,
-      ),
-    ].map(([pathname, all]) => ({
-      depth: step,
-      pathname,
-      sessions: all.length,
-    })),
+  // Each session leaves a node for every step that it took, and one where it left, if that was before the last.
+  const ways = walks.map((walk) => {
+    const nodes = walk.map((path, i) => ({ depth: i + 1, ...(named[i]?.has(path) ? page(path) : OTHER) }))
+    return walk.length < depth ? [...nodes, { depth: walk.length + 1, ...EXIT }] : nodes
+  })
+  const idOf = (at: { depth: number; pathname: string }) => `${at.depth}:${at.pathname}`
+  const nodes = ranked(
+    [...group(ways.flat(), idOf)].flatMap(([id, all]) => (all[0] ? [{ id, ...all[0], sessions: all.length }] : [])),
+    (at) => [-at.depth, -['page', 'other', 'exit'].indexOf(at.kind), at.sessions],
+    (at) => [at.pathname],
   )
-  const steps = named.flatMap((walk) =>
-    walk.slice(1).map((path, i) => ({ from: [i, walk[i] ?? ''] as const, to: [i + 1, path] as const })),
-  )
-  const links = [...group(steps, (step) => JSON.stringify(step)).values()].flatMap((all) =>
-    all[0] ? [{ ...all[0], sessions: all.length }] : [],
-  )
-  return { nodes, links }
+  const place = new Map(nodes.map(({ id }, i) => [id, i]))
+  const steps = ways.flatMap((way) => way.slice(1).flatMap((to, i) => (way[i] ? [[idOf(way[i]), idOf(to)]] : [])))
+  const links = [...group(steps, (step) => step.join('\n'))].map(([name, all]) => {
+    const [source = '', target = ''] = name.split('\n')
+    return { source, target, sessions: all.length }
+  })
+  return {
+    nodes,
+    links: ranked(
+      links,
+      (link) => [-(place.get(link.source) ?? 0), -(place.get(link.target) ?? 0)],
+      () => [],
+    ),
+  }
 }
-export const OTHER = '\u0000other'
+const page = (pathname: string) => ({ kind: 'page', pathname })
+const OTHER = { kind: 'other', pathname: 'other' }
+const EXIT = { kind: 'exit', pathname: 'exit' }
 
-/** `stats/retention`: who came first in a period of the window, and who of them came in the periods after it. */
-export function retention({ events, q, passes }: Scene, unit: string, until: number): Named[] {
+/** `stats/retention`: whose first visit ever began in a period of the window, and who began another in those after it. */
+export function retention({ sessions, visits, q }: Scene, unit: string, now: number): Named {
   const [from, to] = q.window
-  const came = group(
-    events.filter((row) => row.timestamp.getTime() < to),
-    (row) => row.visitor_id,
+  const periods = timeline(from, to, q.tz, unit)
+  const ends = [
+    ...periods.slice(1).map(({ t }) => t),
+    timeline(from, to + 32 * 86_400_000, q.tz, unit)[periods.length]?.t,
+  ]
+  const over = periods.filter((_, i) => (ends[i] ?? Infinity) <= Math.min(to, now))
+  const of = (visit: Visit) => label(visit.start, q.tz, unit)
+  const debut = new Map<bigint, Visit>()
+  for (const visit of sessions.values()) {
+    const known = debut.get(visitorOf(visit))
+    if (visit.start < to && (!known || visit.start < known.start)) debut.set(visitorOf(visit), visit)
+  }
+  const came = new Map(
+    [...group(visits, ({ visit }) => visitorOf(visit))].map(([id, all]) => [
+      id,
+      new Set(all.map((one) => of(one.visit))),
+    ]),
   )
-  const periods = timeline(from, Math.min(to, until), q.tz, unit)
-  const place = new Map(periods.map(({ label }, i) => [label, i]))
-  const at = (row: EventRow) => place.get(label(row.timestamp.getTime(), q.tz, unit))
-  return periods.map(({ t }, i) => {
-    const cohort = [...came.values()].filter((rows) => {
-      const first = rows.reduce((a, b) => (b.timestamp < a.timestamp ? b : a))
-      return first.timestamp.getTime() >= from && at(first) === i
-    })
+  const cohorts = periods.map(({ t, label: own }, i) => {
+    const members = [...debut].filter(
+      ([id, visit]) => visit.start >= from && of(visit) === own && came.get(id)?.has(own) === true,
+    )
     return {
       start: iso(t),
-      size: cohort.length,
-      periods: periods.slice(i).map((_, n) => {
-        const visitors = cohort.filter((rows) => rows.some((row) => at(row) === i + n && passes(row))).length
-        return { period: n, visitors, ...(cohort.length > 0 ? { rate: visitors / cohort.length } : {}) }
+      size: members.length,
+      periods: over.slice(i).map((later, period) => {
+        const visitors = members.filter(([id]) => came.get(id)?.has(later.label)).length
+        return { period, visitors, ...(members.length > 0 ? { rate: visitors / members.length } : {}) }
       }),
     }
   })
+  return { granularity: unit, cohorts }
 }

@@ -1,5 +1,6 @@
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Rows } from '../../src/record/row.js'
+import { journeys, retention, session, sessions, timelineOf, visitors } from './behaviour.js'
 import { beside, type Named, ranked } from './beside.js'
 import { yearBefore } from './calendar.js'
 import { type Metrics, recount } from './recount.js'
@@ -8,6 +9,7 @@ import { grouped } from './tables.js'
 
 /** What is asked beside the question itself. */
 export interface More {
+  now: number
   /** The bucket size asked for. */
   unit: 'minute' | 'hour' | 'day' | 'week' | 'month'
   /** Picks among what a read can be asked: dimensions, metrics, orders. */
@@ -19,10 +21,14 @@ export interface Wanted {
   data: unknown
   /** Rows there are on all pages; undefined: no list. */
   total?: number
+  /** Of the path. */
+  words?: Readonly<Record<string, string>>
 }
 export interface Judged {
   path: string
   audiences: readonly Question['audience'][]
+  /** It compares with nothing, whatever is asked. */
+  alone?: true
   /** `then` is the other window's question, where one is compared with. */
   wanted(rows: Rows, now: Question, then: Question | undefined, more: More): Wanted
 }
@@ -120,6 +126,58 @@ export const JUDGED: readonly Judged[] = [
       return { params: `limit=1000&dimension=${encodeURIComponent(dimension)}`, data, total: data.length }
     },
   },
+  {
+    path: 'sessions',
+    audiences: PEOPLE,
+    alone: true,
+    wanted: (rows, now, _, { pick }) => paged(sessions(scene(rows, now)), pick),
+  },
+  {
+    path: 'sessions/{id}',
+    audiences: PEOPLE,
+    alone: true,
+    wanted(rows, now, _, { pick }) {
+      const visit = among([...scene(rows, { ...now, filters: [] }).sessions.values()], pick * 7)
+      if (!visit) return { params: '', data: 'not_found', words: { id: 'ffffffffffffffff' } }
+      const data = session(visit)
+      return { params: '', data: { ...data, timeline: timelineOf(visit) }, words: { id: String(data.id) } }
+    },
+  },
+  {
+    path: 'visitors',
+    audiences: PEOPLE,
+    alone: true,
+    wanted: (rows, now, _, { pick }) => paged(visitors(scene(rows, now)), pick),
+  },
+  {
+    path: 'journeys',
+    audiences: PEOPLE,
+    alone: true,
+    wanted(rows, now, _, { pick }) {
+      const [depth, start] = [2 + (pick % 7), among([undefined, '/', undefined, '/docs', '/🦆', undefined], pick)]
+      const from = start === undefined ? '' : `&start=${encodeURIComponent(start)}`
+      return { params: `depth=${depth}${from}`, data: journeys(scene(rows, now), depth, start) }
+    },
+  },
+  {
+    path: 'retention',
+    audiences: PEOPLE,
+    alone: true,
+    wanted(rows, q, _, { unit, now }) {
+      const [from, to] = q.window
+      const days = (to - from) / 86_400_000
+      const asked = unit === 'minute' || unit === 'hour' || (unit === 'day' && days > 90) ? undefined : unit
+      const best = days < 29 ? 'day' : days < 200 ? 'week' : 'month'
+      const granularity = asked ?? best
+      return { params: `granularity=${granularity}`, data: retention(scene(rows, q), granularity, now) }
+    },
+  },
 ]
+/** A page of a list, of a size that others are behind. */
+function paged(rows: readonly Named[], pick: number): Wanted {
+  const [limit, page] = [among([1000, 7, 50], pick) ?? 1, 1 + (pick % 4 === 3 ? 1 : 0)]
+  const data = rows.slice(limit * (page - 1), limit * page)
+  return { params: `limit=${limit}&page=${page}`, data, total: rows.length }
+}
 const byViews = ({ metrics }: { metrics: Metrics }) => [metrics.pageviews ?? 0]
 const PROPS = ['prop:plan', 'prop:a/b~c"d', 'prop:nested', 'prop:q']

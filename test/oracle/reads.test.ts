@@ -107,7 +107,7 @@ for (const [j, judged] of JUDGED.entries()) {
           const compare = among(COMPARES, Math.floor(i / 3) + 2 * n + Math.floor(n / 4))
           const [window, span, unit] = WINDOWS[(5 * i + 3 * n + j) % WINDOWS.length]?.(tz) ?? ['', [0, 0], 'day']
           const q: Question = { site: 1 + ((i + n) % 2), audience, window: span, tz, filters }
-          const more = { unit, pick: i + n * FILTERS[audience].length }
+          const more = { now: NOW, unit, pick: i + n * FILTERS[audience].length }
           const { url, found, wanted, meta, total } = await verdict(judged, rows, { q, window, compare, more }, deps)
           t.strictSame(found, wanted, decodeURIComponent(url))
           if (total !== undefined) t.equal(meta.total, total)
