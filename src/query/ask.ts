@@ -179,7 +179,7 @@ export function ask({ store, name, ...context }: Context): Ask {
 }
 
 /** The rows of these names, and where one of several columns is absent in some of them a few more. */
-function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sql {
+export function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sql {
   const [only] = keys
   if (keys.length === 1 && only !== undefined) {
     const values = page.flatMap((row) => parameter(row[only]))

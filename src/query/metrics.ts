@@ -55,6 +55,7 @@ const COUNTS: ReadonlySet<string> = new Set([
   'exits',
   'people',
   'arrivals',
+  'count',
 ])
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
 

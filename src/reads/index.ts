@@ -10,14 +10,20 @@ import contentDecay from './content/decay.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
+import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
 import journeys from './stats/journeys.js'
+import errors from './stats/errors.js'
+import events from './stats/events.js'
+import locations from './stats/locations.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
+import performance from './stats/performance.js'
 import realtime from './stats/realtime.js'
 import retention from './stats/retention.js'
 import session from './stats/sessions/id.js'
 import sessions from './stats/sessions.js'
+import sources from './stats/sources.js'
 import timeseries from './stats/timeseries.js'
 import visitors from './stats/visitors.js'
 
@@ -27,12 +33,18 @@ export const reads: readonly Read[] = [
   timeseries,
   realtime,
   pages,
+  sources,
+  locations,
+  devices,
   breakdown,
   journeys,
   retention,
   sessions,
   session,
   visitors,
+  events,
+  performance,
+  errors,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,

@@ -25,7 +25,7 @@ export const metricsRow = <S extends z.ZodRawShape>(own: S) =>
   row({ ...own, ...metricShapes([...METRICS.human, ...METRICS.agent]) })
 
 /** A dimension's value in a row. */
-const Value = z.union([z.string(), z.number(), z.boolean()])
+export const Value = z.union([z.string(), z.number(), z.boolean()])
 export const metricsRows = z.array(metricsRow({ value: Value.optional().describe('Absent: the hits that have none.') }))
 
 export const DimensionName = z

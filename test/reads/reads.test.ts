@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
 import { ApiError } from '../../src/errors.js'
-import { DIMENSIONS } from '../../src/query/dimensions.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
+import { type Deps, type Read, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/record/row.js'
 import { compile, type Sql } from '../../src/sql.js'
@@ -18,6 +18,8 @@ const gptbot = {
   ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' },
   respects_robots: 'yes' as const,
 }
+const tells = ({ audience }: Read, asked: Audience) =>
+  'only' in audience || !audience.among || audience.among.includes(asked)
 const deps: Omit<Deps, 'store'> = {
   now: () => NOW,
   site: async (id) =>
@@ -452,7 +454,12 @@ t.test('every read, of every audience', async (t) => {
   })
   for (const read of reads) {
     const path = read.path.slice('/api/'.length)
-    for (const audience of ['human', 'agent', 'all']) {
+    for (const audience of AUDIENCES) {
+      if (!tells(read, audience)) {
+        const refused = { code: 'validation_error', field: 'audience' }
+        await t.rejects(ask(path, `${DAY}&audience=${audience}`), refused, `${path} cannot tell of ${audience}`)
+        continue
+      }
       const query = `audience=${audience}&range=7d&dimension=pathname&compare=previous`
       const { unless_asked, among } = { unless_asked: undefined, among: undefined, ...read.audience }
       if (unless_asked !== undefined && among?.every((one) => one !== audience)) {
@@ -530,6 +537,7 @@ t.test('no word of one engine outside its dialect', async (t) => {
       `audience=human${people}`,
     ]) {
       if (query.includes(people) && 'only' in read.audience) continue
+      if (AUDIENCES.some((audience) => query.includes(`audience=${audience}`) && !tells(read, audience))) continue
       const envelope = `site=1&range=90d&granularity=month&compare=year&dimension=pathname&${query}`
       // Of an audience that it cannot tell of, or a session that an empty store has not.
       const refused = (error: unknown) => t.match(error, { code: /validation_error|not_found/, field: /audience|id/ })
