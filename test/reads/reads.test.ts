@@ -490,7 +490,9 @@ t.test('every read, of every audience', async (t) => {
   }
   const files = readdirSync('src/reads', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const shared = ['index.ts', 'shapes.ts']
-  const paths = files.filter((file) => !shared.includes(file)).map((file) => `/api/${file.replace('.ts', '')}`.replace(/\/id$/, '/{id}'))
+  const paths = files
+    .filter((file) => !shared.includes(file))
+    .map((file) => `/api/${file.replace('.ts', '')}`.replace(/\/id$/, '/{id}'))
   t.strictSame(new Set(reads.map(({ path }) => path)), new Set(paths), 'a read lies where its URL says')
 })
 

@@ -87,11 +87,11 @@ export default defineRead({
   },
 })
 
-/** A path begins with a slash, so no word of ours is one. */
-const node = (depth: number, kind: Kind, path?: unknown) => {
-  const pathname = kind === 'page' ? String(path) : kind
-  return { id: `${depth}:${pathname}`, depth, kind, pathname }
-}
+/** No path makes the id of what is no page, even one without a slash that an import brought. */
+const node = (depth: number, kind: Kind, path?: unknown) =>
+  kind === 'page'
+    ? { id: `${depth}:${String(path)}`, depth, kind, pathname: String(path) }
+    : { id: `${kind}:${depth}`, depth, kind, pathname: kind }
 
 /** `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows. */
 const links = (steps: Sql, depth: number): Sql => sql`
