@@ -58,6 +58,8 @@ export interface Dialect {
   matches(column: Sql, pattern: string): Sql
   /** Text to a number, null where it is none. */
   number(column: Sql): Sql
+  /** Text to an exact decimal with four digits behind its point; null where it is none, or 10^14 and more. */
+  decimal(column: Sql): Sql
   /** One value of a column of JSON text, as text; null where the key is missing or the text is no JSON. */
   jsonText(column: Sql, key: string): Sql
   /**

@@ -20,6 +20,7 @@ export const duckdb: Dialect = {
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
   number: (column) => sql`try_cast(${column} as double)`,
+  decimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
   // Half a surrogate pair, which a browser can send, is JSON to JavaScript and an error to DuckDB.
   jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
   // One pass over each text, and its keys in two lists side by side: a lookup by key would read it once a key.

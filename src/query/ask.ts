@@ -2,6 +2,7 @@ import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
+import type { Funnel } from './funnels.js'
 import { isCount } from './metrics.js'
 import { before, type Plan } from './plan.js'
 
@@ -81,6 +82,8 @@ export interface Ask {
   policy(question: PolicyQuestion): Promise<unknown>
   /** What is held at this moment, of every agent of which something is. */
   holdings(): Promise<readonly Held[]>
+  /** A funnel of the site, by the id that a path has. */
+  funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -99,7 +102,10 @@ export interface Ask {
 }
 
 interface Context
-  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'holdings' | 'paging'> {
+  extends Pick<
+    Ask,
+    'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'holdings' | 'funnel' | 'paging'
+  > {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string

@@ -17,6 +17,8 @@ import type { Window } from './calendar.js'
 import type { Audience } from './dimensions.js'
 import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
 import type { Filter } from './filters.js'
+import type { Funnel } from './funnels.js'
+import type { Goal } from './goals.js'
 import { planOf } from './plan.js'
 import { patternsOf } from './where.js'
 
@@ -102,6 +104,10 @@ export interface Deps {
   site(id: number): Promise<Site | undefined>
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
+  /** The site's goals. Absent: it has none. */
+  goals?(site: number): Promise<readonly Goal[]>
+  /** A funnel of that site only. Absent: there is none. */
+  funnel?(id: string, site: number): Promise<Funnel | undefined>
   readonly catalog: readonly CatalogAgent[]
   readonly assistants: readonly Assistant[]
   /**
@@ -154,7 +160,8 @@ export async function runRead(
   const audience = audienceOf(read, envelope.audience)
   const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
-  const plan = planOf(envelope, { site, audience, either, segment, now, first })
+  const goals = (await deps.goals?.(site.id)) ?? []
+  const plan = planOf(envelope, { site, audience, either, segment, goals, now, first })
   await readable(patternsOf(plan.filters), deps.store)
 
   const { catalog, assistants, store } = deps
@@ -162,7 +169,9 @@ export async function runRead(
   const policy = async (question: PolicyQuestion) =>
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
   const holdings = async () => (await deps.holdings?.()) ?? []
-  const asked = ask({ plan, site, now, catalog, assistants, blocked, policy, holdings, store, name: read.path, paging })
+  const funnel = async (id: string) => deps.funnel?.(id, site.id)
+  const known = { catalog, assistants, blocked, policy, holdings, funnel }
+  const asked = ask({ plan, site, now, ...known, store, name: read.path, paging })
   const { data, rows, query: understood } = await answer(asked)
   const { start, end } = plan.window
   const meta: Meta = {
@@ -211,13 +220,13 @@ async function firstRow(site: number, store: Deps['store']): Promise<Date | unde
 }
 
 /** Only the engine knows what it can read as RE2: asked before the rows are, so that its refusal is told from a fault. */
-async function readable(patterns: readonly string[], store: Deps['store']): Promise<void> {
+export async function readable(patterns: readonly string[], store: Deps['store'], field = 'filters'): Promise<void> {
   if (patterns.length === 0) return
   const tests = patterns.map((pattern) => store.dialect.matches(sql`${''}`, pattern))
   try {
     await store.query(sql`select ${join(tests, ', ')}`)
   } catch (cause) {
     await store.query(raw('select 1'))
-    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', 'filters', { cause })
+    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', field, { cause })
   }
 }

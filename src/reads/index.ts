@@ -16,6 +16,8 @@ import journeys from './stats/journeys.js'
 import errors from './stats/errors.js'
 import events from './stats/events.js'
 import locations from './stats/locations.js'
+import funnel from './stats/funnel/id.js'
+import goals from './stats/goals.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import performance from './stats/performance.js'
@@ -45,6 +47,8 @@ export const reads: readonly Read[] = [
   events,
   performance,
   errors,
+  goals,
+  funnel,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,
