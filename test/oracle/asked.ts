@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import { GOAL_TYPES, Match } from '../../src/query/goals.js'
 import { type Deps, type Meta, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/record/row.js'
@@ -17,9 +19,28 @@ export interface Verdict {
   url: string
   found: unknown
   wanted: unknown
-  meta: Meta
+  meta: Pick<Partial<Meta>, 'total'>
   total: number | undefined
 }
+
+/** Goals and funnels as the reads take them: checked as what a request brings. */
+export function kept(goals: readonly unknown[], funnels: readonly unknown[]) {
+  const read = z.array(KeptGoal).parse(goals)
+  const all = z.array(KeptFunnel).parse(funnels)
+  return {
+    goals: async () => read,
+    funnel: async (id: string) => all.find((each) => String(each.id) === id),
+  }
+}
+const Kept = { type: z.enum(GOAL_TYPES), match: Match }
+const KeptGoal = z.object({
+  ...{ ...Kept, id: z.int(), name: z.string() },
+  revenue: z.object({ property: z.string(), currency: z.string() }).optional(),
+})
+const KeptFunnel = z.object({
+  ...{ id: z.int(), name: z.string(), window_minutes: z.number().optional() },
+  steps: z.array(z.object({ ...Kept, label: z.string() })),
+})
 
 /** The read's answer beside the recount's, both rounded. */
 export async function verdict(
@@ -34,6 +55,10 @@ export async function verdict(
   const { params, data: wanted, total, words } = judged.wanted(rows, q, other && { ...q, window: other }, more)
   const filters = q.filters.length === 0 ? '' : `&filters=${encodeURIComponent(JSON.stringify(q.filters))}`
   const url = `site=${q.site}&audience=${q.audience}&tz=${q.tz}&${window}&compare=${compare}${filters}&${params}`
+  if (wanted === 'not_found') {
+    const refused = await runRead(read, new URLSearchParams(url), deps, words).catch((error) => error)
+    return { url: `${read.path}?${url}`, found: refused?.code, wanted, meta: {}, total: undefined }
+  }
   const { data, meta } = await runRead(read, new URLSearchParams(url), deps, words)
   read.data.parse(data)
   const known = (meta.comparison?.start ?? '') === (other ? new Date(other[0]).toISOString() : '')

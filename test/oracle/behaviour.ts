@@ -32,7 +32,7 @@ export const sessions = ({ visits }: Scene): Named[] =>
   ).map(session)
 
 export const visitorOf = ({ rows }: Visit): bigint =>
-  rows.reduce((least, row) => (row.visitor_id < least ? row.visitor_id : least), rows[0]?.visitor_id ?? 0n)
+  rows.map((row) => row.visitor_id).toSorted((a, b) => (a < b ? -1 : 1))[0] ?? 0n
 
 export function session(visit: Visit): Named {
   const { id, rows, views, start, seconds, entry, exit } = visit
@@ -106,7 +106,7 @@ export function visitors({ hits, visits, events, q }: Scene): Named[] {
     const end = Math.max(...seen.map(at))
     // The id that was seen last; of two in the same millisecond the greater.
     const ids = seen.filter((row) => at(row) === end).map((row) => row.visitor_id)
-    const id = ids.reduce((a, b) => (b > a ? b : a))
+    const id = ids.toSorted((a, b) => (a < b ? 1 : -1))[0] ?? 0n
     const all = ever.get(name) ?? []
     return {
       ...{ end, id },

@@ -1,58 +1,100 @@
-import { type Named, ranked } from './beside.js'
+import type { EventRow } from '../../src/record/row.js'
+import { beside, type Named, ranked } from './beside.js'
 import { label, timeline } from './calendar.js'
-import { absent, distinct, group, type Key, type Row, type Scene } from './site.js'
+import { absent, distinct, group, groups, type Key, type Scene } from './site.js'
 
 const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
 /** Good up to the first, poor beyond the second. */
 const BOUNDS = { lcp: [2500, 4000], cls: [0.1, 0.25], inp: [200, 500], fcp: [1800, 3000], ttfb: [800, 1800] } as const
 
 /** Between the two nearest, in proportion. */
-function quantile(sorted: readonly number[], p: number): number | undefined {
+function quantile(sorted: readonly number[], p: number): number {
   const at = p * (sorted.length - 1)
-  const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]]
-  return low === undefined || high === undefined ? undefined : low + (high - low) * (at - Math.floor(at))
+  const [low = 0, high = 0] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]]
+  return low + (high - low) * (at - Math.floor(at))
 }
 
 /** `stats/performance`: what browsers measured of the pages that were opened, in all or by a dimension. */
-export function performance({ hits, keyOf }: Scene, dimension?: string): { key: Key; metrics: Named }[] {
-  const measured = hits.filter((row) => row.vitals !== null)
-  const by = dimension === undefined ? () => undefined : keyOf(dimension)
-  return [...group(measured, (row: Row) => by(row))].map(([key, rows]) => ({
-    key,
-    metrics: Object.fromEntries(
-      VITALS.map((name) => {
-        const sorted = rows.flatMap((row) => row.vitals?.[name] ?? []).toSorted((a, b) => a - b)
-        const p75 = quantile(sorted, 0.75)
-        const [good, poor] = BOUNDS[name]
-        const rating = p75 === undefined ? undefined : p75 <= good ? 'good' : p75 <= poor ? 'needs_improvement' : 'poor'
-        const shares = absent({ p50: quantile(sorted, 0.5), p75, p95: quantile(sorted, 0.95) })
-        return [name, { ...shares, ...absent({ rating }), samples: sorted.length }]
-      }),
-    ),
-  }))
+export function performance({ hits, keyOf }: Scene, dimension?: string): Map<Key, EventRow[]> {
+  const measured = hits.filter(({ vitals }) => vitals !== null && Object.values(vitals).some((value) => value !== null))
+  return dimension === undefined ? new Map([[undefined, measured]]) : groups(measured, keyOf(dimension))
 }
 
-/** `stats/errors`: one row of each fingerprint. */
+/** The figures of these rows, and beside them those of the other window. */
+export function figures(rows: readonly EventRow[], then: readonly EventRow[] | undefined): Named {
+  const own = vitalsOf(rows)
+  const rated = Object.entries(own).map(([name, figures]) => [name, { ...figures, rating: rating(name, figures.p75) }])
+  if (then === undefined) return Object.fromEntries(rated)
+  const comparison = vitalsOf(then)
+  const change = Object.entries(comparison).map(([name, base]): [string, unknown] => {
+    const [row] = beside([own[name] ?? NOTHING], [base], [], Object.keys(base))
+    return [name, row?.change]
+  })
+  return {
+    ...Object.fromEntries(rated),
+    comparison,
+    change: Object.fromEntries(change.filter(([, of]) => Object.keys(Object(of)).length > 0)),
+  }
+}
+/** Of what is measured no more there were 0 samples; what it took nobody knows. */
+const NOTHING = { samples: 0 }
+
+function vitalsOf(rows: readonly EventRow[]): Record<string, Record<string, number>> {
+  return Object.fromEntries(
+    VITALS.flatMap((name) => {
+      const sorted = rows.flatMap((row) => row.vitals?.[name] ?? []).toSorted((a, b) => a - b)
+      if (sorted.length === 0) return []
+      const [p50, p75, p95] = [0.5, 0.75, 0.95].map((p) => quantile(sorted, p))
+      return [[name, { ...absent({ p50, p75, p95 }), samples: sorted.length }]]
+    }),
+  )
+}
+
+function rating(name: string, p75 = 0): string {
+  const bounds = VITALS.find((vital) => vital === name)
+  const [good, poor] = bounds ? BOUNDS[bounds] : [0, 0]
+  return p75 <= good ? 'good' : p75 <= poor ? 'needs-improvement' : 'poor'
+}
+
+/** Points of a sparkline. */
+const POINTS = 31
+/** `stats/errors`: one row of each fingerprint; its message is the last one, its page the one where it happened most. */
 export function errors({ hits, q }: Scene, unit: string): Named[] {
   const seen = hits.filter((row) => row.kind === 'error' && row.error !== null)
   const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
+  const together = Math.ceil(buckets.length / POINTS)
   const rows = [...group(seen, (row) => row.error?.fingerprint)].map(([fingerprint, rows]) => {
     const times = rows.map((row) => row.timestamp.getTime())
     const at = group(rows, (row) => label(row.timestamp.getTime(), q.tz, unit))
-    return {
-      fingerprint,
-      rows,
+    const counts = buckets.map((bucket) => at.get(bucket.label)?.length ?? 0)
+    const last = (of: (row: EventRow) => string | null | undefined) =>
+      ranked(
+        rows.filter((row) => of(row) != null),
+        (row) => [row.timestamp.getTime()],
+        (row) => [of(row)],
+      ).findLast((row, _, all) => row.timestamp.getTime() === all[0]?.timestamp.getTime())
+    const [place] = ranked(
+      [...group(rows, (row) => row.pathname)],
+      ([, all]) => [all.length],
+      ([path]) => [path],
+    )
+    return absent<unknown>({
+      ...{ fingerprint, type: rows[0]?.error?.type, pathname: place?.[0] },
+      message: last((row) => row.error?.message)?.error?.message,
+      frame: last((row) => row.error?.frame)?.error?.frame,
       count: rows.length,
       visitors: distinct(rows, (row) => row.visitor_id),
       sessions: distinct(rows, (row) => row.session_id),
       first_seen: new Date(Math.min(...times)).toISOString(),
       last_seen: new Date(Math.max(...times)).toISOString(),
-      sparkline: buckets.map((bucket) => at.get(bucket.label)?.length ?? 0),
-    }
+      sparkline: Array.from({ length: Math.ceil(counts.length / together) }, (_, i) =>
+        counts.slice(i * together, (i + 1) * together).reduce((a, b) => a + b, 0),
+      ),
+    })
   })
   return ranked(
     rows,
-    (row) => [row.count],
+    (row) => [Number(row.count), Number(row.visitors)],
     (row) => [row.fingerprint],
   )
 }

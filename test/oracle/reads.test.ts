@@ -2,8 +2,10 @@ import t from 'tap'
 import type { Deps } from '../../src/query/read.js'
 import { lives } from '../fixtures/lives.js'
 import { openStore } from '../fixtures/open.js'
-import { type Put, verdict } from './asked.js'
+import { kept, type Put, verdict } from './asked.js'
 import { midnight } from './calendar.js'
+import type { Funnel } from './goals.js'
+import type { Goal } from './judge.js'
 import { JUDGED } from './questions.js'
 import type { Question } from './site.js'
 
@@ -18,9 +20,52 @@ const rows = lives({ seed: 20261102, sessions: 1_800, agents: 3_000 })
 const store = await openStore(t)
 await store.append(rows)
 
+const said = (op: string, value?: unknown) => ({ op, ...(value === undefined ? {} : { value }) })
+/** Of every type; what is bought is paid in several currencies, and a purchase with an amount that is none earns nothing. */
+const GOALS: readonly Goal[] = [
+  { id: 7, name: 'read the docs', type: 'page', match: said('matches_wildcard', '/docs/**') },
+  { id: 3, name: 'home', type: 'page', match: said('is', ['/', '/pricing']) },
+  {
+    id: 4,
+    name: 'pro',
+    type: 'event',
+    match: { ...said('is', 'signup'), props: [{ key: 'plan', ...said('is', 'pro') }] },
+  },
+  {
+    ...{ id: 5, name: 'bought', type: 'event', match: said('starts_with', 'purch') },
+    revenue: { property: 'value', currency: 'CHF' },
+  },
+  { id: 6, name: "it's out", type: 'outbound', match: said('contains', 'a.example') },
+  { id: 8, name: '3', type: 'file_download', match: said('is_set') },
+  { id: 9, name: 'letter', type: 'form', match: said('is_not', 'contact') },
+  { id: 10, name: 'deep', type: 'scroll', match: said('gte', 75) },
+  { id: 11, name: 'docs, deep', type: 'scroll', match: { ...said('gt', 50), pathname: said('starts_with', '/docs') } },
+  { id: 12, name: 'long', type: 'duration', match: said('gte', 300) },
+]
+const step = (label: string, type: string, match: Goal['match']) => ({ label, type, match })
+const FUNNELS: readonly Funnel[] = [
+  {
+    ...{ id: 1, name: 'home to docs' },
+    steps: [step('home', 'page', said('is', '/')), step('docs', 'page', said('starts_with', '/docs'))],
+  },
+  {
+    ...{ id: 2, name: 'in five minutes', window_minutes: 5 },
+    steps: [
+      step('any', 'page', said('starts_with', '/')),
+      step('again', 'page', said('starts_with', '/')),
+      step('deep', 'scroll', said('gte', 10)),
+      step('any event', 'event', said('is_set')),
+    ],
+  },
+  {
+    ...{ id: 3, name: 'the same four times, in a day', window_minutes: 1440 },
+    steps: ['a', 'b', 'c', 'd'].map((label) => step(label, 'page', said('is_not', '/docs'))),
+  },
+]
 const deps: Deps = {
   store,
   now: () => new Date(NOW),
+  ...kept(GOALS, FUNNELS),
   site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),
   segment: async () => undefined,
   catalog: [],
@@ -28,14 +73,23 @@ const deps: Deps = {
 }
 
 const at = (iso: string) => Date.parse(iso)
-const FIRST = Math.min(...[...rows.events, ...rows.agent_events].map(({ timestamp }) => timestamp.getTime()))
+const FIRST = [1, 2].map((site) =>
+  Math.min(
+    ...[...rows.events, ...rows.agent_events]
+      .filter(({ site_id }) => site_id === site)
+      .map(({ timestamp }) => timestamp.getTime()),
+  ),
+)
 const span = (start: string, end: string): [string, Question['window']] => [
   `start=${start}&end=${end}`,
   [at(start), at(end)],
 ]
 type Unit = Put['more']['unit']
 /** How a window is asked for, and what it is by the oracle's own calendar. */
-const WINDOWS: readonly ((tz: string) => readonly [query: string, window: Question['window'], unit: Unit])[] = [
+const WINDOWS: readonly ((
+  tz: string,
+  site: number,
+) => readonly [query: string, window: Question['window'], unit: Unit])[] = [
   (tz) => ['range=30d', [midnight(NOW, tz, -29), NOW], 'day'],
   (tz) => ['range=7d', [midnight(NOW, tz, -6), NOW], 'hour'],
   () => [...span('2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'), 'hour'],
@@ -45,7 +99,7 @@ const WINDOWS: readonly ((tz: string) => readonly [query: string, window: Questi
   (tz) => ['range=today', [midnight(NOW, tz), NOW], 'minute'],
   () => ['range=24h', [NOW - 86_400_000, NOW], 'hour'],
   (tz) => ['range=90d', [midnight(NOW, tz, -89), NOW], 'week'],
-  () => ['range=all', [FIRST, NOW], 'month'],
+  (_, site) => ['range=all', [FIRST[site - 1] ?? 0, NOW], 'month'],
   () => [...span('2026-10-05T00:00:00Z', '2026-10-31T23:30:00+05:30'), 'day'],
 ]
 
@@ -77,6 +131,9 @@ const PEOPLE = [
   [{ or: [is('exit_page', '/docs', 'starts_with'), { has_done: is('exit_page', '/pricing') }] }],
   [set('identified_id')],
   [is('country', 'nowhere')],
+  [is('goal', ['pro', 'bought', '3'])],
+  [{ or: [is('goal', '7', 'is_not'), is('country', 'DE')] }, { not: { or: [is('goal', 'deep'), is('os', 'Linux')] } }],
+  [is('duration', 120, 'gte'), is('scroll', 90, 'lt')],
   [is('suspected', false), set('source'), is('utm_campaign', 'may', 'is_not')],
 ]
 const AGENTS = [
@@ -105,9 +162,10 @@ for (const [j, judged] of JUDGED.entries()) {
         for (let n = 0; n < (whole ? 12 : 2); n++) {
           const tz = among(ZONES, i + j + n)
           const compare = among(COMPARES, Math.floor(i / 3) + 2 * n + Math.floor(n / 4))
-          const [window, span, unit] = WINDOWS[(5 * i + 3 * n + j) % WINDOWS.length]?.(tz) ?? ['', [0, 0], 'day']
-          const q: Question = { site: 1 + ((i + n) % 2), audience, window: span, tz, filters }
-          const more = { now: NOW, unit, pick: i + n * FILTERS[audience].length }
+          const site = 1 + ((i + n) % 2)
+          const [window, span, unit] = WINDOWS[(5 * i + 3 * n + j) % WINDOWS.length]?.(tz, site) ?? ['', [0, 0], 'day']
+          const q: Question = { site, audience, window: span, tz, filters, goals: GOALS }
+          const more = { now: NOW, funnels: FUNNELS, unit, pick: i + n * FILTERS[audience].length }
           const { url, found, wanted, meta, total } = await verdict(judged, rows, { q, window, compare, more }, deps)
           t.strictSame(found, wanted, decodeURIComponent(url))
           if (total !== undefined) t.equal(meta.total, total)

@@ -4,6 +4,7 @@ import {
   absent,
   bytes,
   group,
+  groups,
   isAct,
   isView,
   type Key,
@@ -19,6 +20,8 @@ import {
 /** The reads of contract 5 counted again, row by row, with none of the reads' code, SQL or calendar. */
 export type { Question } from './site.js'
 export type Metrics = Record<string, number>
+/** By a goal a row falls into several places, or none. */
+type Keys = Key | readonly Key[]
 interface Own {
   visit: Matched['visit']
   own: EventRow[]
@@ -28,11 +31,11 @@ export function recount(all: Rows, q: Question) {
   const { hits, fetched, visits, letIn, keyOf: named } = scene(all, q)
 
   /** Of people: one row of metrics per key. */
-  function people(keyOf: (row: EventRow) => Key, keyOfVisit: (row: EventRow) => Key, entryIsKey = false) {
-    const byKey = group(hits, keyOf)
+  function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
+    const byKey = groups(hits, keyOf)
     const visitsByKey = new Map<Key, Own[]>()
     for (const { visit, passed } of visits) {
-      for (const [key, own] of group(passed, keyOfVisit)) {
+      for (const [key, own] of groups(passed, keyOfVisit)) {
         const found = visitsByKey.get(key)
         if (found) found.push({ visit, own })
         else visitsByKey.set(key, [{ visit, own }])
@@ -73,9 +76,9 @@ export function recount(all: Rows, q: Question) {
     )
   }
 
-  function agents(keyOf: (row: AgentEventRow) => Key): Map<Key, Metrics> {
+  function agents(keyOf: (row: AgentEventRow) => Keys): Map<Key, Metrics> {
     return new Map(
-      [...group(fetched, keyOf)].map(([key, rows]) => {
+      [...groups(fetched, keyOf)].map(([key, rows]) => {
         const proven = rows.filter((row) => row.verified === true).length
         const spoofed = rows.filter((row) => row.verified === false).length
         return [
@@ -102,7 +105,7 @@ export function recount(all: Rows, q: Question) {
   }
 
   /** The audience's metrics per key; `moment` is the row's own time, or its session's start. */
-  function metricsBy(keyOf: (row: Row, moment: Date) => Key, entryIsKey = false): Map<Key, Metrics> {
+  function metricsBy(keyOf: (row: Row, moment: Date) => Keys, entryIsKey = false): Map<Key, Metrics> {
     const own = (row: Row) => keyOf(row, row.timestamp)
     const ofAgents = agents(own)
     if (q.audience === 'agent') return ofAgents
@@ -110,7 +113,7 @@ export function recount(all: Rows, q: Question) {
       [...people(own, (row) => keyOf(row, row.session_start), entryIsKey)].map(([key, { metrics }]) => [key, metrics]),
     )
     if (q.audience === 'human') return ofPeople
-    const counted = new Set([...hits.map(own), ...ofAgents.keys()])
+    const counted = new Set([...groups(hits, own).keys(), ...ofAgents.keys()])
     return new Map(
       [...counted].map((key) => [
         key,

@@ -1,5 +1,5 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/record/row.js'
-import { admits, judge, value, type World } from './judge.js'
+import { admits, deed, type Goal, judge, value, type World } from './judge.js'
 
 /** What is asked of a site, with everything resolved. */
 export interface Question {
@@ -10,6 +10,8 @@ export interface Question {
   tz: string
   /** Canonical, parsed. */
   filters: readonly Readonly<Record<string, unknown>>[]
+  /** The site's. */
+  goals?: readonly Goal[]
 }
 export type Row = EventRow | AgentEventRow
 /** Where a row falls; undefined: among those without a value. */
@@ -46,7 +48,10 @@ export interface Scene {
   passes(row: Row): boolean
   /** Whether the filters' paths allow a session's entry. */
   letIn(visit: Visit): boolean
-  keyOf(dimension: string): (row: Row) => Key
+  /** Where a row falls by a dimension: by `goal` it may be nowhere, or in several places. */
+  keyOf(dimension: string): (row: Row) => Key | readonly Key[]
+  /** Whether a row passes by more filters of this kind. */
+  fits(row: Row, filter: Readonly<Record<string, unknown>>): boolean
 }
 
 export const ACTS = ['custom', 'outbound', 'file_download', 'form']
@@ -56,7 +61,11 @@ export const isView = (row: EventRow): boolean => row.kind === 'pageview'
 export function scene(all: Rows, q: Question): Scene {
   const { events, sessions } = siteOf(all, q.site)
   const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
-  const world: World = { events, window: q.window, exitPage: (id) => sessions.get(id)?.exit }
+  const world: World = {
+    ...{ events, window: q.window, goals: q.goals ?? [] },
+    exitPage: (id) => sessions.get(id)?.exit,
+    seconds: (id) => sessions.get(id)?.seconds,
+  }
   const passes = (row: Row) => q.filters.every((filter) => judge(filter, row, world))
   return {
     q,
@@ -71,7 +80,10 @@ export function scene(all: Rows, q: Question): Scene {
       .map((visit) => ({ visit, passed: visit.rows.filter(passes) }))
       .filter(({ passed }) => passed.length > 0),
     letIn: ({ entry }) => q.filters.every((filter) => admits(filter, entry) !== false),
+    fits: (row, filter) => judge(filter, row, world),
     keyOf: (dimension) => (row) => {
+      if (dimension === 'goal')
+        return (q.goals ?? []).flatMap((goal) => (judge(deed(goal), row, world) ? [goal.name] : []))
       const found = value(dimension, row, world)
       return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? found : undefined
     },
@@ -123,6 +135,15 @@ export const group = <R, K>(rows: readonly R[], by: (row: R) => K): Map<K, R[]> 
     else groups.set(key, [row])
   }
   return groups
+}
+/** The same of rows that may fall into several groups at once, or into none. */
+export const groups = <R, K>(rows: readonly R[], by: (row: R) => K | readonly K[]): Map<K, R[]> => {
+  const many = (key: K | readonly K[]): key is readonly K[] => Array.isArray(key)
+  const placed = rows.flatMap((row) => {
+    const key = by(row)
+    return (many(key) ? key : [key]).map((key) => ({ key, row }))
+  })
+  return new Map([...group(placed, ({ key }) => key)].map(([key, all]) => [key, all.map(({ row }) => row)]))
 }
 export const distinct = <R>(rows: readonly R[], by: (row: R) => unknown): number => new Set(rows.map(by)).size
 

@@ -33,12 +33,53 @@ export function grouped(
   ).map(({ row }) => row)
 }
 
-/** `stats/events`: what people did beside reading, by kind and name. */
-export function events({ hits }: Scene): { kind: string; name: string | null; rows: EventRow[] }[] {
-  const found = [...group(hits.filter(isAct), (row) => JSON.stringify([row.kind, row.event_name])).values()]
-  return ranked(
-    found.flatMap((rows) => (rows[0] ? [{ kind: rows[0].kind, name: rows[0].event_name, rows }] : [])),
-    ({ rows }) => [rows.length, distinct(rows, (row) => row.visitor_id)],
-    ({ kind, name }) => [kind, name ?? undefined],
+const KEYS = 20
+/** `stats/events`: what people did beside reading, by kind and name, with the properties that came with it. */
+export function events({ hits }: Scene, name: string | undefined, property: string | undefined): Named[] {
+  const nameOf = (row: EventRow) => row.event_name ?? row.kind
+  const acts = hits.filter((row) => isAct(row) && (name === undefined || nameOf(row) === name))
+  const found = [...group(acts, (row) => JSON.stringify([row.kind, nameOf(row)])).values()].flatMap((rows) =>
+    rows[0]
+      ? [
+          {
+            ...{ kind: rows[0].kind, name: nameOf(rows[0]), events: rows.length },
+            visitors: distinct(rows, (row) => row.visitor_id),
+            properties: properties(rows, property),
+          },
+        ]
+      : [],
   )
+  return ranked(
+    found,
+    (row) => [row.events, row.visitors],
+    (row) => [row.name, row.kind],
+  )
+}
+
+/** The keys that came most often, and of each the values that did. */
+function properties(rows: readonly EventRow[], only: string | undefined): Named[] {
+  const pairs = rows.flatMap(({ props }) => {
+    // Half a surrogate pair is no JSON to the store: such a row has no properties.
+    if (props === null || /\\ud[89a-f]/i.test(props)) return []
+    const parsed: unknown = JSON.parse(props)
+    return Object.entries(Object(parsed)).flatMap(([key, value]) =>
+      value === null || (only !== undefined && key !== only)
+        ? []
+        : [{ key, value: typeof value === 'string' ? value : JSON.stringify(value) }],
+    )
+  })
+  const keys = ranked(
+    [...group(pairs, ({ key }) => key)],
+    ([, all]) => [all.length],
+    ([key]) => [key],
+  )
+  return keys.slice(0, KEYS).map(([key, all]) => {
+    const values = [...group(all, ({ value }) => value)].map(([value, same]) => ({ value, events: same.length }))
+    const best = ranked(
+      values,
+      ({ events }) => [events],
+      ({ value }) => [value],
+    )
+    return { key, values: best.slice(0, only === undefined ? 10 : 100) }
+  })
 }
