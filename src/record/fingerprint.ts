@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { CAPS, cap } from './caps.js'
 import type { ErrorSeen } from './row.js'
 
-/** So much of a message or frame is looked at: what a stranger sends may not cost more. */
-const READ = 2000
+/** So much of a message is looked at, and of a frame: what a stranger sends may not cost more. */
+const READ = { message: 2000, frame: 500 }
 /** Whatever varies between two occurrences of one error: a number today may be hex tomorrow, so all look alike. */
 const VARIES = '#'
 
@@ -13,7 +13,8 @@ const VARIES = '#'
  */
 export function fingerprintOf({ type, message, frame }: Omit<ErrorSeen, 'fingerprint'>): string {
   const name = type.slice(0, CAPS.text)
-  const parts = [name, messageOf(message.slice(0, READ), name), frame === null ? null : placeOf(frame.slice(0, READ))]
+  const place = frame === null ? null : placeOf(frame.slice(0, READ.frame))
+  const parts = [name, messageOf(message.slice(0, READ.message), name), place]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
 }
 
@@ -23,15 +24,17 @@ const UNCAUGHT = /^uncaught (?:exception: )?(?:\(in promise\) ?)?/i
 function messageOf(message: string, type: string): string {
   const bare = message.trim().replace(UNCAUGHT, '')
   const own = type !== '' && bare.startsWith(`${type}:`) ? bare.slice(type.length + 1) : bare
-  const steady = STEADY.reduce((text, [what, becomes]) => text.replace(what, becomes), own)
+  const unasked = own.replace(QUERY, (all, path: string) => (path.includes('/') ? path : all))
+  const steady = STEADY.reduce((text, [what, becomes]) => text.replace(what, becomes), unasked)
   return cap(steady.replace(/\s+/g, ' ').trim(), CAPS.text)
 }
 
-/** In this order. Each is linear, or bounded by `READ`: no pattern can match one text in two ways. */
+/** A URL's or path's query and fragment; tried once a word. */
+const QUERY = /(?<![^\s?#"'`<>()])([^\s?#"'`<>()]+)[?#](?:[^\s"'`<>()]|\([^\s"'`<>()]*\))*/g
+
+/** In this order. No pattern can match one text in two ways, and `READ` bounds what is tried at each place. */
 const STEADY: readonly (readonly [RegExp, string])[] = [
   [/\bdata:[^\s"'`<>]+/gi, 'data:'],
-  // A path's query and fragment.
-  [/(\/[^\s?#"'`<>()]*)[?#][^\s"'`<>()]*/g, '$1'],
   // Quoted values; an apostrophe is between letters.
   ...[`""`, `''`, '``', '“”', '‘’', '«»', '„“'].map(
     ([open, close]) =>
