@@ -7,8 +7,11 @@ import { upToEnd } from './where.js'
  * said of it. Visitor ids that share it are one person's.
  */
 export const identified = (plan: Plan, dialect: Dialect): Sql => sql`
-  select visitor_id as known_id, ${dialect.last(raw('identified_id'), raw('(timestamp, identified_id)'))} as person
-  from events where ${upToEnd(plan)} and identified_id is not null group by visitor_id`
+  select visitor_id as known_id, ${dialect.last(raw('identified_id'), raw('(said, identified_id)'))} as person
+  from (
+    select visitor_id, identified_id, max(timestamp) as said from events
+    where ${upToEnd(plan)} and identified_id is not null group by visitor_id, identified_id) i
+  group by visitor_id`
 
 /** Some people: those that the site identified by that id, the others by their only visitor id. */
 export interface Some {

@@ -1,4 +1,4 @@
-import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import { matched, TOTAL } from './metrics.js'
 import type { Plan } from './plan.js'
 import { startedInWindow } from './where.js'
@@ -6,26 +6,39 @@ import { startedInWindow } from './where.js'
 /** Of two pageviews in the same millisecond the path that sorts last is the later one, as for `exitPage`. */
 const ORDER = raw('partition by session_id order by timestamp, pathname')
 
+export const stepColumns = (most: number): Sql[] => Array.from({ length: most }, (_, i) => raw(`step_${i + 1}`))
+
 /**
- * The pages of the sessions that started in the window and have a hit that passes the filters, over each whole session
- * and in order; a page that is seen twice in a row is one step. `session_id, step` (from 1) `, pathname, next`, which is
- * null for the last one. From the first view of `start` on, where that is given: sessions without one are left out.
+ * The first pages of sessions, a page that follows itself once: `session_id, step_1, step_2` and so on, null behind the
+ * last. `views` are pageviews of whole sessions: `session_id, timestamp, pathname`.
  */
-export function steps(plan: Plan, dialect: Dialect, start?: string): Sql {
+export const stepsOf = (views: Sql, most: number): Sql => {
+  const steps = stepColumns(most).map(
+    (name, i) => sql`max(case when step = ${raw(`${i + 1}`)} then pathname end) as ${name}`,
+  )
+  return sql`
+    select session_id, ${join(steps, ', ')}
+    from (select session_id, pathname, row_number() over (${ORDER}) as step
+      from (select *, lag(pathname) over (${ORDER}) as previous from (${views}) v) p
+      where previous is null or previous <> pathname) n
+    where step <= ${raw(`${most}`)} group by session_id`
+}
+
+/**
+ * The same of the sessions that started in the window and have a hit that passes the filters, each from its first page
+ * on, or from its first view of `start`: those without one are left out.
+ */
+export function ways(plan: Plan, dialect: Dialect, most: number, start?: string): Sql {
   const passing =
     plan.filters.length === 0
       ? raw('')
       : sql`and session_id in (select session_id from (${matched(plan, dialect, TOTAL)}) m)`
   const views = sql`events where ${startedInWindow(plan)} and kind = 'pageview' ${passing}`
-  const journeys =
-    start === undefined
-      ? sql`select session_id, timestamp, pathname from ${views}`
-      : sql`
-        select v.session_id, timestamp, pathname from (select session_id, timestamp, pathname from ${views}) v
-        join (select session_id, min(timestamp) as began from ${views} and pathname = ${start} group by session_id) b
-          on b.session_id = v.session_id and (timestamp > began or (timestamp = began and pathname >= ${start}))`
-  return sql`
-    select session_id, row_number() over (${ORDER}) as step, pathname, lead(pathname) over (${ORDER}) as next
-    from (select *, lag(pathname) over (${ORDER}) as previous from (${journeys}) j) p
-    where previous is null or previous <> pathname`
+  if (start === undefined) return stepsOf(sql`select session_id, timestamp, pathname from ${views}`, most)
+  return stepsOf(
+    sql`select v.session_id, timestamp, pathname from (select session_id, timestamp, pathname from ${views}) v
+      join (select session_id, min(timestamp) as began from ${views} and pathname = ${start} group by session_id) b
+        on b.session_id = v.session_id and (timestamp > began or (timestamp = began and pathname >= ${start}))`,
+    most,
+  )
 }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { whole } from '../../query/envelope.js'
 import { matched, sessions, TOTAL } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { steps } from '../../query/steps.js'
-import { type Sql, sql } from '../../sql.js'
+import { stepColumns, ways } from '../../query/steps.js'
+import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count } from '../shapes.js'
 
 /** Pages of a step that are shown by name. */
@@ -46,13 +46,13 @@ export default defineRead({
   }),
   answer: async (ask, { depth, start }) => {
     const { plan, dialect } = ask
-    const found = await ask.rows(links(steps(plan, dialect, start), depth))
+    const found = await ask.rows(links(ways(plan, dialect, depth, start), depth))
     const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
     const reach = (at: ReturnType<typeof node>, sessions: number) => {
       nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
       return at.id
     }
-    const ways = found.flatMap((row) => {
+    const followed = found.flatMap((row) => {
       const { step, ended } = row
       const [at, n] = [Number(step), Number(row.sessions)]
       const source = reach(node(at, row.source === undefined ? 'other' : 'page', row.source), n)
@@ -78,9 +78,9 @@ export default defineRead({
     )
     const order = new Map(ranked.map(({ id }, i) => [id, i]))
     const place = (id: string) => order.get(id) ?? 0
-    ways.sort((a, b) => place(a.source) - place(b.source) || place(a.target) - place(b.target))
+    followed.sort((a, b) => place(a.source) - place(b.source) || place(a.target) - place(b.target))
     return {
-      data: { nodes: ranked, links: ways },
+      data: { nodes: ranked, links: followed },
       rows: ranked.length,
       ...(start === undefined ? {} : { query: { start_path: start } }),
     }
@@ -93,18 +93,38 @@ const node = (depth: number, kind: Kind, path?: unknown) =>
     ? { id: `${depth}:${String(path)}`, depth, kind, pathname: String(path) }
     : { id: `${kind}:${depth}`, depth, kind, pathname: kind }
 
-/** `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows. */
-const links = (steps: Sql, depth: number): Sql => sql`
-  with pairs as (
-    select step, pathname, case when step < ${depth} then next end as next, count(*) as n from (${steps}) s
-    where step <= ${depth} group by 1, 2, 3),
-  shown as (
-    select step, pathname from (
-      select step, pathname, row_number() over (partition by step order by sum(n) desc, pathname) as place
-      from pairs group by step, pathname) r
-    where place <= ${PATHS})
-  select p.step, s.pathname as source, t.pathname as target, case when p.next is null then 1 else 0 end as ended,
-    sum(n) as sessions
-  from pairs p left join shown s on s.step = p.step and s.pathname = p.pathname
-    left join shown t on t.step = p.step + 1 and t.pathname = p.next
-  group by 1, 2, 3, 4`
+/**
+ * `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows.
+ * Paths are named before they are paired: pairs of any two paths would be nearly as many as sessions.
+ */
+function links(ways: Sql, depth: number): Sql {
+  const columns = stepColumns(depth)
+  const each = (make: (step: Sql, column: Sql, next: Sql | undefined) => Sql) =>
+    join(
+      columns.map((column, i) => make(raw(`${i + 1}`), column, columns[i + 1])),
+      ' union all ',
+    )
+  const counts = each(
+    (step, column) =>
+      sql`select ${step} as step, ${column} as pathname, count(*) as n from ways where ${column} is not null group by ${column}`,
+  )
+  const shown = (step: Sql) => sql`(select pathname from shown where step = ${step})`
+  const pairs = each((step, column, next) => {
+    const target = next
+      ? sql`t.pathname as target, case when ${next} is null then 1 else 0 end as ended`
+      : raw('null as target, 0 as ended')
+    return sql`
+      select ${step} as step, s.pathname as source, ${target}, count(*) as sessions
+      from ways left join ${shown(step)} s on s.pathname = ${column}
+        ${next ? sql`left join ${shown(sql`${step} + 1`)} t on t.pathname = ${next}` : raw('')}
+      where ${column} is not null group by 1, 2, 3, 4`
+  })
+  return sql`
+    with ways as (${ways}),
+    shown as (
+      select step, pathname from (
+        select step, pathname, row_number() over (partition by step order by n desc, pathname) as place
+        from (${counts}) c) r
+      where place <= ${PATHS})
+    ${pairs}`
+}
