@@ -7,12 +7,16 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { listenControl, socketPath } from './http/server.js'
+import { createFunnels } from './manage/funnels.js'
+import { createGoals } from './manage/goals.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
+import { createSegments } from './manage/segments.js'
 import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
@@ -136,6 +140,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
   const { records } = engine
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
   const health = (): EngineStatus => {
@@ -159,10 +164,12 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
         now,
         catalog: listing(loadCatalog()),
         sites,
+        ...managed,
         blocked: askBlocked(engine),
         policy: (site, question) => engine.ask('policy', { site, ...question }),
         holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
       }),
+      ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...routes({
         engine,
         health,

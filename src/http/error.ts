@@ -45,6 +45,9 @@ export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : fieldOf(issue?.path ?? [])
+  const field = fieldOf([
+    ...(issue?.path ?? []),
+    ...(issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []),
+  ])
   throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import type { Collection, Owned } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import { type Deps, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
 import { createSiteOf } from '../record/site.js'
 import { ASSISTANTS } from '../record/source.js'
 import { reaches } from './auth.js'
+import type { Managed } from './managed.js'
 import { answer, type Route } from './route.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
@@ -30,7 +32,7 @@ const Meta = z.object({
 export const readRoutes = (
   deps: Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
     sites: Pick<Sites, 'get' | 'list'>
-  },
+  } & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>,
 ): Route[] =>
   reads.map((read) => ({
     method: 'get',
@@ -42,7 +44,7 @@ export const readRoutes = (
     data: read.data,
     meta: Meta,
     run: async (call) => {
-      const { sites, ...own } = deps
+      const { sites, goals, funnels, segments, ...own } = deps
       const { data, meta } = await runRead(
         read,
         call.query,
@@ -55,11 +57,16 @@ export const readRoutes = (
             const siteOf = createSiteOf(await sites.list())
             return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
           },
-          // Saved segments come with the dashboard: until then every id is unknown.
-          segment: async () => undefined,
+          goals: async (site) => (await goals?.list(site)) ?? [],
+          segment: async (id, site) => (await ofSite(segments, site, id))?.filters,
+          funnel: async (id, site) => ofSite(funnels, site, id),
         },
         call.params,
       )
       return answer(data, meta)
     },
   }))
+
+/** The one of a site with the id that a request has: anything but a number of one of them names nothing. */
+const ofSite = async <O extends Owned>(all: Collection<O> | undefined, site: number, id: string) =>
+  (await all?.list(site))?.find((each) => String(each.id) === id)

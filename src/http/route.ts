@@ -14,7 +14,7 @@ export interface Call {
 
 /** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
 export interface Route {
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI's form: `/api/keys/{id}`. */
   path: string
   access: Access

@@ -36,12 +36,12 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
   const levels = tests.map((test, i) =>
     i === 0
       ? sql`${level(0)} as (
-          select ${id} as id, min(timestamp) as at, max(session_start) as started from events
+          select ${id} as id, min(timestamp) as moment, max(session_start) as started from events
           where ${asked} and ${test} group by ${id})`
       : sql`${level(i)} as (
-          select p.id as id, min(e.timestamp) as at, max(p.started) as started
+          select p.id as id, min(e.timestamp) as moment, max(p.started) as started
           from (select * from events where ${asked} and ${test}) e
-            join ${level(i - 1)} p on e.${id} = p.id and e.timestamp > p.at
+            join ${level(i - 1)} p on e.${id} = p.id and e.timestamp > p.moment
           group by p.id)`,
   )
   const all = (of: readonly number[]) =>
@@ -75,17 +75,17 @@ function inTime(
   const began = (i: number) => raw(`began_${i}`)
   const flags = tests.map((test, i) => sql`case when ${test} then 1 else 0 end as ${flag(i)}`)
   const hits = sql`
-    select ${id} as id, ${dialect.epochMs(raw('timestamp'))} as at, ${join(flags, ', ')} from events
+    select ${id} as id, ${dialect.epochMs(raw('timestamp'))} as moment, ${join(flags, ', ')} from events
     where ${asked} and (${join(tests, ' or ')}) and ${id} in (select id from ${among})`
-  const first = sql`select *, case when ${flag(0)} = 1 then at end as ${began(0)} from (${hits}) h`
+  const first = sql`select *, case when ${flag(0)} = 1 then moment end as ${began(0)} from (${hits}) h`
   const chains = tests.slice(1).reduce(
     (before, _, i) => sql`
       select *, case when ${flag(i + 1)} = 1 then max(${began(i)}) over (
-        partition by id order by at range between unbounded preceding and 1 preceding) end as ${began(i + 1)}
+        partition by id order by moment range between unbounded preceding and 1 preceding) end as ${began(i + 1)}
       from (${before}) c`,
     first,
   )
-  const steps = tests.map((_, i) => sql`when at - ${began(i)} <= ${ms} then ${i + 1}`).toReversed()
+  const steps = tests.map((_, i) => sql`when moment - ${began(i)} <= ${ms} then ${i + 1}`).toReversed()
   return sql`select id, max(case ${join(steps, ' ')} else 0 end) as steps from (${chains}) c group by id`
 }
 

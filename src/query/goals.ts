@@ -50,28 +50,28 @@ export interface Goal extends Deed {
 }
 
 /**
- * A match in canonical names. Throws `validation_error` on the part that is wrong (`match.op`, `match.props[0].value`):
+ * A match in canonical names. Throws `validation_error` on the part of `at` that is wrong (`match.props[0].value`):
  * another operator than the subject takes, a value of another type, parts that the type does not have.
  */
-export function readMatch({ type, match }: Deed): Match {
+export function readMatch({ type, match }: Deed, at = 'match'): Match {
   const { dimension, most } = SUBJECT[type]
   const { props, pathname } = match
-  if (props && type !== 'event') throw refuse('match.props', `${type} has no properties to compare; event has.`)
+  if (props && type !== 'event') throw refuse(`${at}.props`, `${type} has no properties to compare; event has.`)
   if (pathname && type !== 'scroll')
-    throw refuse('match.pathname', `${type} takes no pathname beside its value; scroll does.`)
-  const own = read(dimension, match, 'match')
+    throw refuse(`${at}.pathname`, `${type} takes no pathname beside its value; scroll does.`)
+  const own = read(dimension, match, at)
   if (most !== undefined) {
     const base = findOperator(own.op)?.base
-    if (base !== 'gte' && base !== 'gt') throw refuse('match.op', `${type} is reached: gte or gt.`)
+    if (base !== 'gte' && base !== 'gt') throw refuse(`${at}.op`, `${type} is reached: gte or gt.`)
     if (typeof own.value !== 'number' || own.value <= 0 || own.value > most)
-      throw refuse('match.value', `${type} is a number over 0, at most ${most}.`)
+      throw refuse(`${at}.value`, `${type} is a number over 0, at most ${most}.`)
   }
   return {
     ...own,
     ...(props
-      ? { props: props.map(({ key, ...one }, i) => ({ key, ...read(`prop:${key}`, one, `match.props[${i}]`) })) }
+      ? { props: props.map(({ key, ...one }, i) => ({ key, ...read(`prop:${key}`, one, `${at}.props[${i}]`) })) }
       : {}),
-    ...(pathname ? { pathname: read('pathname', pathname, 'match.pathname') } : {}),
+    ...(pathname ? { pathname: read('pathname', pathname, `${at}.pathname`) } : {}),
   }
 }
 

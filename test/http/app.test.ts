@@ -326,7 +326,10 @@ t.test('the OpenAPI document is whole', async (t) => {
   const Document = z.object({
     openapi: z.literal('3.1.0'),
     info: z.object({ title: z.string(), version: z.string() }),
-    paths: z.record(z.string().startsWith('/'), z.record(z.enum(['get', 'post', 'delete']), Operation.optional())),
+    paths: z.record(
+      z.string().startsWith('/'),
+      z.record(z.enum(['get', 'post', 'patch', 'delete']), Operation.optional()),
+    ),
     components: z.object({
       securitySchemes: z.object({ api_key: z.object({ type: z.literal('http'), scheme: z.literal('bearer') }) }),
     }),
