@@ -157,7 +157,8 @@ export function journeys({ visits }: Scene, depth: number, start: string | undef
     const nodes = walk.map((path, i) => ({ depth: i + 1, ...(named[i]?.has(path) ? page(path) : OTHER) }))
     return walk.length < depth ? [...nodes, { depth: walk.length + 1, ...EXIT }] : nodes
   })
-  const idOf = (at: { depth: number; pathname: string }) => `${at.depth}:${at.pathname}`
+  const idOf = (at: { depth: number; kind: string; pathname: string }) =>
+    at.kind === 'page' ? `${at.depth}:${at.pathname}` : `${at.kind}:${at.depth}`
   const nodes = ranked(
     [...group(ways.flat(), idOf)].flatMap(([id, all]) => (all[0] ? [{ id, ...all[0], sessions: all.length }] : [])),
     (at) => [-at.depth, -['page', 'other', 'exit'].indexOf(at.kind), at.sessions],

@@ -4,9 +4,13 @@ import { type Named, ranked } from './beside.js'
 import { deed, type Goal } from './judge.js'
 import { absent, distinct, group, type Scene } from './site.js'
 
-/** `stats/goals`: who did what the site is for. `everyone` is the same question without the filters on goals. */
-export function goals({ q, hits, visits, fits }: Scene, everyone: Scene): (Named & { id: number })[] {
-  const all = distinct(everyone.hits, (row) => row.visitor_id)
+/** `stats/goals`: who did what the site is for, of all who pass the filters less what these say of goals. */
+export function goals(own: Scene): (Named & { id: number })[] {
+  const { q, hits, visits, fits } = own
+  const everyone = own.events.filter(
+    (row) => own.within(row.timestamp) && q.filters.every((filter) => lets(filter, row, own) !== false),
+  )
+  const all = distinct(everyone, (row) => row.visitor_id)
   const rows = (q.goals ?? []).map((goal) => {
     const filter = deed(goal)
     const done = hits.filter((row) => fits(row, filter))
@@ -30,6 +34,19 @@ export function goals({ q, hits, visits, fits }: Scene, everyone: Scene): (Named
     (row) => [row.conversions, row.visitors],
     (row) => [row.id],
   )
+}
+
+/** Whether a filter lets a row through, where nothing is known of goals: then it may. */
+function lets(filter: Readonly<Record<string, unknown>>, row: EventRow, own: Scene): boolean | undefined {
+  const of = (list: unknown) => (Array.isArray(list) ? list.map((part) => lets(part, row, own)) : [])
+  if (filter.dimension === 'goal') return undefined
+  if (filter.and) return of(filter.and).includes(false) ? false : of(filter.and).includes(undefined) ? undefined : true
+  if (filter.or) return of(filter.or).includes(true) ? true : of(filter.or).includes(undefined) ? undefined : false
+  if (filter.not) {
+    const [part] = of([filter.not])
+    return part === undefined ? undefined : !part
+  }
+  return own.fits(row, filter)
 }
 
 /** What the hits earned, each in its own currency, to the hundredth of a cent. */

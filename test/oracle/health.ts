@@ -26,18 +26,13 @@ export function figures(rows: readonly EventRow[], then: readonly EventRow[] | u
   const rated = Object.entries(own).map(([name, figures]) => [name, { ...figures, rating: rating(name, figures.p75) }])
   if (then === undefined) return Object.fromEntries(rated)
   const comparison = vitalsOf(then)
-  const change = Object.entries(comparison).map(([name, base]): [string, unknown] => {
-    const [row] = beside([own[name] ?? NOTHING], [base], [], Object.keys(base))
-    return [name, row?.change]
+  // Of what is measured no more there is nothing to say, nor of what was not measured then.
+  const change = Object.entries(comparison).flatMap(([name, base]) => {
+    const [row] = own[name] ? beside([own[name]], [base], [], Object.keys(base)) : []
+    return row ? [[name, row.change]] : []
   })
-  return {
-    ...Object.fromEntries(rated),
-    comparison,
-    change: Object.fromEntries(change.filter(([, of]) => Object.keys(Object(of)).length > 0)),
-  }
+  return { ...Object.fromEntries(rated), comparison, change: Object.fromEntries(change) }
 }
-/** Of what is measured no more there were 0 samples; what it took nobody knows. */
-const NOTHING = { samples: 0 }
 
 function vitalsOf(rows: readonly EventRow[]): Record<string, Record<string, number>> {
   return Object.fromEntries(

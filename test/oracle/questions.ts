@@ -222,7 +222,7 @@ export const JUDGED: readonly Judged[] = [
     path: 'goals',
     audiences: PEOPLE,
     wanted(rows, now, then, { pick }) {
-      const of = (q: Question) => goals(scene(rows, q), scene(rows, { ...q, filters: q.filters.flatMap(less) }))
+      const of = (q: Question) => goals(scene(rows, q))
       const [own, other] = [of(now), then && of(then)]
       const all = beside(own, other, ['id'], ['conversions', 'visitors', 'rate']).map((row) => {
         if (!('revenue' in row) || other === undefined) return row
@@ -317,15 +317,6 @@ const places = tables(
   { countries: ['country'], regions: ['country', 'region'], cities: ['country', 'region', 'city'] },
   METRICS.human,
 )
-/** A filter less what it says of goals: what cannot be told without may be anything, so it goes. */
-function less(filter: Node): Node[] {
-  const parts = (list: unknown): Node[] => (Array.isArray(list) ? list : [])
-  if (filter.dimension === 'goal') return []
-  if (filter.and) return [{ and: parts(filter.and).flatMap(less) }]
-  if (filter.or) return parts(filter.or).every((part) => less(part).length > 0) ? [filter] : []
-  if (filter.not) return less(Object(filter.not)).length > 0 ? [filter] : []
-  return [filter]
-}
 type Node = Readonly<Record<string, unknown>>
 interface Amount {
   currency: string

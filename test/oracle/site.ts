@@ -58,7 +58,15 @@ export const ACTS = ['custom', 'outbound', 'file_download', 'form']
 export const isAct = (row: EventRow): boolean => ACTS.includes(row.kind)
 export const isView = (row: EventRow): boolean => row.kind === 'pageview'
 
+const scenes = new WeakMap<Question, Scene>()
+/** What a question is asked of: made once for each. */
 export function scene(all: Rows, q: Question): Scene {
+  const known = scenes.get(q) ?? sceneOf(all, q)
+  scenes.set(q, known)
+  return known
+}
+
+function sceneOf(all: Rows, q: Question): Scene {
   const { events, sessions } = siteOf(all, q.site)
   const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
   const world: World = {
