@@ -31,7 +31,7 @@ export const measurements = (plan: Plan, dialect: Dialect, dimension?: Dimension
     where ${where(plan, dialect)} and vitals is not null and (${join(some, ' or ')})`
 }
 
-/** `value, hits` and the figures of each vital, of `measurements`. */
+/** `value, hits` and the figures of each vital, of `measurements`; rounded, for interpolation ends in 4699.999999999999. */
 export const figures = (from: Sql, dialect: Dialect): Sql => {
   const ps = Object.values(QUANTILES)
   const taken = VITALS.map((vital) => {
@@ -39,7 +39,7 @@ export const figures = (from: Sql, dialect: Dialect): Sql => {
     return sql`${dialect.quantiles(own, ps)} as ${own}_at, count(${own}) as ${own}_samples`
   })
   const named = VITALS.flatMap((vital) => [
-    ...Object.keys(QUANTILES).map((p, i) => raw(`${vital}_at[${i + 1}] as ${vital}_${p}`)),
+    ...Object.keys(QUANTILES).map((p, i) => raw(`round(${vital}_at[${i + 1}], 6) as ${vital}_${p}`)),
     raw(`${vital}_samples`),
   ])
   return sql`

@@ -185,7 +185,9 @@ t.test('many properties, many values', async (t) => {
       hit(at('10T12:00:00'), '/', custom('tall', { id: i < 3 ? 'common' : `id ${String(i).padStart(3, '0')}` })),
     ),
     hit(at('10T12:00:00'), '/', custom('even', Object.fromEntries(Object.entries(wide).slice(0, 20)))),
-    ...Array.from({ length: 10 }, (_, i) => hit(at('10T12:00:00'), '/', custom('flat', { id: i }))),
+    ...Array.from({ length: 10 }, (_, i) =>
+      hit(at('10T12:00:00'), '/', custom('flat', { id: i, ...(i === 0 ? { a: 1 } : {}) })),
+    ),
   ]
   const ask = await asking(t, { events, agent_events: [] }, NOW)
   const Rows = z.array(
@@ -197,7 +199,7 @@ t.test('many properties, many values', async (t) => {
     rows.map(({ name, properties }) => [name, properties.length, properties[0]?.values.length]),
     [
       ['tall', 1, 10],
-      ['flat', 1, 10],
+      ['flat', 2, 10],
       ['even', 20, 1],
       ['wide', 20, 1],
     ],

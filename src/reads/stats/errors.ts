@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Ask } from '../../query/ask.js'
-import { isOneOf } from '../../query/ask.js'
+import { type Ask, isOneOf } from '../../query/ask.js'
 import { bucketKey, buckets } from '../../query/buckets.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
@@ -64,12 +63,15 @@ const thrown = (plan: Plan, dialect: Dialect): Sql => sql`
   where ${where(plan, dialect)} and kind = 'error' and error is not null`
 
 const grouped = (plan: Plan, dialect: Dialect): Sql => {
-  const last = (column: string) => sql`${dialect.last(raw(column), raw(`(timestamp, ${column})`))} as ${raw(column)}`
+  const last = dialect.last(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
+  const of = (position: number) => dialect.member(raw('last_thrown'), position)
   return sql`
-    select fingerprint, max(type) as type, ${last('message')}, ${last('frame')}, count(*) as count,
-      count(distinct visitor_id) as visitors, count(distinct session_id) as sessions, min(timestamp) as first_seen,
-      max(timestamp) as last_seen
-    from (${thrown(plan, dialect)}) t group by fingerprint`
+    select fingerprint, type, ${of(1)} as message, ${of(2)} as frame, count, visitors, sessions, first_seen, last_seen
+    from (
+      select fingerprint, max(type) as type, ${last} as last_thrown, count(*) as count,
+        count(distinct visitor_id) as visitors, count(distinct session_id) as sessions, min(timestamp) as first_seen,
+        max(timestamp) as last_seen
+      from (${thrown(plan, dialect)}) t group by fingerprint) g`
 }
 
 /** Where each of the page's errors happened most; of equals the first by name. */
