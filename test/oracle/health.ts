@@ -1,17 +1,17 @@
 import type { EventRow } from '../../src/record/row.js'
 import { beside, type Named, ranked } from './beside.js'
 import { label, timeline } from './calendar.js'
-import { absent, distinct, group, groups, type Key, type Scene } from './site.js'
+import { absent, bytes, distinct, group, groups, type Key, type Scene } from './site.js'
 
 const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
 /** Good up to the first, poor beyond the second. */
 const BOUNDS = { lcp: [2500, 4000], cls: [0.1, 0.25], inp: [200, 500], fcp: [1800, 3000], ttfb: [800, 1800] } as const
 
-/** Between the two nearest, in proportion. */
+/** Between the two nearest, in proportion, to six decimals. */
 function quantile(sorted: readonly number[], p: number): number {
   const at = p * (sorted.length - 1)
   const [low = 0, high = 0] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]]
-  return low + (high - low) * (at - Math.floor(at))
+  return Math.round((low + (high - low) * (at - Math.floor(at))) * 1e6) / 1e6
 }
 
 /** `stats/performance`: what browsers measured of the pages that were opened, in all or by a dimension. */
@@ -62,12 +62,11 @@ export function errors({ hits, q }: Scene, unit: string): Named[] {
     const times = rows.map((row) => row.timestamp.getTime())
     const at = group(rows, (row) => label(row.timestamp.getTime(), q.tz, unit))
     const counts = buckets.map((bucket) => at.get(bucket.label)?.length ?? 0)
-    const last = (of: (row: EventRow) => string | null | undefined) =>
-      ranked(
-        rows.filter((row) => of(row) != null),
-        (row) => [row.timestamp.getTime()],
-        (row) => [of(row)],
-      ).findLast((row, _, all) => row.timestamp.getTime() === all[0]?.timestamp.getTime())
+    const [last] = ranked(
+      rows.toSorted((a, b) => bytes(b.error?.message ?? '', a.error?.message ?? '')),
+      (row) => [row.timestamp.getTime()],
+      () => [],
+    )
     const [place] = ranked(
       [...group(rows, (row) => row.pathname)],
       ([, all]) => [all.length],
@@ -75,8 +74,7 @@ export function errors({ hits, q }: Scene, unit: string): Named[] {
     )
     return absent<unknown>({
       ...{ fingerprint, type: rows[0]?.error?.type, pathname: place?.[0] },
-      message: last((row) => row.error?.message)?.error?.message,
-      frame: last((row) => row.error?.frame)?.error?.frame,
+      ...{ message: last?.error?.message, frame: last?.error?.frame },
       count: rows.length,
       visitors: distinct(rows, (row) => row.visitor_id),
       sessions: distinct(rows, (row) => row.session_id),

@@ -155,7 +155,9 @@ const FILTERS: Record<Question['audience'], readonly Question['filters'][]> = { 
 
 const whole = process.env.ORACLE === 'all'
 const among = <V>(list: readonly [V, ...V[]], i: number): V => list[i % list.length] ?? list[0]
+const only = process.env.ORACLE_READS?.split(',')
 for (const [j, judged] of JUDGED.entries()) {
+  if (only && !only.includes(judged.path)) continue
   for (const audience of judged.audiences) {
     t.test(`${judged.path}, ${audience}`, async (t) => {
       for (const [i, filters] of FILTERS[audience].entries()) {
