@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { GOAL_TYPES, Match } from '../../src/query/goals.js'
 import { type Deps, type Meta, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/record/row.js'
@@ -22,25 +20,6 @@ export interface Verdict {
   meta: Pick<Partial<Meta>, 'total'>
   total: number | undefined
 }
-
-/** Goals and funnels as the reads take them: checked as what a request brings. */
-export function kept(goals: readonly unknown[], funnels: readonly unknown[]) {
-  const read = z.array(KeptGoal).parse(goals)
-  const all = z.array(KeptFunnel).parse(funnels)
-  return {
-    goals: async () => read,
-    funnel: async (id: string) => all.find((each) => String(each.id) === id),
-  }
-}
-const Kept = { type: z.enum(GOAL_TYPES), match: Match }
-const KeptGoal = z.object({
-  ...{ ...Kept, id: z.int(), name: z.string() },
-  revenue: z.object({ property: z.string(), currency: z.string() }).optional(),
-})
-const KeptFunnel = z.object({
-  ...{ id: z.int(), name: z.string(), window_minutes: z.number().optional() },
-  steps: z.array(z.object({ ...Kept, label: z.string() })),
-})
 
 /** The read's answer beside the recount's, both rounded. */
 export async function verdict(

@@ -87,6 +87,8 @@ function labelOf(at: number, tz: string, unit: string): string {
 
 /** The window's buckets: the first instant of each and its label. */
 export function timeline(start: number, end: number, tz: string, unit: string): { t: number; label: string }[] {
+  // A minute of the hour that is shown twice may have ended before it began, a year earlier.
+  if (start >= end) return []
   const step = unit === 'minute' ? 60_000 : QUARTER
   let at = Math.floor(start / step) * step
   while (label(at - step, tz, unit) === label(start, tz, unit)) at -= step
