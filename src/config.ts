@@ -89,10 +89,10 @@ const Settings = z.strictObject({
   expose: list(z.enum(['api'], { error: 'must be api' }))
     .default([])
     .register(about, { value: 'part', list: true, doc: 'parts of the service (api) also served under the base path' }),
-  memory_limit: text
-    .regex(SIZE, 'must be a size such as 512MB')
-    .default('512MB')
-    .register(about, { value: 'size', doc: 'memory the store may use' }),
+  memory_limit: text.regex(SIZE, 'must be a size such as 512MB').optional().register(about, {
+    value: 'size',
+    doc: "memory the store may use; not set, half of the container's limit, without one half of the machine's, at most 2 GB",
+  }),
   min_free_disk: bytes
     .default(512_000_000)
     .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),

@@ -55,8 +55,9 @@ export function createApp(deps: {
         const query = new URL(c.req.url).searchParams
         return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
       } catch (error) {
-        // Here rather than in `onError`, which never sees what is thrown and is not an Error.
-        return renderError(error, deps.log)
+        // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
+        // client left is nobody's news.
+        return renderError(error, c.req.raw.signal.aborted ? () => {} : deps.log)
       }
     })
   }

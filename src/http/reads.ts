@@ -50,6 +50,7 @@ export const readRoutes = (
         call.query,
         {
           ...own,
+          signal: call.request.signal,
           assistants: ASSISTANTS,
           site: async (id) => {
             const site = await sites.get(id)

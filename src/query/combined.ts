@@ -12,6 +12,7 @@ export function combined(dimensions: readonly Dimension[], dialect: Dialect): Di
     level: dimensions.every((d) => d.level === 'session') ? 'session' : 'row',
     value: compile(dialect.tuple(columns), dialect.placeholder).text,
     optional: false,
+    of: dimensions,
     aliases: [],
   }
 }

@@ -21,6 +21,8 @@ export interface Dimension {
   readonly value?: string
   /** Only some rows are meant to have it: a breakdown leaves out those that have not. */
   readonly optional: boolean
+  /** Several as one: those it is made of. */
+  readonly of?: readonly Dimension[]
   /** Names that other tools use for it. */
   readonly aliases: readonly string[]
 }

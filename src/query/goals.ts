@@ -118,7 +118,8 @@ export function resolve(filters: readonly Filter[], goals: readonly Goal[], fiel
     if ('has_not_done' in f) return { has_not_done: one(f.has_not_done) }
     if ('reached' in f || f.dimension !== 'goal') return f
     const { negative } = operator(f.op)
-    const any = { or: [NEVER, ...named(f, goals, field).map(filterOf)] }
+    const found = named(f, goals, field).map(filterOf)
+    const any = { or: found.length > 0 ? found : [NEVER] }
     return { reached: f, by: negative ? { not: any } : any }
   }
   return filters.map(one)

@@ -6,6 +6,7 @@ import { type Audience, findDimension, requireDimension, type Table } from './di
 import type { Envelope, Range } from './envelope.js'
 import { type Condition, conditionsOf, type Filter, isBehavioural, partOf } from './filters.js'
 import { type Goal, resolve } from './goals.js'
+import type { Sealed } from './rollup.js'
 
 /** A query with everything resolved: what SQL is made from. */
 export interface Plan {
@@ -20,6 +21,8 @@ export interface Plan {
   readonly goals?: readonly Goal[]
   /** Absent: `compare=none`. */
   readonly comparison?: Window
+  /** Absent: every session is read from its hits. */
+  readonly sealed?: Sealed
 }
 
 export interface Resolved {
@@ -32,6 +35,7 @@ export interface Resolved {
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
   readonly first?: Date | undefined
+  readonly sealed?: Sealed | undefined
 }
 
 /** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
@@ -51,6 +55,7 @@ export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: 
     filters: [...resolve(envelope.filters ?? [], goals, 'filters'), ...resolve(resolved.segment, goals, 'segment')],
     goals,
     ...(comparison ? { comparison } : {}),
+    ...(resolved.sealed ? { sealed: resolved.sealed } : {}),
   }
 }
 

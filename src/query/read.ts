@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, raw, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import {
   type Ask,
@@ -20,6 +20,7 @@ import type { Filter } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
 import { planOf } from './plan.js'
+import { sealedOf } from './rollup.js'
 import { patternsOf } from './where.js'
 
 /** What an answer is made of: `data`, and how many rows are in it. */
@@ -100,6 +101,8 @@ export const defineFixed = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed
 
 export interface Deps {
   readonly store: Pick<Store, 'query' | 'dialect'>
+  /** Aborted when nobody waits for the answer any more: what is asked of the store for it stops. */
+  readonly signal?: AbortSignal
   now(): Date
   site(id: number): Promise<Site | undefined>
   /** A saved segment's filters, of that site only. */
@@ -143,6 +146,7 @@ export async function runRead(
 ): Promise<{ data: unknown; meta: Meta }> {
   if (read.fixed)
     return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
+  const store = { dialect: deps.store.dialect, query: (asked: Sql) => deps.store.query(asked, deps.signal) }
   const now = deps.now()
   const own = read.window?.(now)
   const { own: asks, shared } = read.owns ? divide(query, read.owns) : { own: query, shared: query }
@@ -158,13 +162,14 @@ export async function runRead(
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
   const audience = audienceOf(read, envelope.audience)
-  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
+  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
   const goals = (await deps.goals?.(site.id)) ?? []
-  const plan = planOf(envelope, { site, audience, either, segment, goals, now, first })
-  await readable(patternsOf(plan.filters), deps.store)
+  const sealed = audience === 'agent' && !either ? undefined : await sealedOf(store)
+  const plan = planOf(envelope, { site, audience, either, segment, goals, now, first, sealed })
+  await readable(patternsOf(plan.filters), store)
 
-  const { catalog, assistants, store } = deps
+  const { catalog, assistants } = deps
   const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
   const policy = async (question: PolicyQuestion) =>
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
@@ -226,6 +231,8 @@ export async function readable(patterns: readonly string[], store: Deps['store']
   try {
     await store.query(sql`select ${join(tests, ', ')}`)
   } catch (cause) {
+    // Without a cause of the engine's it was busy, or the asker left.
+    if (cause instanceof ApiError && cause.cause === undefined) throw cause
     await store.query(raw('select 1'))
     throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', field, { cause })
   }

@@ -12,12 +12,12 @@ import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
 import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
-import journeys from './stats/journeys.js'
 import errors from './stats/errors.js'
 import events from './stats/events.js'
-import locations from './stats/locations.js'
 import funnel from './stats/funnel/id.js'
 import goals from './stats/goals.js'
+import journeys from './stats/journeys.js'
+import locations from './stats/locations.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
 import performance from './stats/performance.js'
@@ -39,14 +39,14 @@ export const reads: readonly Read[] = [
   locations,
   devices,
   breakdown,
+  events,
+  performance,
+  errors,
   journeys,
   retention,
   sessions,
   session,
   visitors,
-  events,
-  performance,
-  errors,
   goals,
   funnel,
   agentsOverview,

@@ -8,7 +8,7 @@ import type { Records, Store } from '../store.js'
 export interface Engine {
   /** Resolves when every row of the batch is committed, once, across any number of worker restarts. */
   record(parcel: Parcel): Promise<void>
-  readonly events: Pick<Store, 'query' | 'dialect'>
+  readonly events: Pick<Store, 'query' | 'stream' | 'dialect'>
   readonly records: Records
   /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */
   ask(name: string, argument?: unknown): Promise<unknown>

@@ -242,7 +242,7 @@ t.test('sessions/{id}', async (t) => {
       {},
       ...Array.from(
         { length: 1_001 },
-        (_, n): Hit => [at('20T11:00:00').toISOString().slice(0, 17) + `${String(n % 60).padStart(2, '0')}Z`, `/${n}`],
+        (_, n): Hit => [new Date(at('20T11:00:00').getTime() + n * 1000).toISOString(), `/${n}`],
       ),
     ),
   ])
@@ -384,6 +384,23 @@ t.test('visitors', async (t) => {
     t.strictSame(answer.data, data, why)
     t.match(answer.meta, { rows: data.length, total }, why)
   }
+})
+
+t.test('a session over a change of salts is one session, and of one visitor', async (t) => {
+  // Midnight UTC; the second id is the lesser, so that it is not the order that counts.
+  const start = { session_start: at('24T23:50:00'), entry_page: '/' }
+  const [before, after] = [session(21, 90, {}, ['24T23:50:00', '/']), session(20, 90, {}, ['25T00:05:00', '/docs'])]
+  const ask = await asker(t, [...before, ...after.map((row) => ({ ...row, ...start }))], 'day')
+  t.match((await ask('sessions', THREE)).data, [{ id: hex(90), pageviews: 2, duration: 900, exit_page: '/docs' }])
+  t.match((await ask('journeys', THREE)).data, {
+    nodes: [{ id: '1:/', sessions: 1 }, { id: '2:/docs' }, { id: 'exit:3' }],
+  })
+  const { data, meta } = await ask('visitors', THREE)
+  t.match(data, [
+    { id: hex(20), sessions: 1, pageviews: 1 },
+    { id: hex(21), sessions: 0, pageviews: 1 },
+  ])
+  t.match(meta.warnings, [{ metric: 'visitors', code: 'salt_rotated_in_window' }], 'who may be two')
 })
 
 t.test('visitors: traits are what a browser sent', async (t) => {

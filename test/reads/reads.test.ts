@@ -18,6 +18,8 @@ const gptbot = {
   ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' },
   respects_robots: 'yes' as const,
 }
+const docs = { type: 'page' as const, match: { op: 'matches_wildcard', value: '/docs**' } }
+const bought = { type: 'event' as const, match: { op: 'is', value: 'signup' } }
 const tells = ({ audience }: Read, asked: Audience) =>
   'only' in audience || !audience.among || audience.among.includes(asked)
 const deps: Omit<Deps, 'store'> = {
@@ -32,6 +34,23 @@ const deps: Omit<Deps, 'store'> = {
         }
       : undefined,
   segment: async (id, site) => (id === 'german' && site === 1 ? german : undefined),
+  goals: async () => [
+    { id: 1, name: 'Docs', ...docs },
+    { id: 2, name: 'Bought', ...bought, revenue: { property: 'price', currency: 'EUR' } },
+    { id: 3, name: 'Read', type: 'scroll', match: { op: 'gte', value: 50 } },
+    { id: 4, name: 'Stayed', type: 'duration', match: { op: 'gte', value: 60 } },
+  ],
+  funnel: async (_, site) => ({
+    ...{
+      id: 1,
+      name: 'Shop',
+      steps: [
+        { label: 'Docs', ...docs },
+        { label: 'Bought', ...bought },
+      ],
+    },
+    ...(site === 1 ? { window_minutes: 30 } : {}),
+  }),
   catalog: [
     { ...gptbot, docs_url: 'https://openai.com/gptbot', robots_token: 'GPTBot', verification: ['ranges'] },
     {

@@ -45,6 +45,7 @@ export default defineRead({
         select ${dialect.last(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
           from seen join known on known_id = visitor_id group by person`
     })
+    ask.warnOfSalt([ask.plan.window])
     const some: Some = {
       persons: page.flatMap(({ person }) => (typeof person === 'string' ? [person] : [])),
       visitors: page.flatMap(({ person, id }) => (person === undefined ? [idOf(id)] : [])),
