@@ -3,9 +3,9 @@ import { bytes } from './site.js'
 /** One row of an answer. */
 export type Named = Readonly<Record<string, unknown>>
 
-/** The two add up in another order: twelve digits have to agree, and of what is nearly nothing none. */
+/** The two add up in another order: twelve digits have to agree, and of what is less than 1 twelve decimals. */
 export function rounded(value: unknown): unknown {
-  if (typeof value === 'number') return Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(12))
+  if (typeof value === 'number') return Number(Math.abs(value) < 1 ? value.toFixed(12) : value.toPrecision(12)) + 0
   if (Array.isArray(value)) return value.map(rounded)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, rounded(each)]))

@@ -38,11 +38,9 @@ const span = (start: string, end: string): [string, Question['window']] => [
   [at(start), at(end)],
 ]
 type Unit = Put['more']['unit']
+type Asked = (tz: string, site: number) => readonly [query: string, window: Question['window'], unit: Unit]
 /** How a window is asked for, and what it is by the oracle's own calendar. */
-const WINDOWS: readonly ((
-  tz: string,
-  site: number,
-) => readonly [query: string, window: Question['window'], unit: Unit])[] = [
+const WINDOWS: readonly [Asked, ...Asked[]] = [
   (tz) => ['range=30d', [midnight(NOW, tz, -29), NOW], 'day'],
   (tz) => ['range=7d', [midnight(NOW, tz, -6), NOW], 'hour'],
   () => [...span('2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'), 'hour'],
@@ -110,14 +108,21 @@ const whole = process.env.ORACLE === 'all'
 const among = <V>(list: readonly [V, ...V[]], i: number): V => list[i % list.length] ?? list[0]
 const only = process.env.ORACLE_READS?.split(',')
 
-/**
- * Loads the site, `seal`s it where that is given (whatever the store keeps beside its rows is then made of all of them),
- * and asks.
- */
-export async function judgeGenerated(t: Test, store: EventStore, seal?: () => Promise<void>): Promise<void> {
-  await store.append(rows)
-  await seal?.()
-  const deps: Deps = { ...rest, store }
+/** One store that has sealed nothing; one that sealed all and then got late hits; one that sealed up to a window's midst. */
+async function stored(open: () => Promise<EventStore>): Promise<readonly [EventStore, EventStore, EventStore]> {
+  const [plain, sealed, half] = [await open(), await open(), await open()]
+  const isLate = (_: unknown, i: number) => i % 11 === 5
+  await plain.append(rows)
+  await sealed.append({ ...rows, events: rows.events.filter((row, i) => !isLate(row, i)) })
+  await sealed.seal(new Date(at('2027-01-01T00:00Z')))
+  await sealed.append({ events: rows.events.filter(isLate), agent_events: [] })
+  await half.append(rows)
+  await half.seal(new Date(at('2026-10-25T00:30Z')))
+  return [plain, sealed, half]
+}
+
+export async function judgeGenerated(t: Test, open: () => Promise<EventStore>): Promise<void> {
+  const stores = await stored(open)
   for (const [j, judged] of JUDGED.entries()) {
     if (only && !only.includes(judged.path)) continue
     for (const audience of judged.audiences) {
@@ -125,18 +130,18 @@ export async function judgeGenerated(t: Test, store: EventStore, seal?: () => Pr
         for (const [i, filters] of FILTERS[audience].entries()) {
           for (let n = 0; n < (whole ? 12 : 2); n++) {
             const tz = among(ZONES, i + j + n)
-            const compare = among(COMPARES, Math.floor(i / 3) + 2 * n + Math.floor(n / 4))
+            const compare = among(COMPARES, Math.floor(i / 3) + n + Math.floor(n / 4))
             const site = 1 + ((i + n) % 2)
-            const [window, span, unit] = WINDOWS[(5 * i + 3 * n + j) % WINDOWS.length]?.(tz, site) ?? [
-              '',
-              [0, 0],
-              'day',
-            ]
+            const window = among(WINDOWS, 5 * i + 3 * n + j)
+            const [asked, span, unit] = window(tz, site)
             const q: Question = { site, audience, window: span, tz, filters, goals: GOALS }
             const more = { now: NOW, funnels: FUNNELS, unit, pick: i + n * FILTERS[audience].length }
-            const { url, found, wanted, meta, total } = await verdict(judged, rows, { q, window, compare, more }, deps)
-            t.strictSame(found, wanted, decodeURIComponent(url))
-            if (total !== undefined) t.equal(meta.total, total)
+            const put = { q, window: asked, compare, more }
+            for (const store of whole ? stores : [among(stores, i + j + n)]) {
+              const { url, found, wanted, meta, total } = await verdict(judged, rows, put, { ...rest, store })
+              t.strictSame(found, wanted, `${stores.indexOf(store)}: ${decodeURIComponent(url)}`)
+              if (total !== undefined) t.equal(meta.total, total)
+            }
           }
         }
       })

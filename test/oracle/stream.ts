@@ -119,6 +119,8 @@ const world = fc.record({
   window: fc.constantFrom(...WINDOWS),
   visits: fc.array(visit, { maxLength: 7 }),
   fetches: fc.array(fetch, { maxLength: 4 }),
+  /** What was sealed when it is asked: nothing, all of it, or all that was not late. */
+  sealed: fc.constantFrom('nothing', 'all', 'before late hits'),
   questions: fc.array(question, { minLength: 1, maxLength: 4 }),
 })
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
@@ -146,9 +148,10 @@ function rowsOf(site_id: number, { window: [from, to], visits, fetches }: World)
  * Small worlds around the edges of a window, each a site of its own in one store, and a few questions to each: what
  * differs shrinks to the fewest rows and the plainest question that still do.
  */
-export async function judgeStream(t: Test, store: EventStore, seal?: () => Promise<void>): Promise<void> {
-  const deps: Deps = {
-    ...{ store, catalog: [], assistants: [], now: () => new Date(NOW), segment: async () => undefined },
+export async function judgeStream(t: Test, open: () => Promise<EventStore>): Promise<void> {
+  const [plain, sealing] = [await open(), await open()]
+  const deps: Omit<Deps, 'store'> = {
+    ...{ catalog: [], assistants: [], now: () => new Date(NOW), segment: async () => undefined },
     ...kept(GOALS, FUNNELS),
     site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),
   }
@@ -157,8 +160,11 @@ export async function judgeStream(t: Test, store: EventStore, seal?: () => Promi
   const agrees = async (drawn: World) => {
     site += 1
     const rows = rowsOf(site, drawn)
-    await store.append(rows)
-    await seal?.()
+    const store = drawn.sealed === 'nothing' ? plain : sealing
+    const isLate = (_: unknown, i: number) => drawn.sealed === 'before late hits' && i % 3 === 1
+    await store.append({ ...rows, events: rows.events.filter((row, i) => !isLate(row, i)) })
+    if (store === sealing) await store.seal(new Date(at('2027-01-01T00:00Z')))
+    if (rows.events.some(isLate)) await store.append({ events: rows.events.filter(isLate), agent_events: [] })
     const long = drawn.window[1] - drawn.window[0] > 6 * 24 * HOUR
     const [start, end] = drawn.window.map((each) => new Date(each).toISOString())
     for (const { judged: j, audience, trees, plain, tz, compare, unit, pick } of drawn.questions) {
@@ -171,7 +177,7 @@ export async function judgeStream(t: Test, store: EventStore, seal?: () => Promi
         // Two weeks have more minutes than are answered.
         more: { now: NOW, funnels: FUNNELS, unit: long && unit === 'minute' ? 'hour' : unit, pick },
       }
-      const { url, found, wanted, meta, total } = await verdict(judged, rows, put, deps)
+      const { url, found, wanted, meta, total } = await verdict(judged, rows, put, { ...deps, store })
       asked.add(`${judged.path} ${audience}`)
       if (!isDeepStrictEqual(found, wanted))
         throw new Error(`${decodeURIComponent(url)}\nfound  ${JSON.stringify(found)}\nwanted ${JSON.stringify(wanted)}`)
