@@ -99,6 +99,33 @@ export const JUDGED: readonly Judged[] = [
     },
   },
   {
+    path: 'realtime',
+    audiences: EVERYONE,
+    alone: true,
+    wanted(rows, q, _, { now }) {
+      const live = recount(rows, { ...q, window: [now - 300_000, now] }).live()
+      const of = <V>(people: V, agents: V) => ({
+        ...(q.audience === 'agent' ? {} : { people }),
+        ...(q.audience === 'human' ? {} : { agents }),
+      })
+      const pages = [...live.paths].map((path = '') => ({
+        pathname: path,
+        ...of(live.peopleOn(path), live.agentsOn(path)),
+      }))
+      const found = pages.filter((page) => (page.people ?? 0) + (page.agents ?? 0) > 0)
+      const best = ranked(
+        found,
+        (page) => [page.people ?? 0, page.agents ?? 0],
+        (page) => [page.pathname],
+      )
+      const minutes = [0, 1, 2, 3, 4].map((i) => ({
+        t: new Date(now - 300_000 + i * 60_000).toISOString(),
+        ...of(live.peopleIn(i), live.agentsIn(i)),
+      }))
+      return { params: '', data: { ...of(live.people, live.agents), pages: best.slice(0, 50), minutes } }
+    },
+  },
+  {
     path: 'pages',
     audiences: EVERYONE,
     wanted(rows, now, then) {
