@@ -34,7 +34,10 @@ export interface Readership {
 
 /** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
 export type ReadershipOptions = Partial<
-  Pick<Config, 'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'>
+  Pick<
+    Config,
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin' | 'cors_origins'
+  >
 > & { log?: Log }
 
 /**
@@ -112,13 +115,15 @@ export async function openInstance(
   config: Pick<
     Config,
     'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
-  >,
+  > &
+    Partial<Pick<Config, 'cors_origins'>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const { cors_origins = [], ...store } = config
   const engine = await start({
-    ...config,
+    ...store,
     version: deps.version,
     log,
     async prepare(records) {
@@ -127,14 +132,14 @@ export async function openInstance(
     },
   })
   try {
-    return await compose(engine, deps)
+    return await compose(engine, cors_origins, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
+async function compose(engine: Engine, cors_origins: readonly string[], deps: InstanceDeps): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
@@ -181,6 +186,7 @@ async function compose(engine: Engine, deps: InstanceDeps): Promise<Instance> {
     ],
     keys,
     version,
+    cors_origins,
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
   const flushing = setInterval(() => {

@@ -65,7 +65,6 @@ const HOME: Record<string, readonly string[]> = {
   undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/'],
   'mmdb-lib': ['src/record/place/'],
   'temporal-polyfill': ['src/query/'],
-  '@hono/zod-openapi': ['src/http/'],
   '@hono/node-server': ['src/http/'],
   hono: ['src/http/', 'adapters/hono.ts'],
   express: ['adapters/express.ts'],

@@ -53,7 +53,7 @@ const summed = (source: Sql): Sql => sql`
     case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(INTERACTIVE)}) = 0
       and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
     case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
-    ${raw(TRAITS.map(varies).join(' or '))} as mixed,
+    ${raw(['visitor_id', ...TRAITS].map(varies).join(' or '))} as mixed,
     min(entry_page) as entry_page,
     arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page,
     ${raw(each([...ARRIVAL, ...TRAITS], (c) => `min(${c}) as ${c}`))}

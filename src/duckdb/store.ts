@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
-import type { EventRow, Rows } from '../record/row.js'
+import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import type { ResultRow, Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
@@ -9,17 +9,21 @@ import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
+import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
-import { appendUnsealed, openSeals } from './seals.js'
+import { appendUnsealed, openSeals, type Unsealed } from './seals.js'
 import { PATIENCE, type Patience, streamRows } from './stream.js'
 
 export interface EventStore extends Store {
   /**
    * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
-   * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
+   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction. Throws
+   * `RowError` for a row that no store could take (nothing is stored then).
    */
-  append(rows: Rows, mark?: Mark): Promise<void>
+  append(rows: Rows, mark?: Mark, moves?: readonly Move[]): Promise<void>
+  /** As `query`, but behind every write and before any read: for what the next write depends on. */
+  lookUp(asked: Sql): Promise<ResultRow[]>
   /** Gives rows that are open still the verdicts that came late. */
   complete(all: readonly Completion[]): Promise<void>
   /**
@@ -69,9 +73,12 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     log('error', `${options.file}: ${rows ?? 'an unknown number of'} committed rows were lost; see ${kept}`)
   }
   let lastAppend = clock()
+  let lastCheckpoint = lastAppend
   /** An append failed after its commit began: whether it is stored must be asked. */
   let uncertain = false
   let marks = 0
+  /** Stored rows were changed since the last checkpoint. */
+  let moved = false
   const seals = await openSeals(file)
   let sealAt = clock()
 
@@ -99,6 +106,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         }
         await writer.run('checkpoint')
       })
+      moved = false
+      lastCheckpoint = clock()
     } catch (error) {
       // It passes once that read has ended: each append tries it again.
       if (!isHeldUp(error)) log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
@@ -124,17 +133,25 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw faultOf(cause, 'The query failed.')
       }
     },
-    async append(rows, mark) {
+    async lookUp(asked) {
+      try {
+        return await file.write((writer) => runQuery(writer, asked))
+      } catch (cause) {
+        throw faultOf(cause, 'The query failed.')
+      }
+    },
+    async append(rows, mark, moves = []) {
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark, seals.broken(rows.events)))
+        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves)))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
         throw faultOf(cause, 'The rows could not be stored.')
       }
       marks += 1
+      moved ||= moves.length > 0
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
@@ -175,18 +192,21 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
           log('warn', `${options.file}: sessions could not be sealed and will be tried again`, error)
         }
       }
-      if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
+      const quiet = clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes
+      // Changes are not left to be replayed from the log for long; a checkpoint after each would cost more than they do.
+      if (quiet || (moved && clock() - lastCheckpoint >= idle_ms)) await checkpoint()
     },
     close: () => file.close(),
   }
 }
 
-/** Both tables and the mark in one transaction. */
+/** What is stored already first, then both tables and the mark, in one transaction. */
 async function appendAll(
   writer: DuckDBConnection,
   rows: Rows,
   mark: Mark | undefined,
-  broken: readonly EventRow[],
+  moves: readonly Move[],
+  broken: readonly Unsealed[],
 ): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
@@ -196,6 +216,7 @@ async function appendAll(
   }
   await writer.run('begin transaction')
   try {
+    if (moves.length > 0) await runQuery(writer, moving(moves))
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
     }

@@ -11,7 +11,7 @@ import { type Deps, readable } from '../query/read.js'
 import { patternsOf } from '../query/where.js'
 import { reaches } from './auth.js'
 import { check } from './error.js'
-import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route } from './route.js'
+import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total } from './route.js'
 
 /** What is kept of a site to be asked about. */
 export interface Managed {
@@ -23,7 +23,7 @@ export interface Managed {
   readonly store: Deps['store']
 }
 
-const OfSite = z.object({ site: Id })
+const OfSite = z.object({ site: Id.describe('The site.') })
 
 /** One kind of record: its shapes, and what makes a body of the first a record. */
 interface Kind<O extends Owned, N> {
@@ -91,6 +91,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       summary: `The ${name} of a site`,
       query: OfSite,
       data: z.array(shape),
+      meta: Total,
       run: async (call) => {
         const { site } = queryOf(call, OfSite)
         await required(call, site)
@@ -104,6 +105,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       body: made,
       data: shape,
       status: 201,
+      conflicts: true,
       run: async (call) => {
         const given = await bodyOf(call, made)
         const { site } = check(OfSite, given)
@@ -122,6 +124,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       summary: `Change a ${one}, in part`,
       body: changed,
       data: shape,
+      conflicts: true,
       run: async (call) => {
         const { id } = await own(call)
         const change = await bodyOf(call, changed)

@@ -10,23 +10,25 @@ import type { Managed } from './managed.js'
 import { answer, type Route } from './route.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
-const Meta = z.object({
-  query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
-  rows: z.int(),
-  sampled: z.boolean(),
-  took_ms: z.int(),
-  total: z.int().optional().describe('Rows on all pages.'),
-  limit: z.int().optional(),
-  page: z.int().optional(),
-  comparison: z
-    .object({ start: z.iso.datetime(), end: z.iso.datetime() })
-    .optional()
-    .describe('The window compared with.'),
-  warnings: z
-    .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
-    .optional()
-    .describe('Why a metric is absent, or what a number is based on.'),
-})
+const Meta = z
+  .object({
+    query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
+    rows: z.int().describe('Rows in this answer.'),
+    sampled: z.boolean().describe('Always false: every row is counted.'),
+    took_ms: z.int().describe('Milliseconds from the question to the answer.'),
+    total: z.int().optional().describe('Rows on all pages.'),
+    limit: z.int().optional().describe('Rows of a page.'),
+    page: z.int().optional().describe('The page, from 1.'),
+    comparison: z
+      .object({ start: z.iso.datetime(), end: z.iso.datetime() })
+      .optional()
+      .describe('The window compared with.'),
+    warnings: z
+      .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
+      .optional()
+      .describe('Why a metric is absent, or what a number is based on.'),
+  })
+  .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
 
 /** The routes of the reads, one for each, from what they say of themselves. */
 export const readRoutes = (
@@ -40,6 +42,7 @@ export const readRoutes = (
     access: 'stats:read',
     tag: read.path.split('/')[2] ?? 'stats',
     summary: read.summary,
+    word: z.string().describe('The id, as lists have it.'),
     query: z.object(read.query),
     data: read.data,
     meta: Meta,

@@ -32,8 +32,14 @@ export const whole = (most: number, least = 1) =>
 
 export const ENVELOPE = {
   site: whole(2_147_483_647).describe('The site.'),
-  start: instant.optional().describe('First instant of the window, ISO-8601. Wins over `range`.'),
-  end: instant.optional().describe('The instant the window ends before, ISO-8601. Wins over `range`.'),
+  start: instant
+    .optional()
+    .describe('First instant of the window, ISO-8601. Wins over `range`.')
+    .meta({ format: 'date-time', example: '2026-11-14T00:00:00.000Z' }),
+  end: instant
+    .optional()
+    .describe('The instant the window ends before, ISO-8601. Wins over `range`.')
+    .meta({ format: 'date-time', example: '2026-11-21T00:00:00.000Z' }),
   range: z.enum(RANGES).default('30d').describe('The window, in `tz`.'),
   compare: z.enum(['none', 'previous', 'year']).default('none').describe('The window to compare with.'),
   tz: z
@@ -45,11 +51,13 @@ export const ENVELOPE = {
       return z.NEVER
     })
     .optional()
-    .describe("IANA time zone; default the site's."),
+    .describe("IANA time zone; default the site's.")
+    .meta({ example: 'Europe/Berlin' }),
   granularity: z
     .enum(GRANULARITIES)
     .optional()
-    .describe('Size of the buckets; default the finest that gives at most 200.'),
+    .describe('Size of the buckets; default the finest that gives at most 200.')
+    .meta({ example: 'day' }),
   filters: z
     .string()
     .transform((json, context): Filter[] => {
@@ -64,8 +72,18 @@ export const ENVELOPE = {
     .optional()
     .describe(
       'JSON array of filters, all of which have to hold: `[{"dimension": "country", "op": "is", "value": ["DE", "AT"]}]`. Groups: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"has_done": {…}}`. Names: GET /api/stats/dimensions.',
-    ),
-  segment: z.string().min(1).max(100).optional().describe('A saved segment, whose filters have to hold too.'),
+    )
+    .meta({
+      example: '[{"dimension":"country","op":"is","value":["DE","AT"]}]',
+      contentSchema: { $ref: '#/components/schemas/Filters' },
+    }),
+  segment: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('A saved segment, whose filters have to hold too.')
+    .meta({ example: '1' }),
   audience: z.enum(AUDIENCES).optional().describe('Whose readership: `human` (default), `agent` or `all`.'),
 } as const
 

@@ -44,9 +44,12 @@ export const asksPages = (filters: readonly Filter[]): boolean =>
 export const asksSessions = (filters: readonly Filter[], also?: Dimension): boolean =>
   dimensionsOf(filters, also).every(({ name, level }) => level === 'session' || STEADY.includes(name))
 
-/** Whether those in which something varies that is nearly always the same are to be read from their hits. */
+/**
+ * Whether those in which something varies that is nearly always the same are to be read from their hits. What else a
+ * visitor did is asked by the id of the hit.
+ */
 export const isSteady = (filters: readonly Filter[], also?: Dimension): boolean =>
-  dimensionsOf(filters, also).some(({ name }) => STEADY.includes(name))
+  filters.some(isBehavioural) || dimensionsOf(filters, also).some(({ name }) => STEADY.includes(name))
 
 const dimensionsOf = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
   ...namesOf(filters).map((name) => findDimension(name, 'filters')),

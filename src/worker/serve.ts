@@ -8,12 +8,13 @@ import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
-import type { OpenSession } from '../record/session.js'
+import type { Sessions } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
 import type { Records } from '../store.js'
 import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
 import type { TailRow } from './engine.js'
+import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
 import { loadSiteOf } from './sites.js'
@@ -22,8 +23,8 @@ import { createWriter } from './writer.js'
 /** What the worker does its work with: the write path over its state, and the world outside. */
 export interface Parts {
   classifier: Classifier
-  /** Sessions that ran when the process, or the worker before this one, ended. */
-  restore: (open: readonly OpenSession[]) => void
+  /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
+  sessions: Pick<Sessions, 'restore' | 'settle'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
@@ -103,9 +104,11 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     policyChanged: (change) => post({ type: 'policy', change }),
   })
   try {
-    parts.restore(await openSessions(events, world.now()))
+    const { open, since } = await openSessions(events, world.now())
+    parts.sessions.restore(open, since)
   } catch (error) {
-    log('error', 'the sessions that ran cannot be read back: their visits are split', error)
+    log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
+    parts.sessions.restore([], world.now().getTime())
   }
   await parts.start()
   const stored = await events.last(options.from.run)
@@ -116,6 +119,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   const writer = createWriter({
     classifier: parts.classifier,
     store: events,
+    place: createPlace({ store: events, sessions: parts.sessions }),
     from,
     obstacle,
     clock: world.clock,

@@ -193,6 +193,40 @@ t.test('a hit that comes to a sealed session is in the next answer, and behind a
   await store.close()
 })
 
+t.test(
+  'sealed sessions that a late hit makes one are one in the next answer, and when they are sealed again',
+  async (t) => {
+    const store = await openStore(t)
+    const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
+    const arrival = {
+      ...{ entry_page: '/z', referrer: null, source: null, channel: 'Email', utm_source: null, utm_medium: null },
+      ...{ utm_campaign: null, utm_content: null, utm_term: null },
+    }
+    const row = (time: string, session: bigint, start: string, given: Partial<EventRow> = {}) =>
+      eventRow({ timestamp: at(time), session_start: at(start), session_id: session, ...given })
+    const asked = async () => {
+      const of = (path: string) => ask(store, at('23:00').getTime(), path, 'site=1&start=2026-03-01T00:00:00Z')
+      return { overview: (await of('overview')).data }
+    }
+    const events = [row('10:00', 7n, '10:00'), row('10:50', 8n, '10:50'), row('15:00', 9n, '15:00')]
+    await store.append({ events, agent_events: [] })
+    await store.seal(at('20:00'))
+    t.match(await asked(), { overview: { sessions: 3, visitors: 1, pageviews: 3 } })
+    // A hit at 10:25 is within half an hour of both; one at 09:50 came before either.
+    const late = [row('10:25', 6n, '09:50', arrival), row('09:50', 6n, '09:50', { ...arrival, pathname: '/z' })]
+    const to = { session_id: 6n, session_start: at('09:50'), arrival }
+    await store.append({ events: late, agent_events: [] }, undefined, [
+      { site_id: 1, session_ids: [7n, 8n], to, first: at('10:00'), last: at('10:50') },
+    ])
+    const merged = { overview: { sessions: 2, visitors: 1, pageviews: 5, duration: 1800, bounce: 0.5 } }
+    t.match(await asked(), merged)
+    await store.seal(at('20:00'))
+    t.match(await asked(), merged)
+    t.match(await store.query(sql`select count(*) as n from sessions`), [{ n: 2 }])
+    t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
+  },
+)
+
 t.test('sealing goes in bounded steps, by itself, and leaves out what is not over', async (t) => {
   let now = Date.parse('2026-03-10T00:00:00Z')
   let clock = 0
