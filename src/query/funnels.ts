@@ -24,7 +24,8 @@ export type Unit = 'session' | 'visitor'
  * chain of the first n steps.
  */
 export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect): Sql {
-  const id = raw(`${unit}_id`)
+  const id = raw(unit === 'session' ? 'session_id' : 'person')
+  const from = unit === 'session' ? raw('events') : owned(plan, dialect)
   const tests = funnel.steps.map((step) => filtered(plan, dialect, [filterOf(step)]))
   const filters = plan.filters.length > 0
   const asked = filters
@@ -36,11 +37,11 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
   const levels = tests.map((test, i) =>
     i === 0
       ? sql`${level(0)} as (
-          select ${id} as id, min(timestamp) as moment, max(session_start) as started from events
+          select ${id} as id, min(timestamp) as moment, max(session_start) as started from ${from} as e
           where ${asked} and ${test} group by ${id})`
       : sql`${level(i)} as (
           select p.id as id, min(e.timestamp) as moment, max(p.started) as started
-          from (select * from events where ${asked} and ${test}) e
+          from (select * from ${from} as r where ${asked} and ${test}) e
             join ${level(i - 1)} p on e.${id} = p.id and e.timestamp > p.moment
           group by p.id)`,
   )
@@ -53,7 +54,7 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
     return sql`with ${join([...chosen, ...levels], ', ')} ${all([...tests.keys()])}`
   const within = sql`
     select n.step, w.id, p.started
-    from (${inTime(tests, { id, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
+    from (${inTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
       join ${level(0)} p on p.id = w.id
       join (${join(
         [...tests.keys()].slice(1).map((i) => sql`select ${i + 1} as step`),
@@ -69,13 +70,13 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
  */
 function inTime(
   tests: readonly Sql[],
-  { id, asked, ms, among, dialect }: { id: Sql; asked: Sql; ms: number; among: Sql; dialect: Dialect },
+  { id, from, asked, ms, among, dialect }: { id: Sql; from: Sql; asked: Sql; ms: number; among: Sql; dialect: Dialect },
 ): Sql {
   const flag = (i: number) => raw(`is_${i}`)
   const began = (i: number) => raw(`began_${i}`)
   const flags = tests.map((test, i) => sql`case when ${test} then 1 else 0 end as ${flag(i)}`)
   const hits = sql`
-    select ${id} as id, ${dialect.epochMs(raw('timestamp'))} as moment, ${join(flags, ', ')} from events
+    select ${id} as id, ${dialect.epochMs(raw('timestamp'))} as moment, ${join(flags, ', ')} from ${from} as e
     where ${asked} and (${join(tests, ' or ')}) and ${id} in (select id from ${among})`
   const first = sql`select *, case when ${flag(0)} = 1 then moment end as ${began(0)} from (${hits}) h`
   const chains = tests.slice(1).reduce(
@@ -88,6 +89,12 @@ function inTime(
   const steps = tests.map((_, i) => sql`when moment - ${began(i)} <= ${ms} then ${i + 1}`).toReversed()
   return sql`select id, max(case ${join(steps, ' ')} else 0 end) as steps from (${chains}) c group by id`
 }
+
+/** Rows with the `person` whose session it is: over a change of salts a session has rows of two visitor ids. */
+const owned = (plan: Plan, dialect: Dialect): Sql => sql`
+  (select e.*, o.person from events e
+    join (select session_id as of_session, visitor_id as person from (${sessions(plan, dialect)}) s) o
+      on o.of_session = e.session_id)`
 
 const chosenBy = (plan: Plan, dialect: Dialect): Sql => sql`select session_id from (${matched(plan, dialect, TOTAL)}) m`
 

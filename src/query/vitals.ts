@@ -47,26 +47,35 @@ export const figures = (from: Sql, dialect: Dialect): Sql => {
     from (select value, count(*) as hits, ${join(taken, ', ')} from (${from}) m group by value) f`
 }
 
-/** A row of figures, with its comparison, by vital; each that was measured is rated by its p75. */
+/** A row of figures, with its comparison, by vital; each that was measured is rated by its p75, and changed if it was. */
 export function byVital({ comparison, change, ...own }: ResultRow): ResultRow {
-  const rated = Object.entries(grouped(own)).map(([vital, of]) => [vital, { ...of, rating: ratingOf(vital, of.p75) }])
+  const measured = measuredOf(own)
+  const rated = Object.entries(grouped(own, measured)).map(([vital, of]) => [
+    vital,
+    { ...of, rating: ratingOf(vital, of.p75) },
+  ])
   return {
     ...Object.fromEntries(rated),
-    ...(comparison === undefined ? {} : { comparison: grouped(comparison) }),
-    ...(change === undefined ? {} : { change: grouped(change) }),
+    ...(comparison === undefined ? {} : { comparison: grouped(comparison, measuredOf(comparison)) }),
+    ...(change === undefined ? {} : { change: grouped(change, measured) }),
   }
 }
 
-/** What was not measured is left out. */
-function grouped(row: unknown): Record<string, Record<string, number>> {
+const measuredOf = (row: unknown): Vital[] => {
+  const values = new Map(Object.entries(Object(row)))
+  return VITALS.filter((vital) => Number(values.get(`${vital}_samples`) ?? 0) > 0)
+}
+
+/** The figures of these vitals; where a vital has none it is left out. */
+function grouped(row: unknown, vitals: readonly Vital[]): Record<string, Record<string, number>> {
   const values = new Map(Object.entries(Object(row)))
   return Object.fromEntries(
-    VITALS.flatMap((vital) => {
+    vitals.flatMap((vital) => {
       const of = FIGURES.flatMap((figure) => {
         const value = values.get(`${vital}_${figure}`)
         return typeof value === 'number' ? [[figure, value] as const] : []
       })
-      return of.length === 0 || values.get(`${vital}_samples`) === 0 ? [] : [[vital, Object.fromEntries(of)]]
+      return of.length === 0 ? [] : [[vital, Object.fromEntries(of)]]
     }),
   )
 }
