@@ -15,7 +15,7 @@ import type { Question } from './site.js'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
 const COMPARES = ['none', 'previous', 'year'] as const
-const rows = lives({ seed: 20261102, sessions: 1_000, agents: 1_500 })
+const rows = lives({ seed: 20261102, sessions: 700, agents: 700 })
 const rest: Omit<Deps, 'store'> = {
   now: () => new Date(NOW),
   ...kept(GOALS, FUNNELS),
