@@ -1,4 +1,4 @@
-import { DOUBLE, type DuckDBAppender, STRUCT, VARCHAR } from '@duckdb/node-api'
+import type { DuckDBAppender } from '@duckdb/node-api'
 import { type AgentEventRow, ErrorSeen, type EventRow, Vitals } from '../record/row.js'
 import { microseconds } from './query.js'
 
@@ -16,10 +16,9 @@ export class RowError extends Error {
 }
 
 export type Table = 'events' | 'agent_events'
-const VITALS = 'struct(lcp double, cls double, inp double, fcp double, ttfb double)'
-const ERROR = 'struct("type" varchar, message varchar, frame varchar, fingerprint varchar)'
 type Plain = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
-type Type = Plain | typeof VITALS | typeof ERROR
+/** `vitals` is five columns of doubles, `json` text. */
+type Type = Plain | 'vitals' | 'json'
 type Columns<Row> = { readonly [Column in keyof Row]: Type }
 
 /** In the order of the tables: an appender knows columns by their place (test/duckdb/store.test.ts compares). */
@@ -64,8 +63,8 @@ export const COLUMNS: { events: Columns<EventRow>; agent_events: Columns<AgentEv
     recorded_by: 'varchar',
     suspected: 'boolean',
     suspected_by: 'varchar',
-    vitals: VITALS,
-    error: ERROR,
+    vitals: 'vitals',
+    error: 'json',
     traits: 'varchar',
   },
   agent_events: {
@@ -105,7 +104,7 @@ export function appendRows<Row>(appender: DuckDBAppender, table: Table, columns:
   rows.forEach((row, index) => {
     for (const column in columns) {
       const value = row[column]
-      if (value === null || value === undefined) appender.appendNull()
+      if (value === null || value === undefined) appendNothing(appender, columns[column])
       else if (!APPEND[columns[column]](appender, value)) throw new RowError(table, index, column, value)
     }
     appender.endRow()
@@ -149,20 +148,34 @@ const APPEND: { readonly [T in Type]: (appender: DuckDBAppender, value: unknown)
     if (fits) appender.appendTimestamp(microseconds(value))
     return fits
   },
-  [VITALS]: (appender, value) => {
+  vitals: (appender, value) => {
     const { success, data } = Vitals.safeParse(value)
-    if (success) appender.appendStruct(data, VITALS_TYPE)
+    if (success) for (const vital of VITALS) appendMeasured(appender, data[vital])
     return success
   },
-  [ERROR]: (appender, value) => {
+  json: (appender, value) => {
     const { success, data } = ErrorSeen.safeParse(value)
-    if (success) appender.appendStruct(data, ERROR_TYPE)
+    // Half a character pair would be JSON that the engine refuses.
+    if (success) appender.appendVarchar(JSON.stringify(data, (_, text) => wellFormed(text)))
     return success
   },
 }
 
-const VITALS_TYPE = STRUCT({ lcp: DOUBLE, cls: DOUBLE, inp: DOUBLE, fcp: DOUBLE, ttfb: DOUBLE })
-const ERROR_TYPE = STRUCT({ type: VARCHAR, message: VARCHAR, frame: VARCHAR, fingerprint: VARCHAR })
+const wellFormed = (value: unknown): unknown => (typeof value === 'string' ? Buffer.from(value).toString() : value)
+
+/** In the order of their columns. */
+const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
+
+function appendMeasured(appender: DuckDBAppender, value: number | null): void {
+  if (value === null) appender.appendNull()
+  else appender.appendDouble(value)
+}
+
+/** Columns that a value has none for. */
+function appendNothing(appender: DuckDBAppender, type: Type): void {
+  const columns = type === 'vitals' ? VITALS.length : 1
+  for (let n = 0; n < columns; n++) appender.appendNull()
+}
 
 function wholeOf(value: unknown, least: number, most: number): number | undefined {
   if (typeof value !== 'number' || Number.isNaN(value)) return undefined

@@ -23,12 +23,12 @@ export const VITAL_METRICS = VITALS.flatMap((vital) => FIGURES.map((figure) => `
 
 /** The hits on which something was measured: `value`, of the dimension or one for all, and each vital. */
 export const measurements = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
-  const own = VITALS.map((vital) => raw(`(vitals).${vital} as ${vital}`))
-  const some = VITALS.map((vital) => raw(`(vitals).${vital} is not null`))
+  const own = VITALS.map((vital) => raw(vital))
+  const some = VITALS.map((vital) => raw(`${vital} is not null`))
   return sql`
     select ${dimension ? column(dimension, dialect) : raw('0')} as value, ${join(own, ', ')}
     from ${rows('events', plan, dialect, plan.filters, dimension)} as e
-    where ${where(plan, dialect)} and vitals is not null and (${join(some, ' or ')})`
+    where ${where(plan, dialect)} and (${join(some, ' or ')})`
 }
 
 /** `value, hits` and the figures of each vital, of `measurements`; rounded, for interpolation ends in 4699.999999999999. */

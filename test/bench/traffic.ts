@@ -74,11 +74,11 @@ const peopleOf = (from: string, numbers: string, paths: number, people: number):
     if(kind = 'pageview' and hash(s, h, 5) % 2 = 0, (hash(s, h, 7) % 101)::integer, null) as scroll,
     if(kind = 'custom', '{"plan":"' || ${one(['free', 'pro', 'team'], 'hash(s, h, 8)')} || '","value":"' || (hash(s, h, 9) % 500)::varchar
       || '","currency":"' || ${one(['EUR', 'USD'], 'hash(s, h, 10)')} || '"}', null) as props,
-    if(kind = 'web_vitals', struct_pack(lcp := (hash(s, h, 11) % 6000)::double, cls := (hash(s, h, 12) % 40) / 100.0,
-      inp := (hash(s, h, 13) % 700)::double, fcp := (hash(s, h, 14) % 4000)::double, ttfb := (hash(s, h, 15) % 2500)::double), null)
-      as vitals,
-    if(kind = 'error', struct_pack("type" := 'TypeError', message := 'x is not a function ' || (hash(s, h, 16) % 40)::varchar,
-      frame := 'app.js:1:2', fingerprint := 'f' || (hash(s, h, 16) % 40)::varchar), null) as error,
+    if(kind = 'web_vitals', hash(s, h, 11) % 6000, null) as lcp, if(kind = 'web_vitals', (hash(s, h, 12) % 40) / 100.0, null) as cls,
+    if(kind = 'web_vitals', hash(s, h, 13) % 700, null) as inp, if(kind = 'web_vitals', hash(s, h, 14) % 4000, null) as fcp,
+    if(kind = 'web_vitals', hash(s, h, 15) % 2500, null) as ttfb,
+    if(kind = 'error', '{"type":"TypeError","message":"x is not a function","frame":"app.js:1:2","fingerprint":"f'
+      || (hash(s, h, 16) % 40)::varchar || '"}', null) as error,
     false as suspected, 'server' as recorded_by
   from (
     select *, session_start + to_milliseconds(h * (5000 + (hash(s, 16) % 200000)::bigint)) as timestamp,

@@ -25,12 +25,12 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       [
         'vitals, measured or not',
         { vitals: { lcp: 1234.5, cls: 0.02, inp: null, fcp: null, ttfb: 0 } },
-        { vitals: { lcp: 1234.5, cls: 0.02, inp: null, fcp: null, ttfb: 0 } },
+        { lcp: 1234.5, cls: 0.02, inp: null, fcp: null, ttfb: 0 },
       ],
       [
         'an error',
         { error: { type: 'TypeError', message: "it's\n", frame: null, fingerprint: 'f' } },
-        { error: { type: 'TypeError', message: "it's\n", frame: null, fingerprint: 'f' }, vitals: null },
+        { error: '{"type":"TypeError","message":"it\'s\\n","frame":null,"fingerprint":"f"}', lcp: null },
       ],
       ['100,000 characters', { referrer: 'x'.repeat(100_000) }, { referrer: 'x'.repeat(100_000) }],
     ]

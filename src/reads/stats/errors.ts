@@ -56,11 +56,13 @@ export default defineRead({
 })
 
 /** The errors of the window: `fingerprint, type, message, frame` and the columns of the row. */
-const thrown = (plan: Plan, dialect: Dialect): Sql => sql`
-  select (error).fingerprint as fingerprint, (error).type as type, (error).message as message, (error).frame as frame,
-    timestamp, visitor_id, session_id, pathname
-  from ${rows('events', plan, dialect)} as e
-  where ${where(plan, dialect)} and kind = 'error' and error is not null`
+const thrown = (plan: Plan, dialect: Dialect): Sql => {
+  const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') => sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
+  return sql`
+    select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
+    from ${rows('events', plan, dialect)} as e
+    where ${where(plan, dialect)} and kind = 'error' and error is not null`
+}
 
 const grouped = (plan: Plan, dialect: Dialect): Sql => {
   const last = dialect.last(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))

@@ -4,7 +4,7 @@ import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
 import { around, visitsOf } from '../../../query/visit.js'
 import { startedInWindow } from '../../../query/where.js'
-import { sql } from '../../../sql.js'
+import { raw, sql } from '../../../sql.js'
 import { Count, HexId, Instant, idOf, instants, objectOf, visit } from '../../shapes.js'
 
 /** A robot that passes for a person can have a session of any length. */
@@ -46,8 +46,9 @@ export default defineRead({
     const begun = [found?.first, found?.last].flatMap((at) => (at instanceof Date ? [{ id, started: at }] : []))
     const [session] = await visitsOf(ask, begun)
     if (!session) throw unknown
+    const name = sql`coalesce(event_name, ${ask.dialect.jsonText(raw('error'), 'message')})`
     const rows = await ask.rows(sql`
-      select timestamp, kind, coalesce(event_name, (error).message) as name, hostname, pathname, props, engaged_ms, scroll
+      select timestamp, kind, ${name} as name, hostname, pathname, props, engaged_ms, scroll
       from events where ${startedInWindow(around(ask.plan, begun))} and session_id = ${id}
       order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
       limit ${MOST + 1}`)
