@@ -364,6 +364,11 @@ t.test('over the wire: as fast as it is read, cut where it fails, stopped where 
   for (let i = 0; i < 200 && !seen.ended; i++) await sleep(10)
   t.ok(seen.aborted && seen.ended, 'the statement is stopped')
   t.equal(logged.length, 2, 'who leaves is no fault')
+
+  seen.ended = false
+  const unread = await app(new Request(url), { ip: '', operator: true })
+  await unread.body?.cancel()
+  t.ok(seen.ended, 'also where not one line was taken, as of a HEAD')
 })
 
 t.test('a PDF says what the JSON says', async (t) => {
