@@ -37,6 +37,12 @@ const hostname = text.transform((value, context) => {
   if (!ascii || /[^a-z0-9._-]/.test(ascii)) context.addIssue('must be a hostname, without scheme, port or path')
   return ascii
 })
+/** As a browser writes it in `Origin`: ASCII, lower case, without the scheme's own port. */
+const pageOrigin = originUrl.transform((value, context) => {
+  const { origin, hostname } = new URL(value)
+  if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
+  return origin
+})
 const seconds = whole(1, 86_400)
 const SIZE = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
 /** Bytes of `512MB`, `1.5GiB` or a plain number. */
@@ -89,10 +95,13 @@ const Settings = z.strictObject({
   expose: list(z.enum(['api'], { error: 'must be api' }))
     .default([])
     .register(about, { value: 'part', list: true, doc: 'parts of the service (api) also served under the base path' }),
-  memory_limit: text
-    .regex(SIZE, 'must be a size such as 512MB')
-    .default('512MB')
-    .register(about, { value: 'size', doc: 'memory the store may use' }),
+  cors_origins: list(pageOrigin)
+    .default([])
+    .register(about, { value: 'origin', list: true, doc: 'pages elsewhere that may ask the reads, with an API key' }),
+  memory_limit: text.regex(SIZE, 'must be a size such as 512MB').optional().register(about, {
+    value: 'size',
+    doc: "memory the store may use; not set, half of the container's limit, without one half of the machine's, at most 2 GB",
+  }),
   min_free_disk: bytes
     .default(512_000_000)
     .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),

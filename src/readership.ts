@@ -9,12 +9,16 @@ import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
 import { createPdf, type Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
+import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { listenControl, socketPath } from './http/server.js'
+import { createFunnels } from './manage/funnels.js'
+import { createGoals } from './manage/goals.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
+import { createSegments } from './manage/segments.js'
 import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
@@ -34,7 +38,16 @@ export interface Readership {
 export type ReadershipOptions = Partial<
   Pick<
     Config,
-    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'pdf_font' | 'ranges' | 'offline' | 'origin'
+    | 'data'
+    | 'domain'
+    | 'memory_limit'
+    | 'min_free_disk'
+    | 'geoip'
+    | 'pdf_font'
+    | 'ranges'
+    | 'offline'
+    | 'origin'
+    | 'cors_origins'
   >
 > & { log?: Log }
 
@@ -112,15 +125,17 @@ const MOST_TOLD = 64
 export async function openInstance(
   config: Pick<
     Config,
-    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'pdf_font' | 'ranges' | 'offline' | 'origin'
-  >,
+    'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
+  > &
+    Partial<Pick<Config, 'cors_origins' | 'pdf_font'>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, start = startEngine, now = () => new Date() } = deps
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const pdf = createPdf(config.pdf_font)
+  const { cors_origins = [], pdf_font, ...store } = config
+  const pdf = createPdf(pdf_font)
   const engine = await start({
-    ...config,
+    ...store,
     version: deps.version,
     log,
     async prepare(records) {
@@ -129,19 +144,24 @@ export async function openInstance(
     },
   })
   try {
-    return await compose(engine, pdf, deps)
+    return await compose(engine, { cors_origins, pdf }, deps)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function compose(engine: Engine, pdf: Pdf, deps: InstanceDeps): Promise<Instance> {
+async function compose(
+  engine: Engine,
+  { cors_origins, pdf }: { cors_origins: readonly string[]; pdf: Pdf },
+  deps: InstanceDeps,
+): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
   const health = (): EngineStatus => {
@@ -163,6 +183,7 @@ async function compose(engine: Engine, pdf: Pdf, deps: InstanceDeps): Promise<In
     now,
     catalog: listing(loadCatalog()),
     sites,
+    ...managed,
     blocked: askBlocked(engine),
     policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
     holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
@@ -171,6 +192,7 @@ async function compose(engine: Engine, pdf: Pdf, deps: InstanceDeps): Promise<In
     routes: [
       ...readRoutes(read),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
+      ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...routes({
         engine,
         health,
@@ -182,6 +204,7 @@ async function compose(engine: Engine, pdf: Pdf, deps: InstanceDeps): Promise<In
     ],
     keys,
     version,
+    cors_origins,
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
   const flushing = setInterval(() => {

@@ -58,8 +58,19 @@ export interface Dialect {
   matches(column: Sql, pattern: string): Sql
   /** Text to a number, null where it is none. */
   number(column: Sql): Sql
+  /** Text to an exact decimal with four digits behind its point; null where it is none, or 10^14 and more. */
+  decimal(column: Sql): Sql
   /** One value of a column of JSON text, as text; null where the key is missing or the text is no JSON. */
   jsonText(column: Sql, key: string): Sql
+  /**
+   * A select of the columns of `from` and, a row for every key of its JSON text `column`, `key` and `value`, both text;
+   * `value` is null of a null. What is no JSON object has no rows.
+   */
+  jsonEach(from: Sql, column: Sql): Sql
+  /** Several values as one that can be grouped and joined by, whichever of them are null. */
+  tuple(values: readonly Sql[]): Sql
+  /** One of the values of a tuple, from 1. */
+  member(tuple: Sql, position: number): Sql
   /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
   first(value: Sql, by: Sql): Sql
   last(value: Sql, by: Sql): Sql
@@ -68,4 +79,6 @@ export interface Dialect {
   /** An instant so many milliseconds later. */
   addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql
+  /** Several quantiles in one pass: an array in the order of `ps`, null of nothing. */
+  quantiles(column: Sql, ps: readonly number[]): Sql
 }

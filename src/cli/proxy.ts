@@ -19,6 +19,7 @@ export const proxy: Command = {
     'expose',
     'origin_headers_timeout',
     'origin_idle_timeout',
+    'cors_origins',
     'memory_limit',
     'min_free_disk',
     'geoip',

@@ -20,4 +20,13 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
       truncated boolean, content_type varchar, etag varchar, last_modified varchar, first_seen timestamp,
       last_seen timestamp)`,
   ],
+  [
+    // What a site's reads are asked by; match, revenue, steps and filters are JSON text.
+    'create table goals (id integer, site integer, name varchar, type varchar, match varchar, revenue varchar)',
+    'create table funnels (id integer, site integer, name varchar, steps varchar, window_minutes integer)',
+    'create table segments (id integer, site integer, name varchar, filters varchar, shared boolean)',
+    // The id that each of these tables gave last: one that was deleted never comes to mean another.
+    'create table last_ids (kind varchar, id integer)',
+    "insert into last_ids values ('goals', 0), ('funnels', 0), ('segments', 0)",
+  ],
 ]

@@ -1,16 +1,39 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
-import type { Connections } from './open.js'
+import { cancelled, isFatal, tookTooLong, waitedTooLong } from './fault.js'
+import { type Connections, READERS } from './open.js'
+import { createSlots, type Slots } from './slots.js'
+
+type Work<T> = (connection: DuckDBConnection) => Promise<T>
 
 /** One DuckDB file kept open: after an error that invalidates the instance it is closed and opened again. */
 export interface Database {
-  /** Runs `work` on the reading connection, after every read asked for before. */
-  read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T>
+  /**
+   * Runs `work` on a reading connection that is nobody else's meanwhile; where none is free it waits, in the order of
+   * asking. It is stopped when it takes too long or `signal` is aborted, and never started where that was before its
+   * turn. Throws `ApiError` then, and what `work` throws.
+   */
+  read<T>(work: Work<T>, signal?: AbortSignal): Promise<T>
+  /**
+   * Waits for the one connection that is held over several pieces of work, in the order of asking, and runs `task` with
+   * it: each piece is stopped as a read is, and between pieces nothing is under way.
+   */
+  hold<T>(task: (run: <P>(work: Work<P>) => Promise<P>) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Runs `work` on the writing connection, after every write asked for before. */
-  write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T>
-  /** Stops the running read, waits for the writes, closes with a checkpoint. */
+  write<T>(work: Work<T>): Promise<T>
+  /** Stops the running reads, waits for the writes, closes with a checkpoint. */
   close(): Promise<void>
 }
+
+/** Milliseconds. */
+export interface Limits {
+  /** One piece of reading. */
+  timeout_ms: number
+  /** Waiting for a connection to read on. */
+  wait_ms: number
+}
+
+export const LIMITS: Limits = { timeout_ms: 30_000, wait_ms: 30_000 }
 
 /** Times in milliseconds of a clock that never jumps. */
 export interface ReopenOptions {
@@ -19,13 +42,21 @@ export interface ReopenOptions {
   first: number
   longest: number
   onReopen: (cause: unknown) => void
+  limits: Limits
 }
+
+/**
+ * An interrupt is forgotten when a statement begins, and one that is prepared or waits for a thread has not begun: it is
+ * said again until the work has ended, ms.
+ */
+const AGAIN = 10
 
 /**
  * A checkpoint that fails (a full disk) invalidates the whole instance: every statement then fails until the file is
  * closed and opened again, which brings every committed row back (reference/performance.md 4).
  */
 export function keepOpen(opened: Connections, open: () => Promise<Connections>, options: ReopenOptions): Database {
+  const { timeout_ms, wait_ms } = options.limits
   let current: Connections | undefined = opened
   let broken: { cause: unknown } | undefined
   let reopening: Promise<void> | undefined
@@ -33,14 +64,19 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
   let notBefore = 0
   let wait = options.first
   const running = new Set<Promise<unknown>>()
+  const stops = new Set<(why: ApiError) => void>()
+
+  /** Nothing new is begun on the connections from here on: what runs is stopped, and then they are closed. */
+  const halt = async (why: string) => {
+    const open = current
+    current = undefined
+    for (const stop of stops) stop(new ApiError('database_error', why))
+    await Promise.allSettled(running)
+    open?.close()
+  }
 
   async function reopen(cause: unknown): Promise<void> {
-    if (current) {
-      current.reader.interrupt()
-      await Promise.allSettled(running)
-      current.close()
-      current = undefined
-    }
+    if (current) await halt('The database is being opened again.')
     if (options.now() < notBefore) throw new ApiError('database_error', 'The database is being opened again.')
     try {
       current = await open()
@@ -54,7 +90,7 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     options.onReopen(cause)
   }
 
-  async function run<T>(pick: (open: Connections) => DuckDBConnection, work: (on: DuckDBConnection) => Promise<T>) {
+  async function opening(): Promise<Connections> {
     if (broken && !closed) {
       reopening ??= reopen(broken.cause).finally(() => {
         reopening = undefined
@@ -62,7 +98,12 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
       await reopening
     }
     if (closed || !current) throw new ApiError('database_error', 'The database is closed.')
-    const task = work(pick(current))
+    return current
+  }
+
+  async function run<T>(on: Connections, connection: DuckDBConnection, work: Work<T>): Promise<T> {
+    if (on !== current) throw new ApiError('database_error', 'The database was opened again.')
+    const task = work(connection)
     running.add(task)
     try {
       return await task
@@ -74,36 +115,81 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     }
   }
 
-  const reads = inOrder()
-  const writes = inOrder()
+  async function read<T>(
+    on: Connections,
+    connection: DuckDBConnection,
+    work: Work<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    if (signal?.aborted) throw cancelled()
+    let reason: ApiError | undefined
+    let again: NodeJS.Timeout | undefined
+    const stop = (why: ApiError) => {
+      if (reason) return
+      reason = why
+      connection.interrupt()
+      again = setInterval(() => connection.interrupt(), AGAIN)
+    }
+    const leave = () => stop(cancelled())
+    const late = setTimeout(() => stop(tookTooLong(timeout_ms)), timeout_ms)
+    signal?.addEventListener('abort', leave, { once: true })
+    stops.add(stop)
+    try {
+      return await run(on, connection, work)
+    } catch (error) {
+      throw reason ?? error
+    } finally {
+      stops.delete(stop)
+      signal?.removeEventListener('abort', leave)
+      clearTimeout(late)
+      clearInterval(again)
+    }
+  }
+
+  const inTurn = async <T>(slots: Slots, task: (slot: number) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    try {
+      return await slots(task, { signal, wait_ms, late: () => waitedTooLong(wait_ms) })
+    } catch (error) {
+      throw signal?.aborted && error === signal.reason ? cancelled() : error
+    }
+  }
+
+  const reads = createSlots(READERS)
+  const holds = createSlots(1)
+  const writes = createSlots(1)
   return {
-    read: (work) => reads(() => run((open) => open.reader, work)),
-    write: (work) => writes(() => run((open) => open.writer, work)),
+    read: (work, signal) =>
+      inTurn(
+        reads,
+        async (slot) => {
+          const open = await opening()
+          const reader = open.readers[slot]
+          if (!reader) throw new RangeError(`there is no reading connection ${slot}`)
+          return read(open, reader, work, signal)
+        },
+        signal,
+      ),
+    hold: (task, signal) =>
+      inTurn(
+        holds,
+        async () => {
+          const open = await opening()
+          return task((work) => read(open, open.holder, work, signal))
+        },
+        signal,
+      ),
+    write: (work) =>
+      writes(async () => {
+        const open = await opening()
+        return run(open, open.writer, work)
+      }),
     async close() {
       if (closed) return
       await writes(async () => {
         closed = true
       })
       await reopening?.catch(() => {})
-      current?.reader.interrupt()
-      await Promise.allSettled(running)
-      current?.close()
-      current = undefined
+      await halt('The database is closed.')
     },
   }
-}
-
-/** Runs what it is given one after the other, whatever became of the one before. */
-function inOrder(): <T>(task: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (task) => {
-    const next = last.then(task, task)
-    last = next.catch(() => {})
-    return next
-  }
-}
-
-/** DuckDB's own word for an error behind which the instance answers nothing any more. */
-function isFatal(error: unknown): boolean {
-  return error instanceof Error && /^FATAL Error|has been invalidated/.test(error.message)
 }

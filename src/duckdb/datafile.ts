@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Database, keepOpen } from './database.js'
+import { type Database, keepOpen, LIMITS, type Limits } from './database.js'
 import { type Migration, migrate } from './migrate.js'
 import { type Connections, openFile, type Settings } from './open.js'
 import { openMended, type Repair } from './repair.js'
@@ -17,6 +17,7 @@ export interface DataFileOptions {
   /** Milliseconds of a clock that never jumps. */
   clock: () => number
   log: Log
+  limits?: Partial<Limits> | undefined
 }
 
 export interface DataFile extends Database {
@@ -57,6 +58,7 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
     now: options.clock,
     first: 250,
     longest: 5_000,
+    limits: { ...LIMITS, ...options.limits },
     onReopen: (cause) => log('warn', `${file} was closed and opened again after an error`, cause),
   })
   return {

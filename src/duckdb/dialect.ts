@@ -1,4 +1,4 @@
-import { type Dialect, raw, sql } from '../sql.js'
+import { type Dialect, join, raw, sql } from '../sql.js'
 
 /** DuckDB's words. Instants are TIMESTAMP columns in UTC, ids UBIGINT, properties JSON text. */
 export const duckdb: Dialect = {
@@ -20,13 +20,21 @@ export const duckdb: Dialect = {
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
   number: (column) => sql`try_cast(${column} as double)`,
+  decimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
   // Half a surrogate pair, which a browser can send, is JSON to JavaScript and an error to DuckDB.
   jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
+  // One pass over each text, and its keys in two lists side by side: a lookup by key would read it once a key.
+  jsonEach: (from, column) => sql`
+    select f.*, unnest(map_keys(pairs)) as key, unnest(map_values(pairs)) as value
+    from (select *, try(from_json(${column}, '"map(varchar, varchar)"')) as pairs from (${from}) j) f`,
+  tuple: (values) => sql`row(${join(values, ', ')})`,
+  member: (tuple, position) => sql`${tuple}[${raw(String(position))}]`,
   first: (value, by) => sql`arg_min(${value}, ${by})`,
   last: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,
   addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
   quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
+  quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,
 }
 
 /** RFC 6901 3: any key is reachable by a pointer; DuckDB's own path syntax cannot escape a quote. */

@@ -1,4 +1,5 @@
 import type { Migration } from './migrate.js'
+import { ROLLUP_SCHEMA } from './rollup.js'
 
 /**
  * Plain columns and nothing else: no key, index or reference, whose replay from the log is where the known faults lie
@@ -41,4 +42,5 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'alter table events add column error struct("type" varchar, message varchar, frame varchar, fingerprint varchar)',
     'alter table events add column traits varchar',
   ],
+  ROLLUP_SCHEMA,
 ]

@@ -14,10 +14,18 @@ export interface Settings {
   temp_limit: string
 }
 
-/** One open file: a connection that writes and one that reads, each used for one statement at a time. */
+/**
+ * Reads at once. A running one holds one of the four threads that Node has for files and names too, whatever the cores,
+ * and uses `threads` cores by itself: with the writer's and that of the held connection, two are what there is.
+ */
+export const READERS = 2
+
+/** One open file, each connection used for one statement at a time. */
 export interface Connections {
   writer: DuckDBConnection
-  reader: DuckDBConnection
+  readers: readonly DuckDBConnection[]
+  /** Reads too, and may keep what it found over several statements. */
+  holder: DuckDBConnection
   /** Synchronous, with a checkpoint; no statement may be running. */
   close(): void
 }
@@ -40,7 +48,9 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
   })
   try {
     const writer = await instance.connect()
-    const reader = await instance.connect()
+    const readers: DuckDBConnection[] = []
+    for (let n = 0; n < READERS; n++) readers.push(await instance.connect())
+    const holder = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
     // Given to `create`, it is not heeded.
     await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
@@ -48,10 +58,10 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     await writer.run('set lock_configuration = true')
     return {
       writer,
-      reader,
+      readers,
+      holder,
       close() {
-        reader.disconnectSync()
-        writer.disconnectSync()
+        for (const connection of [...readers, holder, writer]) connection.disconnectSync()
         instance.closeSync()
       },
     }

@@ -1,23 +1,29 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
-import { ApiError } from '../errors.js'
 import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import type { ResultRow, Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
+import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
+import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
+import { appendUnsealed, openSeals, type Unsealed } from './seals.js'
+import { PATIENCE, type Patience, streamRows } from './stream.js'
 
 export interface EventStore extends Store {
   /**
    * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
-   * an unknown state may be repeated. Throws `RowError` for a row that no store could take (nothing is stored then).
+   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction. Throws
+   * `RowError` for a row that no store could take (nothing is stored then).
    */
-  append(rows: Rows, mark?: Mark): Promise<void>
+  append(rows: Rows, mark?: Mark, moves?: readonly Move[]): Promise<void>
+  /** As `query`, but behind every write and before any read: for what the next write depends on. */
+  lookUp(asked: Sql): Promise<ResultRow[]>
   /** Gives rows that are open still the verdicts that came late. */
   complete(all: readonly Completion[]): Promise<void>
   /**
@@ -29,8 +35,10 @@ export interface EventStore extends Store {
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
   replaceSitemap(hostname: string, urls: readonly { pathname: string; lastmod: Date | null }[]): Promise<void>
-  /** To be called each second or so: the checkpoint of a quiet moment. Never throws. */
+  /** To be called each second or so: a step of sealing, the checkpoint of a quiet moment. Never throws. */
   tidy(): Promise<void>
+  /** Seals the sessions that started before `target` (rollup.ts), all of them in bounded steps. */
+  seal(target: Date): Promise<void>
   /** What opening had to give up, with the rows of it where the log still says. */
   readonly losses: readonly Loss[]
 }
@@ -45,6 +53,11 @@ export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
   /** And one when nothing was appended for `idle_ms` and the log is at least `idle_bytes` long. */
   idle_bytes?: number
   idle_ms?: number
+  /** Sessions are sealed this long after they began, and looked for as often as `seal_ms` says. */
+  settled_ms?: number
+  seal_ms?: number
+  /** With an asker of `stream`. */
+  patience?: Partial<Patience> | undefined
 }
 
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
@@ -53,21 +66,27 @@ const MARKS = 100_000
 /** Opens `events.duckdb`, the store of both readerships' rows. Throws `StoreFault`. */
 export async function openEvents(options: EventStoreOptions): Promise<EventStore> {
   const { clock, log, wal_bytes = 16 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
+  const { settled_ms = 2 * 3_600_000, seal_ms = 600_000 } = options
   const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
   const losses = await lossesOf(file)
   for (const { rows, kept } of losses) {
     log('error', `${options.file}: ${rows ?? 'an unknown number of'} committed rows were lost; see ${kept}`)
   }
   let lastAppend = clock()
+  let lastCheckpoint = lastAppend
   /** An append failed after its commit began: whether it is stored must be asked. */
   let uncertain = false
   let marks = 0
+  /** Stored rows were changed since the last checkpoint. */
+  let moved = false
+  const seals = await openSeals(file)
+  let sealAt = clock()
 
-  const query = async (asked: Sql) => {
+  const query = async (asked: Sql, signal?: AbortSignal) => {
     try {
-      return await file.read((reader) => runQuery(reader, asked))
+      return await file.read((reader) => runQuery(reader, asked), signal)
     } catch (cause) {
-      throw databaseError('The query failed.', cause)
+      throw faultOf(cause, 'The query failed.')
     }
   }
 
@@ -87,9 +106,19 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         }
         await writer.run('checkpoint')
       })
+      moved = false
+      lastCheckpoint = clock()
     } catch (error) {
-      log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
+      // It passes once that read has ended: each append tries it again.
+      if (!isHeldUp(error)) log('warn', `${options.file}: the checkpoint failed and will be tried again`, error)
     }
+  }
+
+  const sealSome = async (target: Date): Promise<boolean> => {
+    const { deleted, more } = await file.write((writer) => seals.step(writer, target))
+    // A delete is not left to be replayed from the log.
+    if (deleted) await checkpoint()
+    return more
   }
 
   return {
@@ -97,20 +126,32 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     losses,
     last,
     query,
-    async *stream(asked) {
-      yield await query(asked)
+    async *stream(asked, signal) {
+      try {
+        yield* streamRows(file, asked, { ...PATIENCE, ...options.patience }, signal)
+      } catch (cause) {
+        throw faultOf(cause, 'The query failed.')
+      }
     },
-    async append(rows, mark) {
+    async lookUp(asked) {
+      try {
+        return await file.write((writer) => runQuery(writer, asked))
+      } catch (cause) {
+        throw faultOf(cause, 'The query failed.')
+      }
+    },
+    async append(rows, mark, moves = []) {
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark))
+        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves)))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
-        throw databaseError('The rows could not be stored.', cause)
+        throw faultOf(cause, 'The rows could not be stored.')
       }
       marks += 1
+      moved ||= moves.length > 0
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
@@ -118,14 +159,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runQuery(writer, completion(all)))
       } catch (cause) {
-        throw databaseError('The verdicts could not be stored.', cause)
+        throw faultOf(cause, 'The verdicts could not be stored.')
       }
     },
     async replaceSitemap(hostname, urls) {
       try {
         await file.write((writer) => replaceRows(writer, hostname, urls))
       } catch (cause) {
-        throw databaseError('The sitemap could not be stored.', cause)
+        throw faultOf(cause, 'The sitemap could not be stored.')
       }
       // A delete is not left to be replayed from the log.
       await checkpoint()
@@ -134,22 +175,39 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       try {
         await file.write((writer) => runAll(writer, statements))
       } catch (cause) {
-        throw databaseError('The rows could not be changed.', cause)
+        throw faultOf(cause, 'The rows could not be changed.')
       }
       await checkpoint()
     },
+    async seal(target) {
+      while (await sealSome(target));
+    },
     async tidy() {
-      if (clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes) await checkpoint()
+      if (clock() >= sealAt) {
+        try {
+          const more = await sealSome(new Date(options.now().getTime() - settled_ms))
+          sealAt = more ? clock() : clock() + seal_ms
+        } catch (error) {
+          sealAt = clock() + seal_ms
+          log('warn', `${options.file}: sessions could not be sealed and will be tried again`, error)
+        }
+      }
+      const quiet = clock() - lastAppend >= idle_ms && file.walBytes() >= idle_bytes
+      // Changes are not left to be replayed from the log for long; a checkpoint after each would cost more than they do.
+      if (quiet || (moved && clock() - lastCheckpoint >= idle_ms)) await checkpoint()
     },
     close: () => file.close(),
   }
 }
 
-const databaseError = (message: string, cause: unknown): ApiError =>
-  cause instanceof ApiError ? cause : new ApiError('database_error', message, undefined, { cause })
-
-/** Both tables and the mark in one transaction. */
-async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | undefined): Promise<void> {
+/** What is stored already first, then both tables and the mark, in one transaction. */
+async function appendAll(
+  writer: DuckDBConnection,
+  rows: Rows,
+  mark: Mark | undefined,
+  moves: readonly Move[],
+  broken: readonly Unsealed[],
+): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
     const made = await writer.createAppender(table)
@@ -158,12 +216,14 @@ async function appendAll(writer: DuckDBConnection, rows: Rows, mark: Mark | unde
   }
   await writer.run('begin transaction')
   try {
+    if (moves.length > 0) await runQuery(writer, moving(moves))
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
     }
     if (rows.agent_events.length > 0) {
       appendRows(await appender('agent_events'), 'agent_events', COLUMNS.agent_events, rows.agent_events)
     }
+    if (broken.length > 0) appendUnsealed(await appender('unsealed'), broken)
     if (mark) {
       const marks = await appender('commits')
       marks.appendVarchar(mark.run)

@@ -1,13 +1,15 @@
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import type { Keys } from '../manage/keys.js'
 import { authorize } from './auth.js'
+import { cors } from './cors.js'
 import { docsPage } from './docs.js'
 import { failure, renderError } from './error.js'
+import { loadExamples } from './examples.js'
 import { openApi } from './openapi.js'
-import type { Route } from './route.js'
+import { parametersOf, type Route } from './route.js'
 
 /** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
 export interface Peer {
@@ -23,9 +25,11 @@ export function createApp(deps: {
   routes: readonly Route[]
   keys: Pick<Keys, 'authenticate'>
   version: string
+  /** Whose pages may read what the reads answer. */
+  cors_origins?: readonly string[]
   log(error: unknown): void
 }): (request: Request, peer: Peer) => Promise<Response> {
-  const app = new OpenAPIHono<{ Bindings: Peer }>()
+  const app = new Hono<{ Bindings: Peer }>()
   app.use(
     secureHeaders({
       contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
@@ -48,21 +52,25 @@ export function createApp(deps: {
     }),
   )
   for (const route of deps.routes) {
-    app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1')
+    if (route.access === 'stats:read') app.use(path, cors(deps.cors_origins ?? []))
+    app.on(route.method.toUpperCase(), path, async (c) => {
       try {
         const authorization = c.req.header('authorization') ?? null
         const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
-        const query = new URL(c.req.url).searchParams
+        const query = parametersOf(new URL(c.req.url), route)
         return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
       } catch (error) {
-        // Here rather than in `onError`, which never sees what is thrown and is not an Error.
-        return renderError(error, deps.log)
+        // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
+        // client left is nobody's news.
+        return renderError(error, c.req.raw.signal.aborted ? () => {} : deps.log)
       }
     })
   }
-  const document = openApi(app, deps.routes, deps.version)
+  const document = openApi(deps.routes, deps.version, loadExamples())
+  const docs = docsPage(document)
   app.get('/api/openapi.json', (c) => c.json(document))
-  app.get('/api/docs', (c) => c.html(docsPage(deps.routes)))
+  app.get('/api/docs', (c) => c.html(docs))
   app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
   app.onError((error) => renderError(error, deps.log))

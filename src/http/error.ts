@@ -3,7 +3,11 @@ import { ApiError, type Code, STATUS } from '../errors.js'
 
 /** The body of every failure (spec 7). */
 export const ErrorBody = z.object({
-  error: z.object({ code: z.enum(Object.keys(STATUS)), message: z.string(), field: z.string().optional() }),
+  error: z.object({
+    code: z.enum(Object.keys(STATUS)).describe('Stable: what a client branches on.'),
+    message: z.string().describe('For a person; it may change.'),
+    field: z.string().optional().describe('The parameter or the field of the body that is wrong.'),
+  }),
 })
 
 /** Seconds after which a client may try again, where the answer can change by itself (contract 6). */
@@ -45,6 +49,9 @@ export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : fieldOf(issue?.path ?? [])
+  const field = fieldOf([
+    ...(issue?.path ?? []),
+    ...(issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []),
+  ])
   throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
 }

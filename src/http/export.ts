@@ -40,7 +40,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
       const { report: asked, table } = parseQuery({ report: REPORT, table: TABLE }, call.query)
       const report = reportOf(asked)
       const stop = new AbortController()
-      const of = depsOf(deps, call.principal)
+      const of = depsOf(deps, call)
       const found = await linesOf(
         report,
         call.query,
@@ -66,7 +66,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     run: async (call) => {
       const { report: asked } = parseQuery({ report: REPORT }, call.query)
       const report = reportOf(asked)
-      const of = depsOf(deps, call.principal)
+      const of = depsOf(deps, call)
       const { plan, segment, answers } = await printed(report, call.query, of)
       const site = { id: plan.site, name: (await deps.sites.get(plan.site))?.name ?? '' }
       const sheet = sheetOf({ site: site.name, report: report.name, segment, now: deps.now() }, answers)

@@ -1,64 +1,125 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { ErrorBody } from './error.js'
-import { Id, type Route } from './route.js'
+import type { Example } from './examples.js'
+import { failureResponses, failuresOf } from './failures.js'
+import { type Content, type Parameter, parametersOf, type Reference, shareParameters } from './parameters.js'
+import type { Route } from './route.js'
+import { FILTERS, type Schema, schemaOf } from './schema.js'
 
-const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
-const failed = (description: string) => ({ description, content: json(ErrorBody) })
+export interface Reply {
+  description: string
+  headers?: Record<string, { description: string; schema: Schema; example?: unknown }>
+  content?: Content
+}
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  security: Record<string, string[]>[]
+  parameters?: (Parameter | Reference)[]
+  requestBody?: { required: true; content: Content }
+  responses: Record<string, Reply | Reference>
+  /** The call that the examples are of. */
+  'x-codeSamples'?: { lang: string; source: string }[]
+}
+export interface Document {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string; license: { name: string; url: string } }
+  servers: { url: string; description: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, Parameter>
+    responses: Record<string, Reply>
+    securitySchemes: Record<string, object>
+  }
+}
 
-/** A route as the OpenAPI document has it: what the table says, and the failures that follow from it. */
-function describe(route: Route) {
-  const status = route.status ?? 200
+/** What the groups of routes are about; one that is not here is its own description. */
+const TAGS: Record<string, string> = {
+  stats: 'What people read, and where a question has both answers, what agents did.',
+  agents: 'What agents fetched: crawlers, assistants and all others that are not people.',
+  'citation-gap': 'What agents took of each URL, and what came back in people.',
+  policy: 'robots.txt and llms.txt as parsed, and who kept to them.',
+  content: 'What becomes of each URL over time.',
+  sites: 'The sites of this instance.',
+  goals: 'What a site wants its visitors to do.',
+  funnels: 'Steps that lead to something, in order.',
+  segments: 'Saved filters.',
+  keys: 'API keys.',
+  service: 'Health and counters of the service itself.',
+}
+
+/** What a caller needs, in words. */
+export const need = (route: Pick<Route, 'access'>): string =>
+  route.access === 'admin' ? 'an admin, signed in; API keys are refused' : `the scope ${route.access}`
+
+const nameOf = (route: Route) =>
+  `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
+
+/** A call as it is typed, with a key where one is needed. */
+const curl = ({ method, access }: Route, { request, body }: Example): string =>
+  [
+    'curl',
+    ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
+    ...(access === 'public' ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+    `"$SERVICE${request}"`,
+  ].join(' ')
+
+/** A route as the document has it: what the table says, what follows from it, and a true call of it. */
+function operationOf(route: Route, call: Example | undefined, schemas: Record<string, Schema>): Operation {
   const guarded = route.access !== 'public'
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
-  const content =
+  const example = call?.answer === undefined ? {} : { example: call.answer }
+  const content: Content =
     route.data === undefined
-      ? { [route.type ?? 'application/json']: { schema: z.string() } }
-      : json(z.object({ data: route.data, ...(route.meta ? { meta: route.meta } : {}) }))
-  return createRoute({
-    method: route.method,
-    path: route.path,
-    operationId: `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, ''),
+      ? { [route.type ?? 'application/json']: { schema: { type: 'string' }, ...example } }
+      : {
+          'application/json': {
+            schema: schemaOf(
+              z.object({ data: route.data, ...(route.meta ? { meta: route.meta } : {}) }),
+              'output',
+              schemas,
+            ),
+            ...example,
+          },
+        }
+  const body = route.body && {
+    schema: schemaOf(route.body, 'input', schemas),
+    ...(call?.body ? { example: call.body } : {}),
+  }
+  const parameters = parametersOf(route, call, schemas)
+  return {
+    operationId: nameOf(route),
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
     security: guarded ? [{ api_key: [] }] : [],
-    request: {
-      ...(names.length > 0 ? { params: z.object(Object.fromEntries(names.map((name) => [name, Id]))) } : {}),
-      ...(route.query ? { query: route.query } : {}),
-      ...(route.body ? { body: { required: true, content: json(route.body) } } : {}),
-    },
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
-      [status]: status === 204 ? { description: 'Done.' } : { description: 'The answer.', content },
-      ...(guarded
-        ? { 401: failed('No valid credential.'), 403: failed('The credential lacks the scope or role.') }
-        : {}),
-      ...(guarded ? { 404: failed('Not there, or not for this credential.') } : {}),
-      ...(route.body ? { 400: failed('Not JSON.'), 413: failed('The body is too large.') } : {}),
-      ...(route.query || route.body ? { 422: failed('A value is wrong; `field` names it.') } : {}),
-      ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.' } } : {}),
-      ...(guarded ? { 503: failed('The store does not answer; try again later.') } : {}),
+      [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'The answer.', content },
+      ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.', content } } : {}),
+      ...failuresOf(route),
     },
-  })
+    ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curl(route, call) }] } : {}),
+  }
 }
 
-/** What a caller needs, in words. */
-export const need = (route: Route): string =>
-  route.access === 'admin' ? 'an admin, signed in; API keys are refused' : `the scope ${route.access}`
-
 /** The document that is served at `/api/openapi.json`: every route of the table but the operator's own. */
-export function openApi(
-  app: Pick<OpenAPIHono, 'openAPIRegistry' | 'getOpenAPI31Document'>,
-  routes: readonly Route[],
-  version: string,
-) {
-  for (const route of routes) if (route.access !== 'operator') app.openAPIRegistry.registerPath(describe(route))
-  app.openAPIRegistry.registerComponent('securitySchemes', 'api_key', {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An API key, `svcg_...`, made with `readership keys create`.',
-  })
-  return app.getOpenAPI31Document({
+export function openApi(routes: readonly Route[], version: string, examples: ReadonlyMap<string, Example>): Document {
+  const shown = routes.filter((route) => route.access !== 'operator')
+  const schemas: Record<string, Schema> = { ...FILTERS }
+  schemas.Error = schemaOf(ErrorBody, 'output', schemas)
+  const paths: Document['paths'] = {}
+  for (const route of shown)
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method]: operationOf(route, examples.get(`${route.method} ${route.path}`), schemas),
+    }
+  return {
     openapi: '3.1.0',
     info: {
       title: 'readership',
@@ -66,6 +127,21 @@ export function openApi(
       description: "Analytics of a site's two readerships, people and agents.",
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    servers: [{ url: '/' }],
-  })
+    // From where the document lies: the service may lie under a base path.
+    servers: [{ url: '..', description: 'This service.' }],
+    tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] ?? name })),
+    components: {
+      parameters: shareParameters(Object.values(paths).flatMap((methods) => Object.values(methods))),
+      schemas,
+      responses: failureResponses(),
+      securitySchemes: {
+        api_key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, `svcg_...`, made with `readership keys create`.',
+        },
+      },
+    },
+    paths,
+  }
 }

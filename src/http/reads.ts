@@ -1,38 +1,46 @@
 import { z } from 'zod'
+import type { Collection, Owned } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import { type Deps, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
 import { createSiteOf } from '../record/site.js'
 import { ASSISTANTS } from '../record/source.js'
-import { type Principal, reaches } from './auth.js'
-import { answer, type Route } from './route.js'
+import { reaches } from './auth.js'
+import type { Managed } from './managed.js'
+import { answer, type Call, type Route } from './route.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
-const Meta = z.object({
-  query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
-  rows: z.int(),
-  sampled: z.boolean(),
-  took_ms: z.int(),
-  total: z.int().optional().describe('Rows on all pages.'),
-  limit: z.int().optional(),
-  page: z.int().optional(),
-  comparison: z
-    .object({ start: z.iso.datetime(), end: z.iso.datetime() })
-    .optional()
-    .describe('The window compared with.'),
-  warnings: z
-    .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
-    .optional()
-    .describe('Why a metric is absent, or what a number is based on.'),
-})
+const Meta = z
+  .object({
+    query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
+    rows: z.int().describe('Rows in this answer.'),
+    sampled: z.boolean().describe('Always false: every row is counted.'),
+    took_ms: z.int().describe('Milliseconds from the question to the answer.'),
+    total: z.int().optional().describe('Rows on all pages.'),
+    limit: z.int().optional().describe('Rows of a page.'),
+    page: z.int().optional().describe('The page, from 1.'),
+    comparison: z
+      .object({ start: z.iso.datetime(), end: z.iso.datetime() })
+      .optional()
+      .describe('The window compared with.'),
+    warnings: z
+      .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
+      .optional()
+      .describe('Why a metric is absent, or what a number is based on.'),
+  })
+  .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
 
 export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
   sites: Pick<Sites, 'get' | 'list'>
-}
+} & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>
 
-/** What a read answers this caller from: of the sites that it reaches. */
-export const depsOf = ({ sites, ...own }: ReadDeps, principal: Principal): Deps => ({
+/** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
+export const depsOf = (
+  { sites, goals, funnels, segments, ...own }: ReadDeps,
+  { principal, request }: Pick<Call, 'principal' | 'request'>,
+): Deps => ({
   ...own,
+  signal: request.signal,
   assistants: ASSISTANTS,
   site: async (id) => {
     const site = await sites.get(id)
@@ -40,8 +48,9 @@ export const depsOf = ({ sites, ...own }: ReadDeps, principal: Principal): Deps 
     const siteOf = createSiteOf(await sites.list())
     return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
   },
-  // Saved segments come with the dashboard: until then every id is unknown.
-  segment: async () => undefined,
+  goals: async (site) => (await goals?.list(site)) ?? [],
+  segment: async (id, site) => (await ofSite(segments, site, id))?.filters,
+  funnel: async (id, site) => ofSite(funnels, site, id),
 })
 
 /** The routes of the reads, one for each, from what they say of themselves. */
@@ -52,11 +61,16 @@ export const readRoutes = (deps: ReadDeps): Route[] =>
     access: 'stats:read',
     tag: read.path.split('/')[2] ?? 'stats',
     summary: read.summary,
+    word: z.string().describe('The id, as lists have it.'),
     query: z.object(read.query),
     data: read.data,
     meta: Meta,
     run: async (call) => {
-      const { data, meta } = await runRead(read, call.query, depsOf(deps, call.principal), call.params)
+      const { data, meta } = await runRead(read, call.query, depsOf(deps, call), call.params)
       return answer(data, meta)
     },
   }))
+
+/** The one of a site with the id that a request has: anything but a number of one of them names nothing. */
+const ofSite = async <O extends Owned>(all: Collection<O> | undefined, site: number, id: string) =>
+  (await all?.list(site))?.find((each) => String(each.id) === id)

@@ -14,12 +14,14 @@ export interface Call {
 
 /** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
 export interface Route {
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI's form: `/api/keys/{id}`. */
   path: string
   access: Access
   tag: string
   summary: string
+  /** What a word of the path is, where it is no `Id`. */
+  word?: z.ZodType
   query?: z.ZodObject
   body?: z.ZodType
   /** What `data` is on success, and what `meta` is where there is any; absent for an answer that is not the envelope. */
@@ -27,18 +29,46 @@ export interface Route {
   meta?: z.ZodType
   /** Of the success; 200 when absent. */
   status?: 200 | 201 | 204
+  /** What is there already may stand against it: 409. */
+  conflicts?: true
   /** Of the success, where it is not JSON. */
   type?: string
   run(call: Call): Promise<Response>
 }
 
-export const Id = z.coerce.number().int().positive()
+export const Id = z.coerce.number().int().positive().describe('Its id.')
+
+/** The `meta` of a list that is whole. */
+export const Total = z.object({ total: z.int().describe('Rows there are.') })
 
 /** The `id` of the path. One that cannot be an id names nothing that is there. */
 export function idOf(call: Call): number {
   const id = Id.safeParse(call.params.id)
   if (!id.success) throw new ApiError('not_found', 'There is nothing here.')
   return id.data
+}
+
+const decoded = (word: string): string | undefined => {
+  try {
+    return decodeURIComponent(word.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The query string of a call. A value of the route's own that is not percent-encoded UTF-8 is `validation_error`: what it
+ * would be read as is not what was asked.
+ */
+export function parametersOf({ search, searchParams }: URL, { query }: Pick<Route, 'query'>): URLSearchParams {
+  for (const pair of search.slice(1).split('&')) {
+    const at = pair.indexOf('=')
+    const name = decoded(at < 0 ? pair : pair.slice(0, at))
+    if (name === undefined || !Object.hasOwn(query?.shape ?? {}, name)) continue
+    if (decoded(at < 0 ? '' : pair.slice(at + 1)) === undefined)
+      throw new ApiError('validation_error', `${name} is not percent-encoded UTF-8.`, name)
+  }
+  return searchParams
 }
 
 /** The query string as `schema` has it; an unknown parameter is ignored (contract 4). */

@@ -6,7 +6,7 @@ import type { Engine, EngineStatus } from '../worker/engine.js'
 import { agentControl } from './agents.js'
 import { reaches } from './auth.js'
 import type { Metrics } from './metrics.js'
-import { answer, bodyOf, Id, idOf, queryOf, type Route } from './route.js'
+import { answer, bodyOf, Id, idOf, queryOf, type Route, Total } from './route.js'
 import { TailQuery, tail } from './tail.js'
 
 /** What the routes answer from. */
@@ -21,7 +21,7 @@ export interface Service {
   status(): Record<string, unknown>
 }
 
-const OfOrg = z.object({ org: Id.optional() })
+const OfOrg = z.object({ org: Id.optional().describe('Only of this organisation.') })
 const text = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
 /** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
@@ -34,6 +34,7 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     summary: 'The sites that the caller can reach',
     query: OfOrg,
     data: z.array(Site),
+    meta: Total,
     run: async (call) => {
       const { org } = queryOf(call, OfOrg)
       const all = (await sites.list()).filter(
@@ -50,6 +51,7 @@ export const routes = ({ engine, health, keys, sites, metrics, status }: Service
     summary: 'API keys by prefix and name',
     query: OfOrg,
     data: z.array(Key),
+    meta: Total,
     run: async (call) => {
       const all = await keys.list(queryOf(call, OfOrg).org)
       return answer(all, { total: all.length })

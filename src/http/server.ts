@@ -31,9 +31,12 @@ export const nodeHandler = (
     errorHandler: () => failure('bad_request', 'This is no request that the service understands.'),
   })
 
-/** The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. */
-const real = ({ url, method, headers, body }: Request): Request =>
-  new Request(url, { method, headers, ...(body ? { body, duplex: 'half' } : {}) })
+/**
+ * The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. The
+ * signal is theirs: it is aborted when the client leaves.
+ */
+const real = ({ url, method, headers, body, signal }: Request): Request =>
+  new Request(url, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) })
 
 const serverOf = (app: App, operator: boolean): Server => {
   const server = createServer(

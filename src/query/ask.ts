@@ -3,6 +3,7 @@ import type { ResultRow, Store } from '../store.js'
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import type { Cursor } from './cursor.js'
+import type { Funnel } from './funnels.js'
 import { isCount } from './metrics.js'
 import { before, type Plan } from './plan.js'
 
@@ -64,6 +65,8 @@ export interface List {
   readonly top?: number
   /** Without `comparison`, whatever is asked for: the rows compare already. */
   readonly compared?: false
+  /** How many rows there are on all pages, as `n`, where that is cheaper than to count them beside the page. */
+  readonly count?: Sql
 }
 
 /** What a read asks with: its SQL is made once per window, never with a window, a page or a comparison of its own. */
@@ -80,6 +83,8 @@ export interface Ask {
   policy(question: PolicyQuestion): Promise<unknown>
   /** What is held at this moment, of every agent of which something is. */
   holdings(): Promise<readonly Held[]>
+  /** A funnel of the site, by the id that a path has. */
+  funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
   /** Rows as they are, nulls absent. */
   rows(query: Sql): Promise<ResultRow[]>
@@ -100,7 +105,10 @@ export interface Ask {
 }
 
 interface Context
-  extends Pick<Ask, 'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'holdings' | 'paging'> {
+  extends Pick<
+    Ask,
+    'plan' | 'site' | 'now' | 'catalog' | 'assistants' | 'blocked' | 'policy' | 'holdings' | 'funnel' | 'paging'
+  > {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Named in the statement, for the engine's slow-query log. */
   readonly name: string
@@ -152,7 +160,7 @@ export function ask({ store, name, cursor, ...context }: Context): Ask {
       return compared(now, other, metrics)
     },
 
-    async list({ key, order, metrics, top, compared: compares = true }, build) {
+    async list({ key, order, metrics, top, compared: compares = true, count }, build) {
       for (const metric of metrics) asked.add(metric)
       if (metrics.includes('visitors')) warnOfSalt([plan.window])
       const keys = typeof key === 'string' ? [key] : key
@@ -167,12 +175,14 @@ export function ask({ store, name, cursor, ...context }: Context): Ask {
       }
       const limit = top ?? paging?.limit ?? 50
       const offset = top === undefined && paging ? (paging.page - 1) * paging.limit : 0
+      const counted = raw(count ? '' : ', count(*) over () as total_rows')
       const found = await query(sql`
-        select *, count(*) over () as total_rows from (${build(plan)}) r order by ${ranked} limit ${limit} offset ${offset}`)
+        select *${counted} from (${build(plan)}) r order by ${ranked} limit ${limit} offset ${offset}`)
       if (top === undefined) {
-        const [beyond] =
-          found.length > 0 || offset === 0 ? [] : await query(sql`select count(*) as n from (${build(plan)}) r`)
-        total = Number(found[0]?.total_rows ?? beyond?.n ?? 0)
+        const beyond = found.length > 0 || offset === 0 ? undefined : sql`select count(*) as n from (${build(plan)}) r`
+        const apart = count ?? beyond
+        const [all] = apart ? await query(apart) : []
+        total = Number(all?.n ?? found[0]?.total_rows ?? 0)
       }
       const page = found.map(({ total_rows, ...row }) => present(row, metrics))
       for (const warning of verificationOf(page, metrics)) warn(warning)
@@ -208,7 +218,7 @@ function apart(row: ResultRow, metrics: readonly string[]): ResultRow {
 }
 
 /** The rows of these names, and where one of several columns is absent in some of them a few more. */
-function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sql {
+export function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sql {
   const [only] = keys
   if (keys.length === 1 && only !== undefined) {
     const values = page.flatMap((row) => parameter(row[only]))

@@ -21,6 +21,8 @@ export interface Dimension {
   readonly value?: string
   /** Only some rows are meant to have it: a breakdown leaves out those that have not. */
   readonly optional: boolean
+  /** Several as one: those it is made of. */
+  readonly of?: readonly Dimension[]
   /** Names that other tools use for it. */
   readonly aliases: readonly string[]
 }
@@ -69,6 +71,11 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('language', people),
   dimension('event_name', people, { optional: true, aliases: ['event:name', 'event'] }),
   dimension('kind', people, { aliases: ['event_type', 'eventType'] }),
+  // Of the site's goals by name or id: `goals.ts` puts what they stand for in its place.
+  dimension('goal', people, { optional: true, aliases: ['event:goal'] }),
+  dimension('scroll', people, { type: 'number', optional: true, aliases: ['scroll_depth'] }),
+  // Whole: a session's seconds from its first to its last row (`rows`, where.ts).
+  dimension('duration', people, { type: 'number', level: 'session', aliases: ['visit_duration'] }),
   dimension('identified_id', people, { optional: true, aliases: ['user_id', 'distinct_id', 'distinctId'] }),
   // Rows from before it was judged have none.
   dimension('suspected', people, { type: 'boolean', value: 'coalesce(suspected, false)' }),

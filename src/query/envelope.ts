@@ -20,19 +20,26 @@ const instant = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const whole = (most: number) =>
+/** A whole number of a query string, `least` to `most`. */
+export const whole = (most: number, least = 1) =>
   z
     .string()
     .regex(/^\d{1,10}$/, 'no whole number')
     .transform(Number)
-    .refine((n) => n >= 1 && n <= most, `not from 1 to ${most}`)
+    .refine((n) => n >= least && n <= most, `not from ${least} to ${most}`)
     // In the OpenAPI document it is the number it becomes.
-    .meta({ type: 'integer', minimum: 1, maximum: most })
+    .meta({ type: 'integer', minimum: least, maximum: most })
 
 export const ENVELOPE = {
   site: whole(2_147_483_647).describe('The site.'),
-  start: instant.optional().describe('First instant of the window, ISO-8601. Wins over `range`.'),
-  end: instant.optional().describe('The instant the window ends before, ISO-8601. Wins over `range`.'),
+  start: instant
+    .optional()
+    .describe('First instant of the window, ISO-8601. Wins over `range`.')
+    .meta({ format: 'date-time', example: '2026-11-14T00:00:00.000Z' }),
+  end: instant
+    .optional()
+    .describe('The instant the window ends before, ISO-8601. Wins over `range`.')
+    .meta({ format: 'date-time', example: '2026-11-21T00:00:00.000Z' }),
   range: z.enum(RANGES).default('30d').describe('The window, in `tz`.'),
   compare: z.enum(['none', 'previous', 'year']).default('none').describe('The window to compare with.'),
   tz: z
@@ -44,11 +51,13 @@ export const ENVELOPE = {
       return z.NEVER
     })
     .optional()
-    .describe("IANA time zone; default the site's."),
+    .describe("IANA time zone; default the site's.")
+    .meta({ example: 'Europe/Berlin' }),
   granularity: z
     .enum(GRANULARITIES)
     .optional()
-    .describe('Size of the buckets; default the finest that gives at most 200.'),
+    .describe('Size of the buckets; default the finest that gives at most 200.')
+    .meta({ example: 'day' }),
   filters: z
     .string()
     .transform((json, context): Filter[] => {
@@ -63,8 +72,18 @@ export const ENVELOPE = {
     .optional()
     .describe(
       'JSON array of filters, all of which have to hold: `[{"dimension": "country", "op": "is", "value": ["DE", "AT"]}]`. Groups: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"has_done": {…}}`. Names: GET /api/stats/dimensions.',
-    ),
-  segment: z.string().min(1).max(100).optional().describe('A saved segment, whose filters have to hold too.'),
+    )
+    .meta({
+      example: '[{"dimension":"country","op":"is","value":["DE","AT"]}]',
+      contentSchema: { $ref: '#/components/schemas/Filters' },
+    }),
+  segment: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('A saved segment, whose filters have to hold too.')
+    .meta({ example: '1' }),
   audience: z.enum(AUDIENCES).optional().describe('Whose readership: `human` (default), `agent` or `all`.'),
 } as const
 
@@ -93,6 +112,20 @@ export function parseQuery<S extends z.ZodRawShape>(shape: S, query: URLSearchPa
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')
   throw new ApiError('validation_error', message(name, given[name], issue?.message), name)
+}
+
+/**
+ * A query string in two, where a read has values of its own for a parameter of the envelope (`start` of journeys, contract
+ * 5): `own` has them, and whatever is none of the envelope's; `shared` all that is not the read's own.
+ */
+export function divide(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
+  const [own, shared] = [new URLSearchParams(), new URLSearchParams()]
+  for (const [name, value] of query) {
+    const its = owns(name, value)
+    if (its || !Object.hasOwn(ENVELOPE, name)) own.append(name, value)
+    if (!its) shared.append(name, value)
+  }
+  return { own, shared }
 }
 
 const message = (name: string, value: string | undefined, why = 'not valid'): string => {

@@ -22,6 +22,13 @@ export type Filter =
   | { not: Filter }
   | { has_done: Filter }
   | { has_not_done: Filter }
+  | Reached
+
+/** A condition on `goal`, and what it stands for: in a plan's filters only (`resolve`, goals.ts), never in a request's. */
+export interface Reached {
+  reached: Condition
+  by: Filter
+}
 
 const MAX_DEPTH = 5
 const MAX_FILTERS = 50
@@ -75,7 +82,8 @@ export function readFilters(parsed: unknown): Filter[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
-function readCondition(node: object, where: string): Condition {
+/** One condition from JSON; `where` is what a refusal calls it. Throws as `parseFilters` does. */
+export function readCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
   if (!shape.success) {
     const issue = shape.error.issues[0]
@@ -143,6 +151,7 @@ export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
     if ('not' in f) return conditionsOf([f.not])
     if ('has_done' in f) return conditionsOf([f.has_done])
     if ('has_not_done' in f) return conditionsOf([f.has_not_done])
+    if ('reached' in f) return conditionsOf([f.by])
     return [f]
   })
 
@@ -162,6 +171,8 @@ export function partOf(f: Filter, keep: (c: Condition) => Condition | undefined,
     if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
     return 'and' in f ? { and: parts } : { or: parts }
   }
+  // A goal is kept whole or not at all: what it stands for is no condition that anybody put.
+  if ('reached' in f) return keep(f.reached) && f
   return 'dimension' in f ? keep(f) : undefined
 }
 

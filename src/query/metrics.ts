@@ -2,8 +2,14 @@ import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import { type Audience, type Dimension, quoted } from './dimensions.js'
 import { type Filter, partOf } from './filters.js'
+import { pagesOfSessions } from './pages.js'
 import type { Plan } from './plan.js'
-import { column, exitPage, filtered, rows, startedInWindow, where } from './where.js'
+import { asksSessions, isSteady, splitHits, splitSessions } from './rollup.js'
+import { INTERACTIVE, sessions, summed } from './sessions.js'
+import { column, filtered, rows, where } from './where.js'
+import { startedInWindow } from './within.js'
+
+export { INTERACTIVE, sessions } from './sessions.js'
 
 /** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
 export const METRICS = {
@@ -55,18 +61,17 @@ const COUNTS: ReadonlySet<string> = new Set([
   'exits',
   'people',
   'arrivals',
+  'count',
 ])
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
-
-/** What makes a session no bounce, and what `events` counts. */
-export const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
-const BOUNCE_MS = raw('10000')
 
 /** Where a row falls: its key in the answer, made of a column of its own time or of a dimension. */
 export interface By {
   /** `moment` is the column that holds when it counts: `timestamp`, or `session_start` for sessions. */
   value(moment: Sql): Sql
   dimension?: Dimension
+  /** Cut so fine that many sessions lie in several: each hit is looked at. */
+  fine?: boolean
 }
 /** All in one. */
 export const TOTAL: By = { value: () => raw('0') }
@@ -75,40 +80,92 @@ export const byDimension = (dimension: Dimension, dialect: Dialect): By => ({
   dimension,
 })
 
+const VIEW = raw("case when kind = 'pageview' then 1 else 0 end as views")
+const ACT = sql`case when ${INTERACTIVE} then 1 else 0 end as acts`
+
 /** What people did in the window: `value, visitors, pageviews, events`. */
-export const hits = (plan: Plan, dialect: Dialect, by: By): Sql => sql`
-  select ${by.value(raw('timestamp'))} as value, count(distinct visitor_id) as visitors,
-    count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
-  from ${rows('events', plan, dialect, plan.filters, by.dimension)} as e
-  where ${where(plan, dialect)} group by value`
+export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
+  const { filters } = plan
+  const own = by.value(raw('timestamp'))
+  const where = filtered(plan, dialect)
+  const { sealed, rest } = splitHits(plan, by)
+  const hit = sql`${rows('events', plan, dialect, filters, by.dimension, rest)} as e where ${where}`
+  if (sealed === undefined) {
+    return sql`
+      select ${own} as value, count(distinct visitor_id) as visitors,
+        count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
+      from ${hit} group by value`
+  }
+  const start = by.value(raw('started'))
+  if (filters.length > 0 || by.dimension) {
+    return sql`
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      from (select ${start} as value, visitor_id, views, acts from ${sealed} as s where ${where}
+        union all select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit}) b
+      group by value`
+  }
+  // A visitor counts in the first sealed session of a bucket, or in the hits: the last part takes back who was in both.
+  const first = sql`(prior is null or prior < ${plan.window.start} or ${by.value(raw('prior'))} <> ${start})`
+  return sql`
+    select value, sum(visitors) as visitors, sum(pageviews) as pageviews, sum(events) as events
+    from (
+      select ${start} as value, count(*) filter (where ${first}) as visitors, sum(views) as pageviews, sum(acts) as events
+      from ${sealed} as s group by value
+      union all
+      select ${own} as value, count(distinct visitor_id) as visitors,
+        count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
+      from ${hit} group by value
+      union all
+      select ${start} as value, -count(*) as visitors, 0 as pageviews, 0 as events
+      from ${sealed} as s where ${first} and (${start}, visitor_id) in (select ${own}, visitor_id from ${hit})
+      group by value) b
+    group by value`
+}
 
 /**
- * The sessions that started in the window, each over its whole length, whatever the window and the filters cut
- * (contract 4): `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. What is not
- * asked of it costs nothing.
+ * Which of the window's sessions have a row that passes the filters, under which value: `session_id, value, entered`,
+ * and what `more` counts of those rows.
  */
-export const sessions = (plan: Plan, dialect: Dialect): Sql => sql`
-  select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
-    ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
-    count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${INTERACTIVE}) as acts,
-    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${INTERACTIVE}) = 0
-      and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced,
-    min(entry_page) as entry_page, ${exitPage(dialect)} as exit_page
-  from events where ${startedInWindow(plan)} group by session_id`
-
-/** Which of those sessions have a row that passes the filters, under which value: `session_id, value, entered`. */
-export const matched = (plan: Plan, dialect: Dialect, by: By, more: Sql = raw('')): Sql => sql`
-  select session_id, ${by.value(raw('session_start'))} as value, ${entered(plan, dialect, by)} as entered ${more}
-  from ${rows('events', plan, dialect, plan.filters, by.dimension)} as e
-  where ${startedInWindow(plan)} and ${filtered(plan, dialect)} group by session_id, value`
+export function matched(plan: Plan, dialect: Dialect, by: By, more?: Sql): Sql {
+  const whole = more === undefined && asksSessions(plan.filters, by.dimension)
+  const { sealed, rest } = whole
+    ? splitSessions(plan, isSteady(plan.filters, by.dimension))
+    : { sealed: undefined, rest: sql`(select * from events where ${startedInWindow(plan)})` }
+  const where = filtered(plan, dialect)
+  const counted = sql`
+    select session_id, ${by.value(raw('session_start'))} as value, ${entered(plan, dialect, by)} as entered
+      ${more ?? raw('')}
+    from ${rows('events', plan, dialect, plan.filters, by.dimension, rest)} as e
+    where ${where} group by session_id, value`
+  return sealed === undefined
+    ? counted
+    : sql`select session_id, ${by.value(raw('started'))} as value, 1 as entered from ${sealed} as s where ${where}
+        union all ${counted}`
+}
 
 /** People's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
-export const visits = (plan: Plan, dialect: Dialect, by: By): Sql => {
+export function visits(plan: Plan, dialect: Dialect, by: By): Sql {
   const means = raw('avg(ms) / 1000 as duration, avg(views) as views_per_session')
-  if (plan.filters.length === 0 && !by.dimension) {
+  const { filters } = plan
+  if (filters.length === 0 && !by.dimension) {
     return sql`
       select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
       from (${sessions(plan, dialect)}) s group by value`
+  }
+  const { sealed, rest } = splitSessions(plan, isSteady(filters, by.dimension))
+  if (sealed && asksSessions(filters, by.dimension)) {
+    const where = filtered(plan, dialect)
+    return sql`
+      select value, count(*) as sessions, avg(bounced) as bounce, ${means}
+      from (
+        select ${by.value(raw('started'))} as value, bounced, ms, views from ${sealed} as s where ${where}
+        union all
+        select value, bounced, ms, views from (
+          select session_id, ${by.value(raw('session_start'))} as value
+          from ${rows('events', plan, dialect, filters, by.dimension, rest)} as e
+          where ${where} group by session_id, value) m
+        join (${summed(rest, dialect)}) s on s.session_id = m.session_id) b
+      group by value`
   }
   return sql`
     select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce, ${means}
@@ -140,6 +197,8 @@ export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
         union all select value, pageviews from (${fetches(plan, dialect, by)}) f) b
       group by value`
   }
+  const kept = by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect) : undefined
+  if (kept) return sql`select value, ${raw(METRICS.human.join(', '))} from (${kept}) p`
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
     from (${hits(plan, dialect, by)}) h full outer join (${visits(plan, dialect, by)}) v

@@ -73,8 +73,12 @@ export const operator = (name: OperatorName): Operator => ({ name, ...TABLE[name
 const COMPARISONS: readonly Base[] = ['gt', 'gte', 'lt', 'lte', 'between']
 export const isComparison = ({ base }: Operator): boolean => COMPARISONS.includes(base)
 
-/** Whether an operator can be asked of a dimension: numbers are compared, properties may hold some, flags are or are not. */
+/**
+ * Whether an operator can be asked of a dimension: numbers are compared, properties may hold some, flags are or are not.
+ * Goals are looked up by name before the engine is asked, and only it reads patterns safely.
+ */
 export function takes(o: Operator, d: Dimension): boolean {
+  if (d.name === 'goal' && (o.base === 'matches' || o.base === 'matches_wildcard')) return false
   if (isComparison(o)) return d.type === 'number' || d.name.startsWith('prop:')
   return d.type === 'text' || d.type === 'number' || o.base === 'is' || o.base === 'is_set'
 }

@@ -5,6 +5,8 @@ import { shift, startOf, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
 import type { Envelope, Range } from './envelope.js'
 import { type Condition, conditionsOf, type Filter, isBehavioural, partOf } from './filters.js'
+import { type Goal, resolve } from './goals.js'
+import type { Sealed } from './rollup.js'
 
 /** A query with everything resolved: what SQL is made from. */
 export interface Plan {
@@ -13,10 +15,14 @@ export interface Plan {
   readonly window: Window
   readonly tz: string
   readonly granularity: Granularity
-  /** All have to hold; the segment's are among them. */
+  /** All have to hold; the segment's are among them, and goals are resolved. */
   readonly filters: readonly Filter[]
+  /** The site's; absent: it has none. */
+  readonly goals?: readonly Goal[]
   /** Absent: `compare=none`. */
   readonly comparison?: Window
+  /** Absent: every session is read from its hits. */
+  readonly sealed?: Sealed
 }
 
 export interface Resolved {
@@ -25,9 +31,11 @@ export interface Resolved {
   /** Filters may name a dimension of either readership (`sideOf`), not only those that the audience has. */
   readonly either?: boolean
   readonly segment: readonly Filter[]
+  readonly goals?: readonly Goal[]
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
   readonly first?: Date | undefined
+  readonly sealed?: Sealed | undefined
 }
 
 /** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
@@ -37,14 +45,17 @@ export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: 
   check(envelope.filters ?? [], resolved, 'filters')
   check(resolved.segment, resolved, 'segment')
   const comparison = comparisonOf(window, envelope.compare, tz)
+  const { goals = [] } = resolved
   return {
     site: resolved.site.id,
     audience: resolved.audience,
     window,
     tz,
     granularity: granularityOf(window, tz, envelope.granularity),
-    filters: [...(envelope.filters ?? []), ...resolved.segment],
+    filters: [...resolve(envelope.filters ?? [], goals, 'filters'), ...resolve(resolved.segment, goals, 'segment')],
+    goals,
     ...(comparison ? { comparison } : {}),
+    ...(resolved.sealed ? { sealed: resolved.sealed } : {}),
   }
 }
 
@@ -108,6 +119,18 @@ export const siteWide = (plan: Plan): Plan => keeping(plan, (name) => !URL_DIMEN
 
 /** The plan as a list of URLs can be asked it. */
 export const ofUrls = (plan: Plan): Plan => keeping(plan, (name) => URL_DIMENSIONS.includes(name))
+
+/** The plan without the conditions that pick what reaches a goal; what else a visitor did stays asked. */
+export const withoutGoals = (plan: Plan): Plan => ({
+  ...plan,
+  filters: plan.filters.flatMap((f) => (picksGoals(f) ? (partOf(f, notGoal) ?? []) : f)),
+})
+const notGoal = (c: Condition) => (c.dimension === 'goal' ? undefined : c)
+const picksGoals = (f: Filter): boolean => {
+  if ('and' in f) return f.and.some(picksGoals)
+  if ('or' in f) return f.or.some(picksGoals)
+  return 'not' in f ? picksGoals(f.not) : 'reached' in f
+}
 
 const URL_DIMENSIONS: readonly string[] = ['hostname', 'pathname']
 const keeping = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, raw, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import {
   type Ask,
@@ -16,15 +16,20 @@ import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import { type Cursor, cursorOf } from './cursor.js'
 import type { Audience } from './dimensions.js'
-import { ENVELOPE, PAGING, parseQuery } from './envelope.js'
+import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
 import type { Filter } from './filters.js'
+import type { Funnel } from './funnels.js'
+import type { Goal } from './goals.js'
 import { type Plan, planOf } from './plan.js'
+import { sealedOf } from './rollup.js'
 import { patternsOf } from './where.js'
 
 /** What an answer is made of: `data`, and how many rows are in it. */
 export interface Answer {
   readonly data: unknown
   readonly rows: number
+  /** How it understood what was asked, where `meta.query` would say otherwise: a granularity that it chose itself. */
+  readonly query?: Readonly<Record<string, unknown>>
 }
 
 /** One read endpoint as a value: all that the runner, the routes, the documents and the tests know of it. */
@@ -46,9 +51,11 @@ export interface Read {
     | { readonly only: Audience; readonly either?: true }
     | { readonly unless_asked: Audience; readonly among?: readonly Audience[] }
   /** A comparison that is its own, whatever is asked for. */
-  readonly compare?: 'previous'
+  readonly compare?: 'previous' | 'none'
   /** A window that is its own, whatever window is asked for. */
   window?(now: Date): Window
+  /** Values of the envelope's parameters that are not the envelope's here: they alone reach its own parameters. */
+  owns?(name: string, value: string): boolean
   /** An answer that no site and no window changes. */
   readonly fixed?: Answer
   /** Its own parameters and the words of its path, parsed, and the answer they lead to. */
@@ -58,7 +65,8 @@ export interface Read {
   ): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
 }
 
-interface Definition<P extends z.ZodRawShape> extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare'> {
+interface Definition<P extends z.ZodRawShape>
+  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'owns'> {
   params: P
   list?: boolean
   audience?: Read['audience']
@@ -79,6 +87,7 @@ export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read =
   },
   ...(read.window ? { window: read.window } : {}),
   ...(read.compare ? { compare: read.compare } : {}),
+  ...(read.owns ? { owns: read.owns } : {}),
 })
 
 /** A read whose answer is known: it takes no parameters. */
@@ -93,10 +102,16 @@ export const defineFixed = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed
 
 export interface Deps {
   readonly store: Pick<Store, 'query' | 'dialect'>
+  /** Aborted when nobody waits for the answer any more: what is asked of the store for it stops. */
+  readonly signal?: AbortSignal
   now(): Date
   site(id: number): Promise<Site | undefined>
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
+  /** The site's goals. Absent: it has none. */
+  goals?(site: number): Promise<readonly Goal[]>
+  /** A funnel of that site only. Absent: there is none. */
+  funnel?(id: string, site: number): Promise<Funnel | undefined>
   readonly catalog: readonly CatalogAgent[]
   readonly assistants: readonly Assistant[]
   /**
@@ -164,36 +179,44 @@ export async function understand(
   deps: Deps,
   words: Readonly<Record<string, string>> = {},
 ): Promise<Understood> {
+  const store = { dialect: deps.store.dialect, query: (asked: Sql) => deps.store.query(asked, deps.signal) }
   const now = deps.now()
   const own = read.window?.(now)
+  const { own: asks, shared } = read.owns ? divide(query, read.owns) : { own: query, shared: query }
   const envelope = {
-    ...parseQuery(ENVELOPE, query),
+    ...parseQuery(ENVELOPE, shared),
     ...(own && { ...own, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
-  const paging = read.list ? parseQuery(PAGING, query) : undefined
-  const { params, answer } = read.prepare(query, words)
+  const paging = read.list ? parseQuery(PAGING, shared) : undefined
+  const { params, answer } = read.prepare(asks, words)
   const site = await deps.site(envelope.site)
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
   const audience = audienceOf(read, envelope.audience)
-  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, deps.store) : undefined
+  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
-  const plan = planOf(envelope, { site, audience, either, segment, now, first })
-  await readable(patternsOf(plan.filters), deps.store)
+  const goals = (await deps.goals?.(site.id)) ?? []
+  const sealed = audience === 'agent' && !either ? undefined : await sealedOf(store)
+  const plan = planOf(envelope, { site, audience, either, segment, goals, now, first, sealed })
+  await readable(patternsOf(plan.filters), store)
 
-  const { catalog, assistants, store } = deps
+  const { catalog, assistants } = deps
   const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
   const policy = async (question: PolicyQuestion) =>
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
   const holdings = async () => (await deps.holdings?.()) ?? []
-  const context = { plan, site, now, catalog, assistants, blocked, policy, holdings, name: read.path }
+  const funnel = async (id: string) => deps.funnel?.(id, site.id)
+  const known = { catalog, assistants, blocked, policy, holdings, funnel }
+  const context = { plan, site, now, ...known, name: read.path }
   const { start, end } = plan.window
   const answered = async (asked: Ask): Promise<Answered> => {
-    const { data, rows } = await answer(asked)
+    const { data, rows, query: understood } = await answer(asked)
     const meta: Meta = {
       query: {
+        // Before the envelope's: a path that journeys start at is not the window's start.
+        ...params,
         site: site.id,
         // Beside a `start` it says nothing: an end that is not given is now.
         ...(envelope.start ? {} : { range: envelope.range }),
@@ -206,7 +229,7 @@ export async function understand(
         ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
         audience,
         ...asked.paging,
-        ...params,
+        ...understood,
       },
       rows,
       sampled: false,
@@ -272,13 +295,15 @@ async function firstRow(site: number, store: Deps['store']): Promise<Date | unde
 }
 
 /** Only the engine knows what it can read as RE2: asked before the rows are, so that its refusal is told from a fault. */
-async function readable(patterns: readonly string[], store: Deps['store']): Promise<void> {
+export async function readable(patterns: readonly string[], store: Deps['store'], field = 'filters'): Promise<void> {
   if (patterns.length === 0) return
   const tests = patterns.map((pattern) => store.dialect.matches(sql`${''}`, pattern))
   try {
     await store.query(sql`select ${join(tests, ', ')}`)
   } catch (cause) {
+    // Without a cause of the engine's it was busy, or the asker left.
+    if (cause instanceof ApiError && cause.cause === undefined) throw cause
     await store.query(raw('select 1'))
-    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', 'filters', { cause })
+    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', field, { cause })
   }
 }

@@ -1,25 +1,19 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import { type Dimension, findDimension, propKey, type Table } from './dimensions.js'
 import { type Condition, conditionsOf, type Filter, type Value } from './filters.js'
+import { filterOf } from './goals.js'
 import { operator } from './operators.js'
 import type { Plan } from './plan.js'
+import { sessions, summed } from './sessions.js'
+import { inWindow } from './within.js'
+
+export { inWindow, startedInWindow, upToEnd } from './within.js'
 
 /** A dimension's value in a row. The text is the dimension table's own, never the request's. */
 export const column = (d: Dimension, dialect: Dialect): Sql => {
   const key = propKey(d)
   return key === undefined ? raw(d.value ?? d.name) : dialect.jsonText(raw('props'), key)
 }
-
-/** A row of the site that happened in the window. */
-export const inWindow = ({ site, window }: Plan): Sql =>
-  sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${window.end}`
-
-/** A row of the site from before the window's end. */
-export const upToEnd = ({ site, window }: Plan): Sql => sql`site_id = ${site} and timestamp < ${window.end}`
-
-/** A row, of any time, of a session that started in the window (contract 4). */
-export const startedInWindow = ({ site, window }: Plan): Sql =>
-  sql`site_id = ${site} and session_start >= ${window.start} and session_start < ${window.end}`
 
 /** The site's rows of the window that pass the filters: the clause that every read shares. */
 export const where = (plan: Plan, dialect: Dialect): Sql => sql`${inWindow(plan)} and ${filtered(plan, dialect)}`
@@ -33,25 +27,68 @@ export const filtered = (plan: Plan, dialect: Dialect, filters: readonly Filter[
   )
 }
 
-/** The rows to ask of: the table, or people's rows beside what is known of their sessions when something asks for it. */
-export function rows(table: Table, plan: Plan, dialect: Dialect, filters = plan.filters, also?: Dimension): Sql {
-  const asked = [...conditionsOf(filters).map((c) => c.dimension), ...(also ? [also.name] : [])]
-  if (table === 'agent_events' || !asked.includes('exit_page')) return raw(table)
-  return sql`(select e.*, x.exit_page from events e left join (${exits(plan, dialect)}) x on x.session_id = e.session_id)`
+/** What is told of a session as a whole and is on none of its rows: its type, and its value in `sessions`. */
+const OF_SESSIONS = [
+  { name: 'exit_page', type: 'varchar', value: 'exit_page' },
+  { name: 'duration', type: 'double precision', value: 'ms / 1000.0' },
+] as const
+type OfSession = (typeof OF_SESSIONS)[number]
+
+/**
+ * The rows to ask of: the table, or people's rows beside what is known of their sessions when something asks for it. By
+ * goal: the rows that reach one, with its name as `goal`; a row that reaches two is there twice. `from`: some of them.
+ */
+export function rows(
+  table: Table,
+  plan: Plan,
+  dialect: Dialect,
+  filters = plan.filters,
+  also?: Dimension,
+  from = raw(table),
+): Sql {
+  if (table === 'agent_events') return from
+  const asked = (by: readonly Filter[]) => {
+    const names = [...conditionsOf(by).map((c) => c.dimension), ...(also ? [also.name] : [])]
+    return OF_SESSIONS.filter(({ name }) => names.includes(name))
+  }
+  if (also?.name !== 'goal') return beside(from, asked(filters), [], plan, dialect)
+  const goals = (plan.goals ?? []).map((goal) => ({ name: goal.name, by: filterOf(goal) }))
+  if (goals.length === 0) return raw('(select *, cast(null as varchar) as goal from events where false)')
+  const columns = asked([...filters, ...goals.map(({ by }) => by)])
+  const reaching = goals.map(({ name, by }) => {
+    const joined = asked([...filters, by])
+    const others = columns.filter((one) => !joined.includes(one))
+    return sql`select e.*, ${name} as goal from ${beside(from, joined, others, plan, dialect)} as e where ${filtered(plan, dialect, [by])}`
+  })
+  return sql`(${join(reaching, ' union all ')})`
 }
 
-/** A session's last pageview, over the whole session, of every session that has a row in the window. */
-const exits = (plan: Plan, dialect: Dialect): Sql => {
-  const start = (pick: 'min' | 'max') => sql`(select ${raw(pick)}(session_start) from events where ${inWindow(plan)})`
+/** People's rows with these columns of their sessions, and `others` empty. */
+function beside(
+  from: Sql,
+  columns: readonly OfSession[],
+  others: readonly OfSession[],
+  plan: Plan,
+  dialect: Dialect,
+): Sql {
+  if (columns.length + others.length === 0) return from
+  const added = OF_SESSIONS.flatMap((one) => {
+    if (columns.includes(one)) return [raw(`x.${one.name}`)]
+    return others.includes(one) ? [raw(`cast(null as ${one.type}) as ${one.name}`)] : []
+  })
+  const whole = sql`left join (${wholes(columns, plan, dialect)}) x on x.session_id = e.session_id`
+  return sql`(select e.*, ${join(added, ', ')} from ${from} e ${columns.length > 0 ? whole : raw('')})`
+}
+
+/** These of every session that has a row in the window, over the whole session. */
+const wholes = (columns: readonly OfSession[], plan: Plan, dialect: Dialect): Sql => {
+  const values = raw(columns.map(({ name, value }) => `${value} as ${name}`).join(', '))
+  const earlier = sql`(select * from events where site_id = ${plan.site} and session_start < ${plan.window.start}
+    and session_id in (select session_id from events where ${inWindow(plan)} and session_start < ${plan.window.start}))`
   return sql`
-    select session_id, ${exitPage(dialect)} as exit_page from events
-    where site_id = ${plan.site} and session_start between ${start('min')} and ${start('max')}
-    group by session_id`
+    select session_id, ${values} from (${sessions(plan, dialect)}) s
+    union all select session_id, ${values} from (${summed(earlier, dialect)}) s`
 }
-
-/** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
-export const exitPage = (dialect: Dialect): Sql =>
-  sql`${dialect.last(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
 
 function test(f: Filter, plan: Plan, dialect: Dialect): Sql {
   const inner = (part: Filter) => test(part, plan, dialect)
@@ -60,6 +97,7 @@ function test(f: Filter, plan: Plan, dialect: Dialect): Sql {
   if ('not' in f) return sql`not ${inner(f.not)}`
   if ('has_done' in f) return did(f.has_done, plan, dialect)
   if ('has_not_done' in f) return sql`not ${did(f.has_not_done, plan, dialect)}`
+  if ('reached' in f) return inner(f.by)
   const { base, negative } = operator(f.op)
   const positive = condition(f, base, dialect)
   return negative ? sql`not ${positive}` : positive

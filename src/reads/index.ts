@@ -10,11 +10,24 @@ import contentDecay from './content/decay.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
+import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
+import errors from './stats/errors.js'
+import events from './stats/events.js'
+import funnel from './stats/funnel/id.js'
+import goals from './stats/goals.js'
+import journeys from './stats/journeys.js'
+import locations from './stats/locations.js'
 import overview from './stats/overview.js'
 import pages from './stats/pages.js'
+import performance from './stats/performance.js'
 import realtime from './stats/realtime.js'
+import retention from './stats/retention.js'
+import session from './stats/sessions/id.js'
+import sessions from './stats/sessions.js'
+import sources from './stats/sources.js'
 import timeseries from './stats/timeseries.js'
+import visitors from './stats/visitors.js'
 
 /** Every analytics read, in the order of spec 4. */
 export const reads: readonly Read[] = [
@@ -22,7 +35,20 @@ export const reads: readonly Read[] = [
   timeseries,
   realtime,
   pages,
+  sources,
+  locations,
+  devices,
   breakdown,
+  events,
+  performance,
+  errors,
+  journeys,
+  retention,
+  sessions,
+  session,
+  visitors,
+  goals,
+  funnel,
   agentsOverview,
   agentsBreakdown,
   agentsTimeseries,

@@ -101,8 +101,13 @@ export default defineRead({
   path: '/api/policy',
   summary: 'robots.txt and llms.txt as parsed, what they say to each agent, and their versions',
   params: {
-    hostname: z.string().max(255).optional().describe("One of the site's; default its first."),
-    agent_id: z.string().max(200).optional().describe('Only this agent: its id, its name, or any robots.txt token.'),
+    hostname: z.string().min(1).max(255).optional().describe("One of the site's; default its first."),
+    agent_id: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Only this agent: its id, its name, or any robots.txt token.'),
     path: z
       .string()
       .startsWith('/')

@@ -25,7 +25,7 @@ export const metricsRow = <S extends z.ZodRawShape>(own: S) =>
   row({ ...own, ...metricShapes([...METRICS.human, ...METRICS.agent]) })
 
 /** A dimension's value in a row. */
-const Value = z.union([z.string(), z.number(), z.boolean()])
+export const Value = z.union([z.string(), z.number(), z.boolean()])
 export const metricsRows = z.array(metricsRow({ value: Value.optional().describe('Absent: the hits that have none.') }))
 
 export const DimensionName = z
@@ -36,6 +36,28 @@ export const Instant = z.iso.datetime()
 export const Series = z.array(z.object({ t: Instant, value: z.number().optional() }))
 export const Count = z.int().nonnegative()
 export const Share = z.number().min(0).max(1)
+/** A 64-bit id, as ids go out. */
+export const HexId = z.string().regex(/^[0-9a-f]{16}$/)
+
+/** A session, over its whole length (contract 5). */
+export const visit = {
+  id: HexId,
+  visitor_id: HexId,
+  started_at: Instant,
+  ended_at: Instant.describe('Its last evidence, engagement included.'),
+  duration: z.number().nonnegative().describe('Seconds from its first to its last evidence.'),
+  pageviews: Count,
+  events: Count.describe('Custom events, outbound links, downloads and forms.'),
+  entry_page: z.string().optional(),
+  exit_page: z.string().optional().describe('The last pageview; absent where there was none.'),
+  channel: z.string().optional(),
+  source: z.string().optional(),
+  country: z.string().optional().describe('This and the device: as its first hit that tells.'),
+  browser: z.string().optional(),
+  os: z.string().optional(),
+  device_type: z.string().optional(),
+  identified_id: z.string().optional().describe('Where the site identified the person; the last that it said.'),
+}
 
 /** Of the citation gap (contract 5). */
 export const Operator = z
@@ -49,6 +71,23 @@ export const Reads = Count.describe(
 )
 export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
 export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
+
+/** Ids that came as they go out, as parameters of SQL. */
+export const idOf = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)
+
+const AnyObject = z.record(z.string(), z.unknown())
+/** What a visitor's browser or the site sent as JSON text, where it is an object that can go out again; else undefined. */
+export function objectOf(json: unknown): Record<string, unknown> | undefined {
+  if (typeof json !== 'string') return undefined
+  try {
+    const parsed = AnyObject.parse(JSON.parse(json))
+    // Nested deeper than can be written is not to be written.
+    JSON.stringify(parsed)
+    return parsed
+  } catch {
+    return undefined
+  }
+}
 
 /** A row with its instants as they go out. */
 export const instants = (row: ResultRow): ResultRow =>

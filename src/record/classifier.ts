@@ -1,5 +1,6 @@
 import type { Verdict } from '../agents/verdict.js'
 import type { Drops } from './drop.js'
+import type { Unplaced } from './late.js'
 import type { Observation } from './observation.js'
 import type { AgentEventRow, Rows } from './row.js'
 
@@ -11,6 +12,9 @@ export interface Open {
 
 /** Observations to rows: the write path's named steps over the state they need (sessions, salts, caches). */
 export interface Classifier {
-  /** Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. */
-  classify(batch: readonly Observation[]): { rows: Rows; drops: Drops; open: Open[] }
+  /**
+   * Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. `unplaced` are those
+   * of the rows whose session the store has to tell, before they are stored.
+   */
+  classify(batch: readonly Observation[]): { rows: Rows; drops: Drops; open: Open[]; unplaced: Unplaced[] }
 }

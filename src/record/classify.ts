@@ -7,6 +7,7 @@ import { CAPS, cap } from './caps.js'
 import type { Classifier, Open } from './classifier.js'
 import { createDevices } from './device.js'
 import type { DropReason, Drops } from './drop.js'
+import type { Unplaced } from './late.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
 import { overhear, personRow, refusal } from './person.js'
@@ -33,6 +34,12 @@ export interface ClassifierDeps {
   log: (message: string, error: unknown) => void
 }
 
+interface Made {
+  rows: Rows
+  open: Open[]
+  unplaced: Unplaced[]
+}
+
 /** As many user agents are remembered as `performance.md` 2 found worth it. */
 const REMEMBERED = 8192
 
@@ -55,7 +62,8 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   }
 
   /** Adds the row of one observation, or says why there is none. */
-  const step = (observation: Observation, at: number, rows: Rows, open: Open[]): DropReason | undefined => {
+  const step = (observation: Observation, at: number, made: Made): DropReason | undefined => {
+    const { rows, open, unplaced } = made
     const site = deps.siteOf(observation.hostname.toLowerCase())
     if (site === undefined) return 'unknown_host'
     const found = identified(observation, at)
@@ -69,22 +77,21 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
     }
     // Most of what a browser asks for is no page: it is refused before anything is computed for it.
     const reason = refusal(observation, site)
-    if (reason === undefined) rows.events.push(personRow(see(observation, site, at), personDeps))
+    if (reason === undefined) rows.events.push(personRow(see(observation, site, at), unplaced, personDeps))
     else overhear(observation, site, at, personDeps)
     return reason
   }
 
   return {
     classify(batch) {
-      const rows: Rows = { events: [], agent_events: [] }
-      const open: Open[] = []
+      const made: Made = { rows: { events: [], agent_events: [] }, open: [], unplaced: [] }
       const drops: Drops = {}
       let faults = 0
       let fault: unknown
       for (const { observation, at } of inOrder(batch)) {
         let reason: DropReason | undefined
         try {
-          reason = step(observation, at, rows, open)
+          reason = step(observation, at, made)
         } catch (error) {
           reason = 'fault'
           faults++
@@ -93,7 +100,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
         if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
       }
       if (faults > 0) report(deps.log, faults, fault)
-      return { rows, drops, open }
+      return { ...made, drops }
     },
   }
 }

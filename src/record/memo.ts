@@ -11,8 +11,13 @@ export interface Recent<K, V> {
 /**
  * Two generations: entries move to the young one when asked for, and the old one is dropped when the young one holds
  * `limit / 2`, or half of what entries may weigh together. At most `limit` entries; half the cost of an LRU, since a hit on a young entry moves nothing.
+ * `aged` is told of each generation that is dropped.
  */
-export function createRecent<K, V>(limit: number, weigh?: { of: (value: V) => number; limit: number }): Recent<K, V> {
+export function createRecent<K, V>(
+  limit: number,
+  weigh?: { of: (value: V) => number; limit: number },
+  aged?: () => void,
+): Recent<K, V> {
   let young = new Map<K, V>()
   let old = new Map<K, V>()
   let weight = 0
@@ -20,6 +25,7 @@ export function createRecent<K, V>(limit: number, weigh?: { of: (value: V) => nu
     old = young
     young = new Map()
     weight = 0
+    aged?.()
   }
   const set = (key: K, value: V) => {
     if (young.size >= limit / 2 || (weigh && weight >= weigh.limit / 2)) age()
@@ -30,12 +36,12 @@ export function createRecent<K, V>(limit: number, weigh?: { of: (value: V) => nu
     get(key) {
       const value = young.get(key)
       if (value !== undefined) return value
-      const aged = old.get(key)
-      if (aged !== undefined) {
+      const again = old.get(key)
+      if (again !== undefined) {
         old.delete(key)
-        set(key, aged)
+        set(key, again)
       }
-      return aged
+      return again
     },
     set,
     delete(key) {

@@ -6,17 +6,18 @@ import { asksForPrivacy, isNavigation, isPage, isPrefetch } from './document.js'
 import type { DropReason } from './drop.js'
 import { isExcluded } from './excluded.js'
 import { language } from './language.js'
+import type { Unplaced } from './late.js'
 import type { Observation } from './observation.js'
 import type { Places } from './place/places.js'
 import { isOwn, parseReferrer } from './referrer.js'
-import type { EventRow } from './row.js'
+import type { Arrival, EventRow } from './row.js'
 import type { Salts } from './salt.js'
 import { type Seen, see } from './seen.js'
-import type { Arrival, Sessions } from './session.js'
+import { openSession, type Sessions } from './session.js'
 import type { Site } from './site.js'
 import { sourceOf, sourceOfReferrer } from './source.js'
 import { isPolicyFile, type Suspicion } from './suspect.js'
-import { visitorId } from './visitor.js'
+import { visitorId, type Who } from './visitor.js'
 
 /** What a person's response must pass to become a row, in order; the first that refuses names the drop (contract 3). */
 const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
@@ -30,9 +31,13 @@ const GATES: readonly (readonly [DropReason, (observation: Observation, site: Si
 export const refusal = (observation: Observation, site: Site): DropReason | undefined =>
   GATES.find(([, passes]) => !passes(observation, site))?.[0]
 
-/** The pageview of one page that a person got. */
+/**
+ * The pageview of one page that a person got. A row whose session memory cannot tell has one of its own, and is added
+ * to `unplaced`.
+ */
 export function personRow(
   seen: Seen,
+  unplaced: Unplaced[],
   deps: {
     places: Places
     salts: Salts
@@ -42,14 +47,16 @@ export function personRow(
   },
 ): EventRow {
   const { site, observation } = seen
-  const { visitor_id, before } = visitorOf(seen, deps.salts)
-  const session = deps.sessions.join(visitor_id, before, seen.at, () => arrivalOf(seen))
+  const who = visitorOf(seen, deps.salts)
+  const { visitor_id } = who
+  const placed = deps.sessions.join(who, seen.at, () => arrivalOf(seen))
+  const session = placed ?? openSession(visitor_id, seen.at, arrivalOf(seen))
   const place = deps.places.locate(seen.address)
   const device = deps.device(seen.user_agent, observation.headers)
   const { suspected, suspected_by } = deps.suspicion.judge({
     visitor: visitor_id,
-    before,
-    session: session.id,
+    before: who.before,
+    session: placed?.key,
     at: seen.at,
     hostname: seen.hostname,
     pathname: seen.pathname,
@@ -57,7 +64,7 @@ export function personRow(
     headers: observation.headers,
     asn: place.asn,
   })
-  return {
+  const row: EventRow = {
     site_id: site.id,
     timestamp: new Date(seen.at),
     kind: 'pageview',
@@ -101,6 +108,8 @@ export function personRow(
     error: null,
     traits: null,
   }
+  if (placed === undefined) unplaced.push({ row, who })
+  return row
 }
 
 /** Tells suspicion of what a person asked for and makes no row: robots begin with questions that people do not ask. */
@@ -114,12 +123,13 @@ export function overhear(
   deps.suspicion.notice(visitorOf(see(observation, site, at), deps.salts).visitor_id, at, observation.headers)
 }
 
-/** Who it is in this salt period, and who it was in the one that has just ended. */
-export function visitorOf({ site, at, address_key, user_agent }: Seen, salts: Salts) {
-  const { secret, previous } = salts.at(site.visitor_salt, at)
+/** Who it is in this salt period, and in those beside it. */
+export function visitorOf({ site, at, address_key, user_agent }: Seen, salts: Salts): Who {
+  const { secret, previous, next } = salts.at(site.visitor_salt, at)
   return {
     visitor_id: visitorId(secret, site.id, address_key, user_agent),
     before: previous ? visitorId(previous, site.id, address_key, user_agent) : undefined,
+    after: next ? visitorId(next, site.id, address_key, user_agent) : undefined,
   }
 }
 

@@ -74,6 +74,20 @@ export interface EventRow {
   traits: string | null
 }
 
+/** The columns of a person's row that the session's first hit fixes for all of its rows. */
+export const ARRIVAL = [
+  'entry_page',
+  'referrer',
+  'source',
+  'channel',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_term',
+] as const
+export type Arrival = Pick<EventRow, (typeof ARRIVAL)[number]>
+
 /** What is stored of one fetch by an agent: a row of `agent_events` (spec 2.5). It has no address. */
 export interface AgentEventRow {
   site_id: number

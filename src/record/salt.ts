@@ -1,13 +1,15 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { z } from 'zod'
-import { SESSION_TIMEOUT } from './session.js'
+import { LATEST, SESSION_TIMEOUT } from './session.js'
 import type { Site } from './site.js'
 
 /** The salts in force at one moment. */
 export interface Salt {
   secret: Buffer
-  /** That of the period before, for as long as a session that began in it may still run; null when it is not known. */
+  /** That of the period before, within the first half hour of a period: a visit may go on; null when it is not known. */
   previous: Buffer | null
+  /** That of the period after, within the last half hour of one that is over: for hits that come late. */
+  next: Buffer | null
 }
 
 export interface Salts {
@@ -50,7 +52,7 @@ export function saltFile(path: string): SaltFile {
 }
 
 const DAY = 86_400_000
-/** A salt of a period that is not the present one is needed while its rows come in, and no longer. */
+/** A salt of a period that is neither the present one nor was it of late is needed while its rows come in, and no longer. */
 const IDLE = SESSION_TIMEOUT
 
 const Kept = z.object({ salts: z.record(z.string(), z.object({ secret: z.base64(), end: z.number().nullable() })) })
@@ -93,7 +95,7 @@ interface Entry {
 
 /**
  * The secrets behind visitor ids. The present period's lives in `file` and is destroyed there the moment the period
- * ends; in memory it stays for the length of a session, so that a visit over midnight is one. Rows of other periods
+ * ends; in memory it stays for as long as rows may come late, so that a visit over midnight is one. Rows of other periods
  * (imports) get a salt that never leaves memory and goes half an hour after its last use: stable within a run, and gone.
  */
 export function openSalts(deps: {
@@ -103,7 +105,8 @@ export function openSalts(deps: {
   log: (message: string, error: unknown) => void
 }): Salts {
   const entries = new Map<string, Entry>()
-  const latest = new Map<Site['visitor_salt'], { period: Period; entry: Entry; salt: Salt }>()
+  /** Answers for one stretch of a period each: its first half hour, its last, or what lies between. */
+  const latest = new Map<Site['visitor_salt'], { from: number; to: number; entry: Entry; salt: Salt }>()
   let unsaved = false
   let due = Number.POSITIVE_INFINITY
 
@@ -129,7 +132,7 @@ export function openSalts(deps: {
     for (const [key, entry] of entries) {
       if (entry.kept && entry.until <= now) {
         entry.kept = false
-        entry.until += SESSION_TIMEOUT
+        entry.until += LATEST
         entry.ended = true
         unsaved = true
       }
@@ -146,9 +149,15 @@ export function openSalts(deps: {
     if (known?.kept) return known
     const entry = known ?? { secret: deps.random(32), until: 0, kept: false, ended: false }
     entries.set(period.key, entry)
+    // To its neighbours it may be the one before or after.
+    latest.clear()
     entry.kept = period.start <= now && now < period.end
     if (entry.kept) entry.until = period.end
-    else if (!entry.ended) entry.until = now + IDLE
+    else if (period.end <= now && now < period.end + LATEST) {
+      // Over before it was needed here, or before this start: what still comes of it is one visitor's under one id.
+      entry.until = period.end + LATEST
+      entry.ended = true
+    } else if (!entry.ended) entry.until = now + IDLE
     due = Math.min(due, entry.until)
     if (entry.kept) save()
     return entry
@@ -166,16 +175,19 @@ export function openSalts(deps: {
       const now = deps.now()
       if (now >= due) expire()
       const known = latest.get(policy)
-      if (known && known.period.start <= at && at < known.period.end) {
+      if (known && known.from <= at && at < known.to) {
         if (!known.entry.kept && !known.entry.ended) known.entry.until = now + IDLE
-        if (known.salt.previous === null || at - known.period.start < SESSION_TIMEOUT) return known.salt
+        return known.salt
       }
       const period = periodOf(policy, at)
       const entry = entryOf(period)
-      const before =
-        at - period.start < SESSION_TIMEOUT ? entries.get(periodOf(policy, period.start - 1).key) : undefined
-      const salt = { secret: entry.secret, previous: before?.secret ?? null }
-      latest.set(policy, { period, entry, salt })
+      const [early, late] = [period.start + SESSION_TIMEOUT, period.end - SESSION_TIMEOUT + 1]
+      const neighbour = (instant: number) => entries.get(periodOf(policy, instant).key)?.secret ?? null
+      const previous = at < early ? neighbour(period.start - 1) : null
+      const next = at >= late ? neighbour(period.end) : null
+      const salt = { secret: entry.secret, previous, next }
+      const from = at < early ? period.start : at < late ? early : late
+      latest.set(policy, { from, to: at < early ? early : at < late ? late : period.end, entry, salt })
       return salt
     },
   }

@@ -1,41 +1,41 @@
 import { createHash } from 'node:crypto'
 import { createRecent } from './memo.js'
-import type { EventRow } from './row.js'
+import type { Arrival } from './row.js'
+import type { Who } from './visitor.js'
 
 /** A session ends after this many milliseconds without a hit (contract 3). */
 export const SESSION_TIMEOUT = 30 * 60_000
+/** So late a hit still finds its session: as long as an edge shipper may keep what it could not send. */
+export const LATEST = 86_400_000
 
-/** What a session's first hit fixes for all its rows. */
-export type Arrival = Pick<
-  EventRow,
-  | 'entry_page'
-  | 'referrer'
-  | 'source'
-  | 'channel'
-  | 'utm_source'
-  | 'utm_medium'
-  | 'utm_campaign'
-  | 'utm_content'
-  | 'utm_term'
->
-
-/** A session as its rows know it: what a start reads back from the rows of the last 30 minutes. */
-export interface OpenSession {
+/** A session as rows know it, those of one visitor. */
+export interface KnownSession {
   visitor_id: bigint
   session_id: bigint
+  /** The timestamp of its first row. */
   session_start: Date
   /** The timestamp of its last row. */
   last_seen: Date
   arrival: Arrival
 }
 
+/** A session that late hits belong to, as it is now, under all of its visitors: one, or two over a change of salts. */
+export interface SettledSession extends Omit<KnownSession, 'visitor_id'> {
+  visitors: Set<bigint>
+  /** The ids that it, or a part of it, has had. */
+  was: Set<bigint>
+}
+
 export interface Sessions {
   /**
-   * The session that a hit at `at` (milliseconds since 1970) belongs to, a new one where none is open. `before` is the
-   * visitor's id in the salt period that has just ended: over the change of salts a visit goes on.
+   * The session that a hit at `at` (milliseconds since 1970) belongs to, a new one where none is open. Undefined where
+   * memory cannot tell: the hit is earlier than all that is known of its visitor, or older than what memory goes back to.
    */
-  join(visitor: bigint, before: bigint | undefined, at: number, arrive: () => Arrival): Session
-  restore(open: readonly OpenSession[]): void
+  join(who: Who, at: number, arrive: () => Arrival): Session | undefined
+  /** `open` are all sessions with a row after `since`, in milliseconds. */
+  restore(open: readonly KnownSession[], since: number): void
+  /** What became of all hits that memory could not tell of so far. */
+  settle(changed: readonly SettledSession[]): void
   /** Open ones, and those not yet forgotten. */
   readonly size: number
 }
@@ -44,23 +44,23 @@ export interface Session {
   id: bigint
   start: Date
   arrival: Arrival
+  /** The id it was opened under: the same when a late hit gives it another start, and so another id. */
+  key: bigint
 }
 
 interface Running extends Session {
-  /** Earliest and latest hit; `start` is the timestamp of the one that came first. */
+  /** `start` in milliseconds, and the latest hit. */
   first: number
   last: number
-  /** Another session of this visitor, kept for hits that come out of order. */
-  next: Running | undefined
 }
 
-/** As many sessions of one visitor are looked through for a late hit. */
-const DEPTH = 4
+/** A session nobody hits is kept this long at least: some minutes more than it runs, since hits are recorded when answered. */
+const KEPT = SESSION_TIMEOUT + 10 * 60_000
 
 /**
- * Sessions in memory, by visitor (whose id is of one site only). At most `limit` of them, the least recently hit
- * forgotten first; those that nobody hit for an hour of the clock go too. A hit joins the session it is nearest to, if
- * that is less than 30 minutes away in either direction, so late hits and clocks that step back open no session twice.
+ * The last session of each visitor (whose id is of one site only), in memory. At most `limit` of them, the least
+ * recently hit forgotten first; those that nobody hit for 80 minutes of the clock go too. It opens a session only where
+ * no row of the visitor can lie within 30 minutes: what it is not sure of the store knows (src/record/late.ts).
  */
 export function createSessions({
   now,
@@ -72,52 +72,96 @@ export function createSessions({
   /** Characters that all of them together may hold: at their longest, sessions hold 7,000 each. */
   texts?: number
 }): Sessions {
-  const recent = createRecent<bigint, Running>(limit, { of: ({ arrival }) => lengthOf(arrival), limit: texts })
+  /** Visitors that are not in memory have no row after this. */
+  let horizon = Number.NEGATIVE_INFINITY
+  /** The newest hit so far, and what it was when the present generation of sessions began. */
+  let newest = Number.NEGATIVE_INFINITY
+  let newestBefore = Number.NEGATIVE_INFINITY
+  const recent = createRecent<bigint, Running>(limit, { of: ({ arrival }) => lengthOf(arrival), limit: texts }, () => {
+    // What is dropped was hit by nobody since the generation before the present one ended.
+    horizon = Math.max(horizon, newestBefore)
+    newestBefore = newest
+  })
+  /** Visitors with a hit that is not settled yet. */
+  const waiting = new Set<bigint>()
   let aged = now()
 
-  const forget = () => {
+  const note = (at: number, time: number) => {
+    // One clock far ahead must not send everything that follows to the store.
+    if (at > newest) newest = Math.max(newest, Math.min(at, time + LATEST))
+  }
+
+  const forget = (at: number) => {
+    const time = now()
+    note(at, time)
     // Either direction: a clock set back must not keep everything for as long as it was ahead.
-    if (Math.abs(now() - aged) < SESSION_TIMEOUT) return
+    if (Math.abs(time - aged) < KEPT) return
     recent.age()
-    aged = now()
+    aged = time
+  }
+
+  const goOn = (session: Running, at: number): Running => {
+    if (at > session.last) session.last = at
+    return session
+  }
+
+  const open = (visitor: bigint, at: number, arrival: Arrival): Running => {
+    const { id, key, start } = openSession(visitor, at, arrival)
+    // Not by spreading: every hit would pay three times as much for the shape that makes.
+    const session = { id, key, start, arrival, first: at, last: at }
+    recent.set(visitor, session)
+    return session
+  }
+
+  /** The session of a visitor that is not in memory under this id. */
+  const find = ({ visitor_id, before }: Who, at: number, arrive: () => Arrival): Running | undefined => {
+    if (at - SESSION_TIMEOUT < horizon) return undefined
+    if (before === undefined) return open(visitor_id, at, arrive())
+    const earlier = recent.get(before)
+    if (waiting.has(before) || (earlier && at < earlier.first)) return undefined
+    if (earlier === undefined || at - earlier.last >= SESSION_TIMEOUT) return open(visitor_id, at, arrive())
+    recent.set(visitor_id, earlier)
+    return goOn(earlier, at)
+  }
+
+  const tell = (who: Who, at: number, arrive: () => Arrival): Running | undefined => {
+    const own = recent.get(who.visitor_id)
+    if (own !== undefined && at <= own.last) return at >= own.first ? own : undefined
+    // It comes after the change of salts: the visitor may have gone on under the next id.
+    if (who.after !== undefined) return undefined
+    if (own === undefined) return find(who, at, arrive)
+    return at - own.last < SESSION_TIMEOUT ? goOn(own, at) : open(who.visitor_id, at, arrive())
   }
 
   return {
-    join(visitor, before, at, arrive) {
-      forget()
-      const own = recent.get(visitor)
-      let session = nearest(own, at)
-      if (session === undefined && before !== undefined) {
-        session = nearest(recent.get(before), at)
-        if (session) recent.set(visitor, session)
-      }
-      if (session === undefined) {
-        session = {
-          id: sessionId(visitor, at),
-          start: new Date(at),
-          arrival: arrive(),
-          first: at,
-          last: at,
-          next: shorten(own),
-        }
-        recent.set(visitor, session)
-      }
-      session.first = Math.min(session.first, at)
-      session.last = Math.max(session.last, at)
+    join(who, at, arrive) {
+      forget(at)
+      const session = tell(who, at, arrive)
+      if (session === undefined) waiting.add(who.visitor_id)
       return session
     },
-    restore(open) {
-      for (const { visitor_id, session_id, session_start, last_seen, arrival } of open) {
+    restore(running, since) {
+      horizon = Math.max(horizon, since)
+      for (const { visitor_id, session_id, session_start, last_seen, arrival } of running) {
         const [first, last] = [session_start.getTime(), last_seen.getTime()]
-        const next = shorten(recent.get(visitor_id))
-        recent.set(visitor_id, {
-          id: session_id,
-          start: session_start,
-          arrival,
-          first,
-          last: Math.max(first, last),
-          next,
-        })
+        const known = recent.get(visitor_id)
+        note(last, now())
+        if (known === undefined || known.last < last)
+          recent.set(visitor_id, { id: session_id, key: session_id, start: session_start, arrival, first, last })
+      }
+    },
+    settle(changed) {
+      waiting.clear()
+      for (const { session_id: id, session_start: start, last_seen, arrival, visitors, was } of changed) {
+        const [first, last] = [start.getTime(), last_seen.getTime()]
+        note(last, now())
+        for (const visitor of visitors) {
+          const known = recent.get(visitor)
+          if (known !== undefined && (known.id === id || was.has(known.id)))
+            recent.set(visitor, { id, key: known.key, start, arrival, first, last: Math.max(last, known.last) })
+          else if (known === undefined ? last > horizon : last > known.last)
+            recent.set(visitor, { id, key: id, start, arrival, first, last })
+        }
       }
     },
     get size() {
@@ -126,29 +170,15 @@ export function createSessions({
   }
 }
 
+/** The session of which this hit is the first. Its id is of the visitor and the moment: the same rows give the same sessions. */
+export const openSession = (visitor: bigint, at: number, arrival: Arrival): Session => {
+  const id = createHash('sha256').update(`${visitor} ${at}`).digest().readBigUInt64BE(0)
+  return { id, key: id, start: new Date(at), arrival }
+}
+
 function lengthOf(arrival: Arrival): number {
   let length = 0
   let name: keyof Arrival
   for (name in arrival) length += arrival[name]?.length ?? 0
   return length
 }
-
-function nearest(chain: Running | undefined, at: number): Running | undefined {
-  let best: Running | undefined
-  let least = SESSION_TIMEOUT
-  for (let session = chain; session; session = session.next) {
-    const gap = Math.max(session.first - at, at - session.last, 0)
-    if (gap < least) [best, least] = [session, gap]
-  }
-  return best
-}
-
-function shorten(chain: Running | undefined): Running | undefined {
-  let session = chain
-  for (let depth = 2; session; session = session.next, depth++) if (depth === DEPTH) session.next = undefined
-  return chain
-}
-
-/** From the visitor and the moment, so that the same rows give the same sessions. */
-const sessionId = (visitor: bigint, start: number): bigint =>
-  createHash('sha256').update(`${visitor} ${start}`).digest().readBigUInt64BE(0)

@@ -36,7 +36,8 @@ export interface View {
   visitor: bigint
   /** The visitor's id in the salt period that has just ended. */
   before: bigint | undefined
-  session: bigint
+  /** What tells one session of the visitor from the next; undefined for a hit that came too late to say. */
+  session: bigint | undefined
   /** Milliseconds since 1970. */
   at: number
   hostname: string
@@ -54,7 +55,7 @@ export interface Suspicion {
 }
 
 interface Visitor {
-  session: bigint
+  session: bigint | undefined
   /** Signals of the session so far, a bit each. */
   signals: number
   views: number
@@ -108,9 +109,10 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
       visitors.set(visitor, known)
       return known
     }
-    if (known.session !== session) {
+    // A late hit ends nothing.
+    if (session !== undefined && known.session !== session) {
+      if (known.session !== undefined) known.signals = 0
       known.session = session
-      known.signals = 0
     }
     return known
   }

@@ -1,5 +1,14 @@
 import { hash } from 'node:crypto'
 
+/** A person in one salt period, and in its neighbours where a visit may go over the change of salts. */
+export interface Who {
+  visitor_id: bigint
+  /** The id in the period before, within the first half hour of a period. */
+  before: bigint | undefined
+  /** The id in the period after, within the last half hour of one that is over. */
+  after: bigint | undefined
+}
+
 /**
  * Who a person is within one period: 64 bits of a keyed SHA-256 over site, address and user agent (contract 3).
  * `address` is `addressKey`'s text. Nothing is remembered between calls, so that no address stays in memory.

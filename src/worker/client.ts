@@ -8,16 +8,20 @@ import type { PolicyChange } from '../policy/change.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import type { Engine, EngineStatus, TailRow } from './engine.js'
+import { memoryLimit, thisMachine } from './memory.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
+import { cancelled, createStreams } from './streams.js'
 
 export interface EngineOptions {
   /** The data directory: `events.duckdb`, `control.duckdb`, `salts.json`. Made where there is none. */
   data: string
-  /** Of the event store's queries and buffers, as DuckDB writes sizes; 512MB. */
+  /** Of the event store's queries and buffers, as DuckDB writes sizes; absent: `memoryLimit` of this machine. */
   memory_limit?: string | undefined
   /** Bytes; with less free disk nothing is stored until there is room again; 512 MB. */
   min_free_disk?: number | undefined
+  /** Of reads, as `WorkerOptions`: tests give others. */
+  limits?: WorkerOptions['limits']
   geoip?: string | undefined
   /** As `WorkerOptions`. */
   ranges?: readonly string[] | undefined
@@ -72,7 +76,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     if (!worker) throw new ApiError('database_error', 'The store is being opened again.')
     worker.postMessage(message)
   }
+  const tell = (message: ToWorker) => worker?.postMessage(message)
   const outbox = createOutbox({ post })
+  const streams = createStreams({ tell })
 
   const settle = (mark: Mark) => {
     acked = mark
@@ -101,6 +107,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       case 'answer':
         calls.get(message.id)?.resolve(message.rows)
         calls.delete(message.id)
+        streams.end(message.id)
+        return
+      case 'chunk':
+        streams.chunk(message.id, message.rows)
         return
       case 'told':
         asked.get(message.id)?.resolve(message.answer)
@@ -108,10 +118,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         return
       case 'refused': {
         const cause = message.cause === undefined ? {} : { cause: new Error(message.cause) }
+        const error = new ApiError(message.code, message.message, undefined, cause)
         for (const waiting of [calls, asked]) {
-          waiting.get(message.id)?.reject(new ApiError(message.code, message.message, undefined, cause))
+          waiting.get(message.id)?.reject(error)
           waiting.delete(message.id)
         }
+        streams.end(message.id, error)
         return
       }
       case 'rows':
@@ -125,26 +137,38 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
-  const send = <T>(waiting: Map<number, Call<T>>, make: (id: number) => ToWorker): Promise<T> =>
+  const send = <T>(waiting: Map<number, Call<T>>, make: (id: number) => ToWorker, id = nextCall++): Promise<T> =>
     new Promise((resolve, reject) => {
-      const id = nextCall++
       post(make(id))
       waiting.set(id, { resolve, reject })
     })
-  const call = (make: (id: number) => ToWorker): Promise<ResultRow[]> => send(calls, make)
-  const query = (file: 'events' | 'control') => (asked: Sql) =>
-    call((id) => ({ type: 'query', id, file, statement: statementOf(asked) }))
+  const query = (file: 'events' | 'control') => async (asked: Sql, signal?: AbortSignal) => {
+    if (signal?.aborted) throw cancelled()
+    const id = nextCall++
+    const answer = send(calls, () => ({ type: 'query', id, file, statement: statementOf(asked) }), id)
+    const leave = () => tell({ type: 'cancel', id })
+    signal?.addEventListener('abort', leave, { once: true })
+    try {
+      return await answer
+    } finally {
+      signal?.removeEventListener('abort', leave)
+    }
+  }
+  const stream = (asked: Sql, signal?: AbortSignal) => {
+    const id = nextCall++
+    return streams.open(id, () => post({ type: 'stream', id, statement: statementOf(asked) }), signal)
+  }
   const records: Records = {
     query: query('control'),
     async write(...statements) {
-      await call((id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
+      await send(calls, (id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
     },
   }
 
   const launch = (whenOpen: () => void, whenDead: (reason: string) => void) => {
     const workerData: WorkerOptions = {
       data: options.data,
-      memory_limit: options.memory_limit ?? '512MB',
+      memory_limit: options.memory_limit ?? memoryLimit(thisMachine()),
       threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
       min_free_disk: options.min_free_disk ?? 512 << 20,
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
@@ -152,6 +176,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       offline: options.offline ?? false,
       version: options.version ?? '0',
       ...(options.origin === undefined ? {} : { origin: options.origin }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
       from: acked,
     }
     const started = performance.now()
@@ -186,12 +211,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     thread.on('exit', () => {
       worker = undefined
       outbox.close()
+      const again = new ApiError('database_error', 'The store is being opened again.')
       for (const waiting of [calls, asked]) {
-        for (const call of waiting.values()) {
-          call.reject(new ApiError('database_error', 'The store is being opened again.'))
-        }
+        for (const call of waiting.values()) call.reject(again)
         waiting.clear()
       }
+      streams.endAll(again)
       deaths = performance.now() - started > HEALTHY ? 1 : deaths + 1
       whenDead(failure ?? reason)
     })
@@ -224,13 +249,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
       return parcel.count > 0 ? outbox.add(parcel) : Promise.resolve()
     },
-    events: {
-      dialect: duckdb,
-      query: query('events'),
-      async *stream(asked) {
-        yield await query('events')(asked)
-      },
-    },
+    events: { dialect: duckdb, query: query('events'), stream },
     records,
     ask: (name, argument) => send(asked, (id) => ({ type: 'ask', id, name, argument })),
     status: () => ({

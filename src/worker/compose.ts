@@ -78,7 +78,7 @@ export const createCompose =
 
     return {
       classifier,
-      restore: (running) => sessions.restore(running),
+      sessions,
       async start() {
         if (!offline) signatures.start()
         await keeper.start()

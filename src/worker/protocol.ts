@@ -1,4 +1,6 @@
+import type { Limits } from '../duckdb/database.js'
 import type { Mark } from '../duckdb/mark.js'
+import type { Patience } from '../duckdb/stream.js'
 import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Drops } from '../record/drop.js'
@@ -25,6 +27,8 @@ export interface WorkerOptions {
   offline: boolean
   /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */
   origin?: string
+  /** Of reads; absent: the store's own. */
+  limits?: Partial<Limits & Patience>
   /** How far this process had come when the worker before it died. */
   from: Mark
 }
@@ -35,9 +39,17 @@ export interface Statement {
   values: readonly Param[]
 }
 
+/** Chunks of a stream that the asker has not done with: one is worked on, one is there behind it. */
+export const WINDOW = 2
+
 export type ToWorker =
   | { type: 'batch'; sequence: number; parcel: Parcel }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
+  /** Answered by `chunk`s, no more of them unacknowledged than `WINDOW`, and an `answer` of none behind the last. */
+  | { type: 'stream'; id: number; statement: Statement }
+  | { type: 'more'; id: number }
+  /** Nobody waits for this query or stream any more: it is `refused` soon, where it is not answered already. */
+  | { type: 'cancel'; id: number }
   | { type: 'write'; id: number; statements: readonly Statement[] }
   | { type: 'ask'; id: number; name: string; argument: unknown }
   | { type: 'tail'; on: boolean }
@@ -52,6 +64,7 @@ export type FromWorker =
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
   | { type: 'answer'; id: number; rows: ResultRow[] }
+  | { type: 'chunk'; id: number; rows: ResultRow[] }
   | { type: 'told'; id: number; answer: unknown }
   | { type: 'refused'; id: number; code: Code; message: string; cause?: string }
   | { type: 'rows'; rows: TailRow[] }

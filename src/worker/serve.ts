@@ -8,13 +8,14 @@ import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
-import type { OpenSession } from '../record/session.js'
+import type { Sessions } from '../record/session.js'
 import type { SiteOf } from '../record/site.js'
-import { Sql } from '../sql.js'
 import type { Records } from '../store.js'
+import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
 import type { TailRow } from './engine.js'
-import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
+import { createPlace } from './place.js'
+import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
 import { loadSiteOf } from './sites.js'
 import { createWriter } from './writer.js'
@@ -22,8 +23,8 @@ import { createWriter } from './writer.js'
 /** What the worker does its work with: the write path over its state, and the world outside. */
 export interface Parts {
   classifier: Classifier
-  /** Sessions that ran when the process, or the worker before this one, ended. */
-  restore: (open: readonly OpenSession[]) => void
+  /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
+  sessions: Pick<Sessions, 'restore' | 'settle'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
@@ -78,6 +79,8 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     now: world.now,
     clock: world.clock,
     log,
+    limits: options.limits,
+    patience: options.limits,
   }
   const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
   const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
@@ -101,9 +104,11 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     policyChanged: (change) => post({ type: 'policy', change }),
   })
   try {
-    parts.restore(await openSessions(events, world.now()))
+    const { open, since } = await openSessions(events, world.now())
+    parts.sessions.restore(open, since)
   } catch (error) {
-    log('error', 'the sessions that ran cannot be read back: their visits are split', error)
+    log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
+    parts.sessions.restore([], world.now().getTime())
   }
   await parts.start()
   const stored = await events.last(options.from.run)
@@ -114,6 +119,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   const writer = createWriter({
     classifier: parts.classifier,
     store: events,
+    place: createPlace({ store: events, sessions: parts.sessions }),
     from,
     obstacle,
     clock: world.clock,
@@ -151,38 +157,37 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     end(1)
   })
 
-  const answer = async (id: number, work: () => Promise<FromWorker>) => {
-    try {
-      post(await work())
-    } catch (error) {
-      if (!(error instanceof ApiError)) log('error', 'a statement failed', error)
-      const { code, message } = error instanceof ApiError ? error : new ApiError('internal_error', 'It failed.')
-      const cause = error instanceof ApiError ? error.cause : error
-      post({ type: 'refused', id, code, message, ...(cause === undefined ? {} : { cause: textOf(cause) }) })
-    }
-  }
+  const failed = (error: unknown) => log('error', 'a statement failed', error)
+  const answers = createAnswers({ events, records, post, failed })
   port.on('message', (message: ToWorker) => {
-    if (message.type === 'batch') writer.push(message.sequence, message.parcel)
-    else if (message.type === 'tail') tailing = message.on
-    else if (message.type === 'close') end(0)
-    else if (message.type === 'query') {
-      const store = message.file === 'events' ? events : records
-      void answer(message.id, async () => {
-        const rows = await store.query(sqlOf(message.statement))
-        return { type: 'answer', id: message.id, rows }
-      })
-    } else if (message.type === 'ask') {
-      void answer(message.id, async () => {
-        const told = parts.desk[message.name]
-        if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
-        return { type: 'told', id: message.id, answer: await told(message.argument) }
-      })
-    } else {
-      void answer(message.id, async () => {
-        await records.write(...message.statements.map(sqlOf))
-        siteOf = await loadSiteOf(records)
-        return { type: 'answer', id: message.id, rows: [] }
-      })
+    switch (message.type) {
+      case 'batch':
+        return writer.push(message.sequence, message.parcel)
+      case 'tail':
+        tailing = message.on
+        return
+      case 'close':
+        return end(0)
+      case 'query':
+        return answers.query(message)
+      case 'stream':
+        return answers.stream(message)
+      case 'more':
+        return answers.more(message.id)
+      case 'cancel':
+        return answers.cancel(message.id)
+      case 'ask':
+        return answers.give(message.id, async () => {
+          const told = parts.desk[message.name]
+          if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
+          return { type: 'told', id: message.id, answer: await told(message.argument) }
+        })
+      case 'write':
+        return answers.give(message.id, async () => {
+          await records.write(...message.statements.map(sqlOf))
+          siteOf = await loadSiteOf(records)
+          return { type: 'answer', id: message.id, rows: [] }
+        })
     }
   })
   const losses = [
@@ -194,10 +199,6 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
 
 const lossOf = ({ what, bytes, kept }: Repair): string =>
   `${what.replaceAll('_', ' ')}: ${bytes} bytes, kept in ${kept}`
-
-const sqlOf = ({ text, values }: Statement): Sql => new Sql(text, values)
-
-const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
 function* tailRows(rows: Rows): Generator<TailRow[]> {
   const all: TailRow[] = [

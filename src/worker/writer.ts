@@ -1,16 +1,20 @@
 import type { Log } from '../duckdb/datafile.js'
 import { RowError } from '../duckdb/encode.js'
 import type { Mark } from '../duckdb/mark.js'
+import type { Move } from '../duckdb/move.js'
 import type { EventStore } from '../duckdb/store.js'
 import type { Classifier, Open } from '../record/classifier.js'
+import type { Unplaced } from '../record/late.js'
 import type { Observation } from '../record/observation.js'
 import { type Parcel, unpack } from '../record/parcel.js'
-import type { Rows } from '../record/row.js'
+import type { EventRow, Rows } from '../record/row.js'
 import { addDrops } from './protocol.js'
 
 export interface WriterDeps {
   classifier: Classifier
   store: Pick<EventStore, 'append'>
+  /** Gives late rows their sessions, and says which stored ones change with them; the rows are as they were if it rejects. */
+  place: (rows: readonly EventRow[], unplaced: readonly Unplaced[]) => Promise<readonly Move[]>
   /** The last commit: numbering and totals go on from there. */
   from: Mark
   /** Why nothing may be written just now (too little disk); undefined when it may. */
@@ -89,13 +93,16 @@ export function createWriter(deps: WriterDeps): Writer {
     return [...late]
   }
 
-  const commit = async (rows: Rows, dropped: Mark): Promise<Mark | undefined> => {
+  const commit = async (rows: Rows, unplaced: readonly Unplaced[], dropped: Mark): Promise<Mark | undefined> => {
+    let moves: readonly Move[] | undefined = unplaced.length === 0 ? [] : undefined
     for (let wait = FIRST_RETRY; !stopped; wait = Math.min(wait * 2, LONGEST_RETRY)) {
       const next = { ...dropped, human: mark.human + rows.events.length, agent: mark.agent + rows.agent_events.length }
       let reason = deps.obstacle()
       if (reason === undefined) {
         try {
-          if (rows.events.length + rows.agent_events.length > 0) await deps.store.append(rows, next)
+          moves ??= await deps.place(rows.events, unplaced)
+          if (rows.events.length + rows.agent_events.length + moves.length > 0)
+            await deps.store.append(rows, next, moves)
           tell(undefined)
           return next
         } catch (error) {
@@ -119,9 +126,10 @@ export function createWriter(deps: WriterDeps): Writer {
   const run = async (): Promise<void> => {
     for (let taken = take(); taken && !stopped; taken = take()) {
       const from = deps.clock()
-      const { rows, drops, open } = deps.classifier.classify(taken.batch)
+      const { rows, drops, open, unplaced } = deps.classifier.classify(taken.batch)
       const late = await settle(open)
-      const next = await commit(rows, { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) })
+      const dropped = { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) }
+      const next = await commit(rows, unplaced, dropped)
       if (next === undefined) return
       mark = next
       deps.onCommit({ mark, rows, late, ms: deps.clock() - from })

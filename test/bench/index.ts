@@ -9,6 +9,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   identify: () => import('./identify.js'),
   ranges: () => import('./ranges.js'),
   export: () => import('./export.js'),
+  expected: () => import('./expected.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

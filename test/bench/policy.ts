@@ -60,7 +60,7 @@ export async function run(): Promise<void> {
     siteOf: createSiteOf([
       { id: 1, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'month', excluded_paths: [] },
     ]),
-    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null }), expire: () => {} },
+    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
     sessions: createSessions({ now: Date.now }),
     verifier: unverified,
     judges: unjudged,

@@ -86,18 +86,15 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 1 }])
   })
 
-  t.test('queries asked at once are answered in order while rows go in', async (t) => {
+  t.test('queries asked at once are all answered, each with its own rows, while rows go in', async (t) => {
     const store = await open(t)
-    const order: number[] = []
     const asked = Array.from({ length: 20 }, async (_, n) => {
-      await store.query(sql`select ${n} as n`)
-      order.push(n)
+      t.strictSame(await store.query(sql`select ${n} as n`), [{ n }])
     })
     const appended = Array.from({ length: 20 }, (_, n) =>
       store.append({ events: [eventRow({ site_id: n })], agent_events: [agentRow({ site_id: n })] }),
     )
     await Promise.all([...asked, ...appended])
-    t.strictSame(order, [...Array(20).keys()])
     const counted = sql`select (select count(*) from events) as events, (select count(*) from agent_events) as agents`
     t.strictSame(await store.query(counted), [{ events: 20, agents: 20 }])
   })

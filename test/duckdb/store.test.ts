@@ -156,7 +156,10 @@ t.test('a late verdict reaches the rows it is about and no other', async (t) => 
 t.test('checkpoints keep the log short, under load and at rest', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   let clock = 0
-  const { options } = storeOptions(at, { clock: () => clock, wal_bytes: 200_000, idle_bytes: 20_000, idle_ms: 5_000 })
+  const now = () => new Date('2026-11-21T08:10:00Z')
+  const { options } = storeOptions(at, {
+    ...{ clock: () => clock, now, wal_bytes: 200_000, idle_bytes: 20_000, idle_ms: 5_000 },
+  })
   const store = await openAt(at, options)
   t.teardown(() => store.close())
   const log = () => (existsSync(`${at}.wal`) ? statSync(`${at}.wal`).size : 0)

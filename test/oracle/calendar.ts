@@ -12,16 +12,22 @@ export interface Local {
 const QUARTER = 900_000
 const DAY = 86_400_000
 const formats = new Map<string, Intl.DateTimeFormat>()
-const known = new Map<string, number>()
+const known = new Map<string, Map<number, number>>()
+const names = new Map<string, Map<number, string>>()
+const of = <V>(maps: Map<string, Map<number, V>>, key: string): Map<number, V> => {
+  const found = maps.get(key) ?? new Map<number, V>()
+  maps.set(key, found)
+  return found
+}
 
 /** What a clock in the zone shows. Zones keep whole quarters of an hour, so that the offset is asked for once in each. */
 export function local(at: number, tz: string): Local {
   const quarter = Math.floor(at / QUARTER)
-  const key = `${tz} ${quarter}`
-  let offset = known.get(key)
+  const offsets = of(known, tz)
+  let offset = offsets.get(quarter)
   if (offset === undefined) {
     offset = shown(quarter * QUARTER, tz) - quarter * QUARTER
-    known.set(key, offset)
+    offsets.set(quarter, offset)
   }
   const d = new Date(at + offset)
   return {
@@ -54,6 +60,15 @@ function shown(at: number, tz: string): number {
 
 /** What names the bucket of an instant: two instants are in one bucket when it is the same. */
 export function label(at: number, tz: string, unit: string): string {
+  if (unit === 'minute') return labelOf(at, tz, unit)
+  const known = of(names, `${tz} ${unit}`)
+  const quarter = Math.floor(at / QUARTER)
+  const name = known.get(quarter) ?? labelOf(at, tz, unit)
+  known.set(quarter, name)
+  return name
+}
+
+function labelOf(at: number, tz: string, unit: string): string {
   const { year, month, day, hour, minute, offset } = local(at, tz)
   const date = Date.UTC(year, month - 1, day)
   switch (unit) {
@@ -72,6 +87,8 @@ export function label(at: number, tz: string, unit: string): string {
 
 /** The window's buckets: the first instant of each and its label. */
 export function timeline(start: number, end: number, tz: string, unit: string): { t: number; label: string }[] {
+  // A minute of the hour that is shown twice may have ended before it began, a year earlier.
+  if (start >= end) return []
   const step = unit === 'minute' ? 60_000 : QUARTER
   let at = Math.floor(start / step) * step
   while (label(at - step, tz, unit) === label(start, tz, unit)) at -= step
@@ -90,4 +107,20 @@ export function midnight(at: number, tz: string, days = 0): number {
   let t = Math.floor((at + (days - 2) * DAY) / QUARTER) * QUARTER
   while (label(t, tz, 'day') < wanted) t += QUARTER
   return t
+}
+
+/**
+ * The same local time a year earlier, of 29 February on the 28th: the first of two moments at which a clock shows it,
+ * and where none does the one that a clock not yet put forward would call so.
+ */
+export function yearBefore(at: number, tz: string): number {
+  const { year, month, day, offset } = local(at, tz)
+  const last = new Date(Date.UTC(year - 1, month, 0)).getUTCDate()
+  const time = (((at + offset) % DAY) + DAY) % DAY
+  const wanted = Date.UTC(year - 1, month - 1, Math.min(day, last)) + time
+  const before = local(wanted - DAY, tz).offset
+  const found = [before, local(wanted + DAY, tz).offset]
+    .map((each) => wanted - each)
+    .filter((t) => t + local(t, tz).offset === wanted)
+  return found.length === 0 ? wanted - before : Math.min(...found)
 }

@@ -8,6 +8,17 @@ export interface World {
   window: readonly [number, number]
   /** Of a session, over its whole length. */
   exitPage(session: bigint): string | undefined
+  /** From a session's first row to its last. */
+  seconds?(session: bigint): number | undefined
+  goals?: readonly Goal[]
+}
+/** As it is kept (contract 7), in canonical names. */
+export interface Goal {
+  id: number
+  name: string
+  type: string
+  match: Node
+  revenue?: { property: string; currency: string }
 }
 type Row = EventRow | AgentEventRow
 type Node = Readonly<Record<string, unknown>>
@@ -22,8 +33,40 @@ export function judge(filter: Node, row: Row, world: World): boolean {
   if (isNode(filter.has_done)) return did(filter.has_done, row, world)
   if (isNode(filter.has_not_done)) return !did(filter.has_not_done, row, world)
   const op = String(filter.op)
+  if (filter.dimension === 'goal') return ofGoal(filter, row, world)
   const negative = op.endsWith('_not') || op === 'is_not' || op === 'is_not_set'
   return holds(filter, value(String(filter.dimension), row, world)) !== negative
+}
+
+/** What a goal is of: hits of a kind, and what has to be true of them besides. */
+export function deed({ type, match }: Pick<Goal, 'type' | 'match'>): Node {
+  const { op, value } = match
+  const kind = { page: 'pageview', event: 'custom' }[type] ?? type
+  const subject = {
+    ...{ page: 'pathname', event: 'event_name', outbound: 'prop:url', file_download: 'prop:url', form: 'prop:form' },
+    ...{ scroll: 'scroll', duration: 'duration' },
+  }
+  const also = [
+    ...nodes(match.props).map((prop) => ({ ...prop, dimension: `prop:${prop.key}` })),
+    ...(isNode(match.pathname) ? [{ ...match.pathname, dimension: 'pathname' }] : []),
+    ...(type === 'scroll' || type === 'duration' ? [] : [{ dimension: 'kind', op: 'is', value: kind }]),
+  ]
+  return { and: [{ dimension: Reflect.get(subject, type), op, value }, ...also] }
+}
+
+/** A goal is named by its name, or by its number where no name is that; a row may reach several. */
+function ofGoal(filter: Node, row: Row, world: World): boolean {
+  const { goals = [] } = world
+  const op = String(filter.op)
+  const negative = op.endsWith('_not') || op === 'is_not' || op === 'is_not_set'
+  const words = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const asked = op.endsWith('set')
+    ? goals
+    : words.flatMap((word) => {
+        const named = goals.filter(({ name }) => holds({ ...filter, value: word }, name))
+        return named.length > 0 ? named : goals.filter(({ id }) => op.startsWith('is') && String(id) === String(word))
+      })
+  return asked.some((goal) => judge(deed(goal), row, world)) !== negative
 }
 
 const doers = new WeakMap<Node, WeakMap<World, Set<bigint>>>()
@@ -40,6 +83,7 @@ function did(filter: Node, row: Row, world: World): boolean {
 }
 
 export function value(dimension: string, row: Row, world: World): unknown {
+  if (dimension === 'duration') return 'session_id' in row ? world.seconds?.(row.session_id) : undefined
   if (dimension === 'exit_page') return 'session_id' in row ? world.exitPage(row.session_id) : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
@@ -50,7 +94,8 @@ export function value(dimension: string, row: Row, world: World): unknown {
     const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
     return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
   }
-  return new Map<string, unknown>(Object.entries(row)).get(dimension) ?? undefined
+  const found: unknown = Reflect.get(row, dimension)
+  return found ?? undefined
 }
 
 function holds(filter: Node, actual: unknown): boolean {

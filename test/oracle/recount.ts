@@ -1,68 +1,41 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/record/row.js'
 import { label, timeline } from './calendar.js'
-import { admits, judge, value, type World } from './judge.js'
+import {
+  absent,
+  bytes,
+  group,
+  groups,
+  isAct,
+  isView,
+  type Key,
+  type Matched,
+  maxOf,
+  mean,
+  type Question,
+  type Row,
+  scene,
+  sumOf,
+} from './site.js'
 
 /** The reads of contract 5 counted again, row by row, with none of the reads' code, SQL or calendar. */
-export interface Question {
-  site: number
-  audience: 'human' | 'agent' | 'all'
-  /** Milliseconds: from, up to and without. */
-  window: readonly [number, number]
-  tz: string
-  /** Canonical, parsed. */
-  filters: readonly Readonly<Record<string, unknown>>[]
-}
+export type { Question } from './site.js'
 export type Metrics = Record<string, number>
-/** Where a row falls; undefined: among those without a value. */
-type Key = string | number | boolean | undefined
-
-const ACTS = ['custom', 'outbound', 'file_download', 'form']
-const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
-const group = <R, K>(rows: readonly R[], by: (row: R) => K): Map<K, R[]> => {
-  const groups = new Map<K, R[]>()
-  for (const row of rows) {
-    const found = groups.get(by(row))
-    if (found) found.push(row)
-    else groups.set(by(row), [row])
-  }
-  return groups
-}
-const mean = (numbers: readonly number[]) =>
-  numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0) / numbers.length
-const absent = (row: Record<string, number | undefined>): Metrics =>
-  Object.fromEntries(Object.entries(row).flatMap(([name, n]) => (n === undefined ? [] : [[name, n]])))
-
-interface Session {
-  rows: EventRow[]
-  views: number
-  seconds: number
-  bounced: boolean
-  entry: string | null
-  exit: string | undefined
+/** By a goal a row falls into several places, or none. */
+type Keys = Key | readonly Key[]
+interface Own {
+  visit: Matched['visit']
+  own: EventRow[]
 }
 
 export function recount(all: Rows, q: Question) {
-  const { events, sessions } = siteOf(all, q.site)
-  const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
-  const world: World = { events, window: q.window, exitPage: (id) => sessions.get(id)?.exit }
-  const passes = (row: EventRow | AgentEventRow) => q.filters.every((filter) => judge(filter, row, world))
-
-  const hits = events.filter((row) => within(row.timestamp) && passes(row))
-  const fetched = all.agent_events.filter((row) => row.site_id === q.site && within(row.timestamp) && passes(row))
-  const started = [...sessions.values()].filter(
-    ({ rows: [first] }) => first !== undefined && within(first.session_start),
-  )
-  const visits = started
-    .map((visit) => ({ visit, passed: visit.rows.filter(passes) }))
-    .filter(({ passed }) => passed.length > 0)
-  const letIn = ({ entry }: Session) => q.filters.every((filter) => admits(filter, entry) !== false)
+  const { hits, fetched, visits, letIn, keyOf: named } = scene(all, q)
 
   /** Of people: one row of metrics per key. */
-  function people(keyOf: (row: EventRow) => Key, keyOfVisit: (row: EventRow) => Key, entryIsKey = false) {
-    const byKey = group(hits, keyOf)
-    const visitsByKey = new Map<Key, { visit: Session; own: EventRow[] }[]>()
+  function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
+    const byKey = groups(hits, keyOf)
+    const visitsByKey = new Map<Key, Own[]>()
     for (const { visit, passed } of visits) {
-      for (const [key, own] of group(passed, keyOfVisit)) {
+      for (const [key, own] of groups(passed, keyOfVisit)) {
         const found = visitsByKey.get(key)
         if (found) found.push({ visit, own })
         else visitsByKey.set(key, [{ visit, own }])
@@ -76,7 +49,7 @@ export function recount(all: Rows, q: Question) {
         const entered = here.filter(({ visit }) => letIn(visit) && (!entryIsKey || visit.entry === key))
         const engaged = here.flatMap(({ own }) => sumOf(own.map((row) => row.engaged_ms)) ?? [])
         const scrolls = here.flatMap(({ own }) => maxOf(own.map((row) => row.scroll)) ?? [])
-        const pageviews = rows.filter((row) => row.kind === 'pageview').length
+        const pageviews = rows.filter(isView).length
         const exits = here.filter(({ visit }) => visit.exit === key).length
         return [
           key,
@@ -87,8 +60,8 @@ export function recount(all: Rows, q: Question) {
               pageviews,
               bounce: mean(entered.map(({ visit }) => (visit.bounced ? 1 : 0))),
               duration: mean(here.map(({ visit }) => visit.seconds)),
-              views_per_session: mean(here.map(({ visit }) => visit.views)),
-              events: rows.filter((row) => ACTS.includes(row.kind)).length,
+              views_per_session: mean(here.map(({ visit }) => visit.views.length)),
+              events: rows.filter(isAct).length,
             }),
             page: absent({
               entries: entered.length,
@@ -103,9 +76,9 @@ export function recount(all: Rows, q: Question) {
     )
   }
 
-  function agents(keyOf: (row: AgentEventRow) => Key): Map<Key, Metrics> {
+  function agents(keyOf: (row: AgentEventRow) => Keys): Map<Key, Metrics> {
     return new Map(
-      [...group(fetched, keyOf)].map(([key, rows]) => {
+      [...groups(fetched, keyOf)].map(([key, rows]) => {
         const proven = rows.filter((row) => row.verified === true).length
         const spoofed = rows.filter((row) => row.verified === false).length
         return [
@@ -132,18 +105,15 @@ export function recount(all: Rows, q: Question) {
   }
 
   /** The audience's metrics per key; `moment` is the row's own time, or its session's start. */
-  function metricsBy(
-    keyOf: (row: EventRow | AgentEventRow, moment: Date) => Key,
-    entryIsKey = false,
-  ): Map<Key, Metrics> {
-    const own = (row: EventRow | AgentEventRow) => keyOf(row, row.timestamp)
+  function metricsBy(keyOf: (row: Row, moment: Date) => Keys, entryIsKey = false): Map<Key, Metrics> {
+    const own = (row: Row) => keyOf(row, row.timestamp)
     const ofAgents = agents(own)
     if (q.audience === 'agent') return ofAgents
     const ofPeople = new Map(
       [...people(own, (row) => keyOf(row, row.session_start), entryIsKey)].map(([key, { metrics }]) => [key, metrics]),
     )
     if (q.audience === 'human') return ofPeople
-    const counted = new Set([...hits.map(own), ...ofAgents.keys()])
+    const counted = new Set([...groups(hits, own).keys(), ...ofAgents.keys()])
     return new Map(
       [...counted].map((key) => [
         key,
@@ -152,12 +122,6 @@ export function recount(all: Rows, q: Question) {
     )
   }
 
-  const dimensionOf =
-    (dimension: string) =>
-    (row: EventRow | AgentEventRow): Key => {
-      const found = value(dimension, row, world)
-      return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? found : undefined
-    }
   const ranked = <R extends { key: Key }>(rows: R[], by: (row: R) => readonly number[]): R[] =>
     rows.sort((a, b) => {
       const better = by(a)
@@ -167,6 +131,7 @@ export function recount(all: Rows, q: Question) {
     })
 
   return {
+    people,
     nothing: NOTHING[q.audience],
     overview: (): Metrics => metricsBy(() => 0).get(0) ?? NOTHING[q.audience],
 
@@ -181,7 +146,7 @@ export function recount(all: Rows, q: Question) {
     },
 
     breakdown(dimension: string) {
-      const rows = [...metricsBy(dimensionOf(dimension), dimension === 'pathname')].map(([key, m]) => ({
+      const rows = [...metricsBy(named(dimension), dimension === 'pathname')].map(([key, m]) => ({
         key,
         metrics: m,
       }))
@@ -190,7 +155,7 @@ export function recount(all: Rows, q: Question) {
     },
 
     pages() {
-      const rows = [...people(dimensionOf('pathname'), dimensionOf('pathname'), true)].map(([key, found]) => {
+      const rows = [...people(named('pathname'), named('pathname'), true)].map(([key, found]) => {
         const { duration: _, views_per_session: __, events: ___, ...metrics } = found.metrics
         return { key, metrics: { ...metrics, ...found.page } }
       })
@@ -250,33 +215,6 @@ export function recount(all: Rows, q: Question) {
   }
 }
 
-const sites = new WeakMap<Rows, Map<number, { events: EventRow[]; sessions: Map<bigint, Session> }>>()
-/** A site's rows of people, and its sessions over all time: the same for every question. */
-function siteOf(all: Rows, site: number) {
-  const known = sites.get(all) ?? new Map<number, { events: EventRow[]; sessions: Map<bigint, Session> }>()
-  sites.set(all, known)
-  const found = known.get(site)
-  if (found) return found
-  const events = all.events.filter((row) => row.site_id === site)
-  const sessions = new Map([...group(events, (row) => row.session_id)].map(([id, rows]) => [id, session(rows)]))
-  known.set(site, { events, sessions })
-  return { events, sessions }
-}
-
-function session(rows: EventRow[]): Session {
-  const times = rows.map((row) => row.timestamp.getTime())
-  const views = rows.filter((row) => row.kind === 'pageview')
-  const engaged = sumOf(rows.map((row) => row.engaged_ms)) ?? 0
-  return {
-    rows,
-    views: views.length,
-    seconds: (Math.max(...times) - Math.min(...times)) / 1000,
-    bounced: views.length === 1 && engaged < 10_000 && !rows.some((row) => ACTS.includes(row.kind)),
-    entry: rows[0]?.entry_page ?? null,
-    exit: latest(views)?.pathname,
-  }
-}
-
 /** Of two in the same millisecond the path that sorts last. */
 const latest = (rows: readonly EventRow[]): EventRow | undefined =>
   rows.reduce<EventRow | undefined>((best, row) => {
@@ -285,13 +223,8 @@ const latest = (rows: readonly EventRow[]): EventRow | undefined =>
     return same && bytes(row.pathname, best.pathname) > 0 ? row : best
   }, undefined)
 
-const sumOf = (numbers: readonly (number | null)[]): number | undefined =>
-  numbers.reduce<number | undefined>((sum, n) => (n === null ? sum : (sum ?? 0) + n), undefined)
-const maxOf = (numbers: readonly (number | null)[]): number | undefined =>
-  numbers.reduce<number | undefined>((most, n) => (n === null ? most : Math.max(most ?? 0, n)), undefined)
-
 /** Absent last; text by its bytes. */
-function compareKeys(a: Key, b: Key): number {
+export function compareKeys(a: Key, b: Key): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1
   if (typeof a === 'string' && typeof b === 'string') return bytes(a, b)
   return Number(a) - Number(b)

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
 import { ApiError } from '../../src/errors.js'
-import { DIMENSIONS } from '../../src/query/dimensions.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
+import { type Deps, type Read, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/record/row.js'
 import { compile, type Sql } from '../../src/sql.js'
@@ -18,6 +18,10 @@ const gptbot = {
   ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' },
   respects_robots: 'yes' as const,
 }
+const docs = { type: 'page' as const, match: { op: 'matches_wildcard', value: '/docs**' } }
+const bought = { type: 'event' as const, match: { op: 'is', value: 'signup' } }
+const tells = ({ audience }: Read, asked: Audience) =>
+  'only' in audience || !audience.among || audience.among.includes(asked)
 const deps: Omit<Deps, 'store'> = {
   now: () => NOW,
   site: async (id) =>
@@ -30,6 +34,23 @@ const deps: Omit<Deps, 'store'> = {
         }
       : undefined,
   segment: async (id, site) => (id === 'german' && site === 1 ? german : undefined),
+  goals: async () => [
+    { id: 1, name: 'Docs', ...docs },
+    { id: 2, name: 'Bought', ...bought, revenue: { property: 'price', currency: 'EUR' } },
+    { id: 3, name: 'Read', type: 'scroll', match: { op: 'gte', value: 50 } },
+    { id: 4, name: 'Stayed', type: 'duration', match: { op: 'gte', value: 60 } },
+  ],
+  funnel: async (_, site) => ({
+    ...{
+      id: 1,
+      name: 'Shop',
+      steps: [
+        { label: 'Docs', ...docs },
+        { label: 'Bought', ...bought },
+      ],
+    },
+    ...(site === 1 ? { window_minutes: 30 } : {}),
+  }),
   catalog: [
     { ...gptbot, docs_url: 'https://openai.com/gptbot', robots_token: 'GPTBot', verification: ['ranges'] },
     {
@@ -49,9 +70,11 @@ async function asker(rows: Rows) {
   return (path: string, query: string) => {
     const read = reads.find((each) => each.path === `/api/${path}`)
     if (!read) throw new Error(path)
-    return runRead(read, new URLSearchParams(query), { ...deps, store })
+    return runRead(read, new URLSearchParams(query), { ...deps, store }, WORDS)
   }
 }
+/** What the paths of reads name: a session that both sites have. */
+const WORDS = { id: '0000000000000001' }
 const ask = await asker(WORLD)
 const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringify(value))}`
 const is = (dimension: string, value: unknown) => ({ dimension, op: 'is', value })
@@ -450,8 +473,18 @@ t.test('every read, of every audience', async (t) => {
   })
   for (const read of reads) {
     const path = read.path.slice('/api/'.length)
-    for (const audience of ['human', 'agent', 'all']) {
+    for (const audience of AUDIENCES) {
+      if (!tells(read, audience)) {
+        const refused = { code: 'validation_error', field: 'audience' }
+        await t.rejects(ask(path, `${DAY}&audience=${audience}`), refused, `${path} cannot tell of ${audience}`)
+        continue
+      }
       const query = `audience=${audience}&range=7d&dimension=pathname&compare=previous`
+      const { unless_asked, among } = { unless_asked: undefined, among: undefined, ...read.audience }
+      if (unless_asked !== undefined && among?.every((one) => one !== audience)) {
+        await t.rejects(ask(path, `site=1&${query}`), { code: 'validation_error', field: 'audience' }, path)
+        continue
+      }
       const { data, meta } = await ask(path, `site=1&${query}`)
       const parsed = z.strictObject({ data: read.data }).safeParse({ data })
       t.ok(parsed.success, `${path}, ${audience}: data has the shape it declares ${parsed.error ?? ''}`)
@@ -476,7 +509,9 @@ t.test('every read, of every audience', async (t) => {
   }
   const files = readdirSync('src/reads', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const shared = ['index.ts', 'shapes.ts']
-  const paths = files.filter((file) => !shared.includes(file)).map((file) => `/api/${file.replace('.ts', '')}`)
+  const paths = files
+    .filter((file) => !shared.includes(file))
+    .map((file) => `/api/${file.replace('.ts', '')}`.replace(/\/id$/, '/{id}'))
   t.strictSame(new Set(reads.map(({ path }) => path)), new Set(paths), 'a read lies where its URL says')
 })
 
@@ -523,8 +558,11 @@ t.test('no word of one engine outside its dialect', async (t) => {
       `audience=human${people}`,
     ]) {
       if (query.includes(people) && 'only' in read.audience) continue
+      if (AUDIENCES.some((audience) => query.includes(`audience=${audience}`) && !tells(read, audience))) continue
       const envelope = `site=1&range=90d&granularity=month&compare=year&dimension=pathname&${query}`
-      await runRead(read, new URLSearchParams(envelope), { ...deps, store })
+      // Of an audience that it cannot tell of, or a session that an empty store has not.
+      const refused = (error: unknown) => t.match(error, { code: /validation_error|not_found/, field: /audience|id/ })
+      await runRead(read, new URLSearchParams(envelope), { ...deps, store }, WORDS).catch(refused)
     }
   }
   t.ok(asked.length > 60, 'they were asked')

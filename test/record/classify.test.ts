@@ -210,6 +210,9 @@ t.test('a person’s row', async (t) => {
     props: null,
     suspected: false,
     suspected_by: null,
+    vitals: null,
+    error: null,
+    traits: null,
     recorded_by: 'server',
   })
 })
@@ -322,7 +325,7 @@ t.test('a fault costs one row and is told once', async (t) => {
     siteOf: () => {
       throw new Error('no store')
     },
-    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null }), expire: () => {} },
+    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
     sessions: createSessions({ now: () => 0 }),
     verifier: unverified,
     judges: unjudged,

@@ -236,10 +236,12 @@ t.test('after a flood of sessions with long texts a start reads back only the la
   )
   await engine.close()
   const store = await openAt(join(data, 'events.duckdb'))
-  const open = await openSessions(store, new Date())
+  const { open, since } = await openSessions(store, new Date())
   await store.close()
   t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
   t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
+  const [oldest] = open
+  t.equal(oldest && oldest.last_seen.getTime() - since, 1, 'and says since when these are all')
 })
 
 t.test('records that are garbage: set aside, replaced and said', async (t) => {

@@ -30,10 +30,11 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, open: [] }
+        return { rows, drops, open: [], unplaced: [] }
       },
     },
     store,
+    place: async () => [],
     from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
     obstacle: () => undefined,
     clock: () => performance.now(),
@@ -125,6 +126,34 @@ t.test('a failing store is tried again with the same rows; stop gives up at once
   t.ok(performance.now() - from < 1_000)
 })
 
+t.test('late rows are stored when their sessions could be asked for, as these say', async (t) => {
+  let asked = 0
+  const late = eventRow({ pathname: '/late' })
+  const { visitor_id } = late
+  const who = { visitor_id, before: undefined, after: undefined }
+  const { store, push, settled, commits, states } = await writing(t, {
+    classifier: {
+      classify: () => ({
+        rows: { events: [late], agent_events: [] },
+        drops: {},
+        open: [],
+        unplaced: [{ row: late, who }],
+      }),
+    },
+    async place(rows, unplaced) {
+      if (asked++ < 2) throw new Error('not now')
+      t.strictSame([rows, unplaced], [[late], [{ row: late, who }]])
+      Object.assign(late, { session_id: 77n })
+      return []
+    },
+  })
+  push(11, '/late')
+  await settled(11)
+  t.match(commits, [{ human: 101 }])
+  t.strictSame(states, ['not now', undefined])
+  t.strictSame(await store.query(sql`select session_id from events`), [{ session_id: '000000000000004d' }])
+})
+
 t.test('batches that wait are merged up to 5,000 observations, a larger one goes whole', async (t) => {
   let free = false
   const { push, settled, commits } = await writing(t, { obstacle: () => (free ? undefined : 'wait') })
@@ -155,7 +184,7 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
           row,
           later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
         }))
-        return { rows: { events: [], agent_events }, drops: {}, open }
+        return { rows: { events: [], agent_events }, drops: {}, open, unplaced: [] }
       },
     },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),

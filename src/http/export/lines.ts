@@ -46,6 +46,7 @@ export async function linesOf(
         metrics: first.metrics,
         known: METRIC_NAMES,
         compared: of.plan.comparison !== undefined,
+        data: first.data,
       })
       parts.push({ layout, first, rest })
     }

@@ -121,7 +121,7 @@ function words(f: Filter): string {
   if ('not' in f) return `not ${words(f.not)}`
   if ('has_done' in f) return `visitors who did: ${words(f.has_done)}`
   if ('has_not_done' in f) return `visitors who did not: ${words(f.has_not_done)}`
-  return conditionWords(f)
+  return conditionWords('reached' in f ? f.reached : f)
 }
 
 const COMPARISONS: Partial<Record<Condition['op'], string>> = { gt: '>', gte: '≥', lt: '<', lte: '≤' }

@@ -21,7 +21,15 @@ export default defineRead({
       robots_token: z.string().optional().describe('The name that robots.txt addresses it by.'),
       respects_robots: z.enum(['yes', 'no', 'unknown']).describe('Whether its operator says that it obeys robots.txt.'),
       verification: z.array(z.enum(['ranges', 'rdns', 'web_bot_auth'])).describe('Ways its operator publishes.'),
-      ranges: z.object({ count: Count, refreshed_at: Instant, source: z.string() }).optional(),
+      ranges: z
+        .object({
+          count: Count.describe('Prefixes.'),
+          refreshed_at: Instant,
+          source: z.string(),
+          stale: z.boolean().optional().describe('A list is missing or older than a week: it refutes nothing.'),
+        })
+        .optional()
+        .describe("What is held of its operator's published addresses."),
       seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),
     }),
   ),

@@ -24,7 +24,8 @@ export default defineRead({
     const { audience, tz, granularity } = plan
     const metric = metricOf(audience, params.metric)
     const source = (p: Plan): Sql => {
-      const by: By = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect) }
+      const fine = granularity === 'minute' || granularity === 'hour'
+      const by: By = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect), fine }
       if (audience === 'all') return metricsBy(p, dialect, by)
       if (audience === 'agent') return fetches(p, dialect, by)
       return OF_SESSIONS.includes(metric) ? visits(p, dialect, by) : hits(p, dialect, by)

@@ -1,0 +1,208 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { raw, type Sql, sql } from '../sql.js'
+import { runQuery } from './query.js'
+
+/**
+ * Sessions as they are when nothing more is expected of them: `sessions` has a row for each, `session_pages` one for
+ * each page of each. They answer what would otherwise be counted from every hit, and they answer the same: what the
+ * rows say wins, for a session is read here only while it is sealed.
+ *
+ * A session is sealed when it started before the `watermark` and is not in `unsealed`, which holds those that got a hit
+ * since. `prior` is when the visitor's sealed session before began (in `session_pages`: the one before that saw this
+ * page): whoever counts visitors from a moment on counts those whose `prior` is before it, and keeps no set of ids.
+ */
+export const ROLLUP_SCHEMA: readonly string[] = [
+  `create table sessions (
+    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
+    ms bigint, views integer, acts integer, bounced double, ids integer, mixed boolean,
+    entry_page varchar, exit_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar,
+    utm_medium varchar, utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar,
+    city varchar, asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar,
+    device_type varchar, screen_class varchar, language varchar,
+    step_1 varchar, step_2 varchar, step_3 varchar, step_4 varchar, step_5 varchar, step_6 varchar, step_7 varchar,
+    step_8 varchar)`,
+  `create table session_pages (
+    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
+    pathname varchar, page_views integer, page_acts integer, engaged_ms bigint, scroll integer, entered integer,
+    exited integer, ms bigint, views integer, bounced double, ids integer)`,
+  'create table unsealed (site_id integer, session_id ubigint, session_start timestamp)',
+  // One row a step, the last of them in force: rows that are only ever added are replayed without fault.
+  'create table seals (watermark timestamp)',
+]
+
+/** The same on all hits of a session, but for a few (`mixed`). */
+const TRAITS = [
+  ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
+  ...['screen_class', 'language'],
+]
+/** Fixed by a session's first hit. */
+const ARRIVAL = [
+  ...['referrer', 'source', 'channel', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
+]
+
+const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
+const each = (columns: readonly string[], make: (column: string) => string) => columns.map(make).join(', ')
+
+const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
+
+/** Sessions of `source`, rows of events that hold every hit of each. */
+const summed = (source: Sql): Sql => sql`
+  select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+    epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
+    count(*) filter (where ${raw(INTERACTIVE)}) as acts,
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(INTERACTIVE)}) = 0
+      and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
+    case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
+    ${raw(['visitor_id', ...TRAITS].map(varies).join(' or '))} as mixed,
+    min(entry_page) as entry_page,
+    arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page,
+    ${raw(each([...ARRIVAL, ...TRAITS], (c) => `min(${c}) as ${c}`))}
+  from (${source}) group by site_id, session_id`
+
+const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'prior', 'ended']
+const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
+const SESSION_COLUMNS = [
+  ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
+  ...[...ARRIVAL, ...TRAITS, ...STEPS],
+].join(', ')
+const PAGE_COLUMNS = [
+  ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
+  ...['bounced', 'ids'],
+].join(', ')
+
+/** Of each new row the row of the same `key` before: among the new ones, or else the last that the table has. */
+const withPrior = (table: string, fresh: string, key: readonly string[]) => `
+  select f.*, coalesce(lag(f.started) over (partition by ${each(key, (c) => `f.${c}`)} order by f.started, f.session_id),
+    h.latest) as prior
+  from ${fresh} f left join (
+    select ${key.join(', ')}, max(started) as latest from ${table}
+    where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h
+    on ${key.map((c) => `h.${c} = f.${c}`).join(' and ')}`
+
+/** Hits in one step, about: a step holds back appends, and what it works on is memory. */
+const HITS = 200_000
+/** Sessions that got hits since they were sealed, in one step. */
+const AGAIN = 5_000
+
+/** Before what moment sessions are sealed; undefined where none is. */
+export async function watermarkOf(connection: DuckDBConnection): Promise<Date | undefined> {
+  const [row] = await runQuery(connection, sql`select max(watermark) as at from seals`)
+  return row?.at instanceof Date ? row.at : undefined
+}
+
+export interface Sealed {
+  /** In force from now on. */
+  watermark: Date | undefined
+  /** Whether rows were deleted, which wants a checkpoint behind it. */
+  deleted: boolean
+  /** Whether a further step has something to do. */
+  more: boolean
+}
+
+/**
+ * One bounded step towards `target`: seals the oldest sessions that are not sealed, and some of those that got hits
+ * since, with every other session of their visitors, whose `prior` may be another one now. All of it or none.
+ */
+export async function sealStep(writer: DuckDBConnection, target: Date): Promise<Sealed> {
+  const from = await watermarkOf(writer)
+  const span = await nextSpan(writer, from, target)
+  const left = await countOf(writer, sql`select count(*) as n from unsealed`)
+  if (span === undefined && left === 0) return { watermark: from, deleted: false, more: false }
+  const watermark = span?.until ?? from ?? target
+  await writer.run('begin transaction')
+  try {
+    if (left > 0) await unseal(writer, watermark)
+    const added = sql`select * from events where session_start >= ${span?.from ?? watermark} and session_start < ${watermark}`
+    const again = sql`select e.* from events e semi join again a on a.site_id = e.site_id and a.session_id = e.session_id
+      where e.session_start < ${span?.from ?? watermark}`
+    const source = left > 0 ? sql`${added} union all ${again}` : added
+    await runQuery(
+      writer,
+      sql`create or replace temp table fresh as
+        select * from (${summed(source)}) s left join (${stepsOf(source)}) p using (site_id, session_id)`,
+    )
+    await runQuery(
+      writer,
+      sql`insert into sessions (${raw(SESSION_COLUMNS)})
+      select ${raw(SESSION_COLUMNS)} from (${raw(withPrior('sessions', 'fresh', ['site_id', 'visitor_id']))}) s`,
+    )
+    await runQuery(
+      writer,
+      sql`insert into session_pages (${raw(PAGE_COLUMNS)})
+      with pages as materialized (${pagesOf(source)})
+      select ${raw(PAGE_COLUMNS)} from (${raw(withPrior('session_pages', 'pages', ['site_id', 'visitor_id', 'pathname']))}) p`,
+    )
+    await writer.run('drop table fresh')
+    if (span) await runQuery(writer, sql`insert into seals values (${watermark})`)
+    await writer.run('commit')
+  } catch (error) {
+    await writer.run('rollback').catch(() => {})
+    throw error
+  }
+  return { watermark, deleted: left > 0, more: left > AGAIN || watermark < target }
+}
+
+const ORDER = raw('partition by site_id, session_id order by timestamp, pathname')
+
+/** The first pages of each session, in columns; a page that follows itself once. */
+const stepsOf = (source: Sql): Sql => sql`
+  select site_id, session_id,
+    ${raw(STEPS.map((name, i) => `max(pathname) filter (where step = ${i + 1}) as ${name}`).join(', '))}
+  from (
+    select site_id, session_id, pathname, row_number() over (${ORDER}) as step
+    from (select *, lag(pathname) over (${ORDER}) as previous from (${source}) where kind = 'pageview')
+    where previous is null or previous <> pathname)
+  where step <= ${raw(String(STEPS.length))} group by site_id, session_id`
+
+/** The pages of the sessions that `fresh` has. */
+const pagesOf = (source: Sql): Sql => sql`
+  select f.site_id, f.session_id, f.visitor_id, f.started, f.ended, p.pathname, p.page_views, p.page_acts,
+    p.engaged_ms, p.scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
+    case when f.exit_page = p.pathname then 1 else 0 end as exited, f.ms, f.views, f.bounced, f.ids
+  from fresh f join (
+    select site_id, session_id, pathname, count(*) filter (where kind = 'pageview') as page_views,
+      count(*) filter (where ${raw(INTERACTIVE)}) as page_acts, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
+    from (${source}) group by site_id, session_id, pathname) p
+    on p.site_id = f.site_id and p.session_id = f.session_id`
+
+/** Takes sessions that got hits out again, with all sessions of their visitors: `again` names them. */
+async function unseal(writer: DuckDBConnection, watermark: Date): Promise<void> {
+  await writer.run(`create or replace temp table picked as
+    select site_id, session_id from unsealed group by all order by min(session_start) limit ${AGAIN}`)
+  await runQuery(
+    writer,
+    sql`create or replace temp table again as
+    select site_id, session_id from picked union
+    select e.site_id, e.session_id from events e semi join (
+      select site_id, visitor_id from events semi join picked using (site_id, session_id)) v
+      on v.site_id = e.site_id and v.visitor_id = e.visitor_id
+    where e.session_start < ${watermark}`,
+  )
+  for (const [table, named] of [
+    ['sessions', 'again'],
+    ['session_pages', 'again'],
+    ['unsealed', 'picked'],
+  ]) {
+    await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from ${named})`)
+  }
+}
+
+const countOf = async (writer: DuckDBConnection, query: Sql): Promise<number> =>
+  Number((await runQuery(writer, query))[0]?.n ?? 0)
+
+/** What to seal next: from the watermark to `target`, or as far as there are not too many hits. */
+async function nextSpan(writer: DuckDBConnection, watermark: Date | undefined, target: Date) {
+  const [row] = await runQuery(
+    writer,
+    sql`select min(session_start) as first from events where session_start >= ${watermark ?? new Date(0)}`,
+  )
+  const first = row?.first
+  if (!(first instanceof Date) || first >= target) return undefined
+  const from = watermark ?? first
+  let until = target
+  const hits = () =>
+    countOf(writer, sql`select count(*) as n from events where session_start >= ${from} and session_start < ${until}`)
+  while (until.getTime() - first.getTime() > 1_000 && (await hits()) > HITS)
+    until = new Date((first.getTime() + until.getTime()) / 2)
+  return { from, until }
+}

@@ -1,0 +1,56 @@
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import type { EventRow } from '../record/row.js'
+import type { Database } from './database.js'
+import type { Move } from './move.js'
+import { microseconds } from './query.js'
+import { type Sealed, sealStep, watermarkOf } from './rollup.js'
+
+/** What the store knows of its rollup, so that an append knows which sealed sessions its rows break open. */
+export interface Seals {
+  /**
+   * The sealed sessions that these rows add to or these moves take the rows of, as of the last step: to be asked
+   * between steps, where appends are.
+   */
+  broken(rows: readonly EventRow[], moves: readonly Move[]): Unsealed[]
+  step(writer: DuckDBConnection, target: Date): Promise<Sealed>
+}
+
+export type Unsealed = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
+
+export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
+  let watermark = await file.read(watermarkOf)
+  return {
+    broken(rows, moves) {
+      const before = watermark
+      if (before === undefined) return []
+      const sessions = new Map<string, Unsealed>()
+      for (const row of rows) {
+        if (row.session_start < before) sessions.set(`${row.site_id} ${row.session_id}`, row)
+      }
+      for (const { site_id, session_ids, to } of moves) {
+        // With the start of what they are part of now, which has a row here: a read leaves out both or neither.
+        const { session_start } = to
+        if (session_start >= before) continue
+        for (const session_id of session_ids) {
+          sessions.set(`${site_id} ${session_id}`, { site_id, session_id, session_start })
+        }
+      }
+      return [...sessions.values()]
+    },
+    async step(writer, target) {
+      const sealed = await sealStep(writer, target)
+      watermark = sealed.watermark
+      return sealed
+    },
+  }
+}
+
+/** Rows of `unsealed`; a session that is there already may be there again. */
+export function appendUnsealed(appender: DuckDBAppender, rows: readonly Unsealed[]): void {
+  for (const { site_id, session_id, session_start } of rows) {
+    appender.appendInteger(site_id)
+    appender.appendUBigInt(session_id)
+    appender.appendTimestamp(microseconds(session_start))
+    appender.endRow()
+  }
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import type { Collection, Owned, WithId } from '../manage/collection.js'
+import { Funnel, FunnelChange, finishedFunnel, NewFunnel } from '../manage/funnels.js'
+import { finishedGoal, Goal, GoalChange, NewGoal } from '../manage/goals.js'
+import { finishedSegment, NewSegment, type Segment as OneSegment, Segment, SegmentChange } from '../manage/segments.js'
+import type { Sites } from '../manage/sites.js'
+import type { Filter } from '../query/filters.js'
+import { filterOf, resolve } from '../query/goals.js'
+import { type Deps, readable } from '../query/read.js'
+import { patternsOf } from '../query/where.js'
+import { reaches } from './auth.js'
+import { check } from './error.js'
+import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total } from './route.js'
+
+/** What is kept of a site to be asked about. */
+export interface Managed {
+  readonly sites: Pick<Sites, 'get'>
+  readonly goals: Collection<Goal>
+  readonly funnels: Collection<Funnel>
+  readonly segments: Collection<OneSegment>
+  /** Where patterns are tried before they are kept. */
+  readonly store: Deps['store']
+}
+
+const OfSite = z.object({ site: Id.describe('The site.') })
+
+/** One kind of record: its shapes, and what makes a body of the first a record. */
+interface Kind<O extends Owned, N> {
+  readonly name: string
+  readonly one: string
+  readonly shape: z.ZodType
+  readonly made: z.ZodType<N>
+  readonly changed: z.ZodObject
+  readonly all: Collection<O>
+  /** Throws `validation_error`. */
+  finish(given: N): Promise<O>
+}
+
+/** `/api/goals`, `/api/funnels` and `/api/segments` (contract 7): list, get, create, change, delete. */
+export function managedRoutes({ sites, goals, funnels, segments, store }: Managed): Route[] {
+  const tried = (filters: readonly Filter[], field: string) => readable(patternsOf(filters), store, field)
+  return [
+    ...routesOf(sites, {
+      ...{ name: 'goals', one: 'goal', shape: Goal, made: NewGoal, changed: GoalChange, all: goals },
+      async finish(given) {
+        const goal = finishedGoal(given)
+        await tried([filterOf(goal)], 'match')
+        return goal
+      },
+    }),
+    ...routesOf(sites, {
+      ...{ name: 'funnels', one: 'funnel', shape: Funnel, made: NewFunnel, changed: FunnelChange, all: funnels },
+      async finish(given) {
+        const funnel = finishedFunnel(given)
+        for (const [i, step] of funnel.steps.entries()) await tried([filterOf(step)], `steps[${i}].match`)
+        return funnel
+      },
+    }),
+    ...routesOf(sites, {
+      ...{ name: 'segments', one: 'segment', shape: Segment, made: NewSegment, changed: SegmentChange, all: segments },
+      async finish(given) {
+        const segment = finishedSegment(given)
+        resolve(segment.filters, await goals.list(segment.site), 'filters')
+        await tried(segment.filters, 'filters')
+        return segment
+      },
+    }),
+  ]
+}
+
+function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
+  const { name, one, shape, made, changed, all, finish } = kind
+  const reached = async (call: Call, id: number): Promise<boolean> => {
+    const site = await sites.get(id)
+    return site !== undefined && reaches(call.principal, site)
+  }
+  /** The record of the path; what lies out of reach is not there (spec 5.3). */
+  const own = async (call: Call): Promise<WithId<O>> => {
+    const record = await all.get(idOf(call))
+    if (await reached(call, record.site)) return record
+    throw new ApiError('not_found', `There is no such ${one}.`)
+  }
+  const required = async (call: Call, site: number): Promise<void> => {
+    if (!(await reached(call, site))) throw new ApiError('not_found', 'There is no such site.', 'site')
+  }
+  const path = `/api/${name}`
+  return [
+    {
+      ...{ method: 'get', path, access: 'manage:read', tag: name },
+      summary: `The ${name} of a site`,
+      query: OfSite,
+      data: z.array(shape),
+      meta: Total,
+      run: async (call) => {
+        const { site } = queryOf(call, OfSite)
+        await required(call, site)
+        const found = await all.list(site)
+        return answer(found, { total: found.length })
+      },
+    },
+    {
+      ...{ method: 'post', path, access: 'manage:write', tag: name },
+      summary: `Make a ${one}`,
+      body: made,
+      data: shape,
+      status: 201,
+      conflicts: true,
+      run: async (call) => {
+        const given = await bodyOf(call, made)
+        const { site } = check(OfSite, given)
+        await required(call, site)
+        return answer(await all.create(await finish(given)), undefined, 201)
+      },
+    },
+    {
+      ...{ method: 'get', path: `${path}/{id}`, access: 'manage:read', tag: name },
+      summary: `One ${one}`,
+      data: shape,
+      run: async (call) => answer(await own(call)),
+    },
+    {
+      ...{ method: 'patch', path: `${path}/{id}`, access: 'manage:write', tag: name },
+      summary: `Change a ${one}, in part`,
+      body: changed,
+      data: shape,
+      conflicts: true,
+      run: async (call) => {
+        const { id } = await own(call)
+        const change = await bodyOf(call, changed)
+        const made = await all.change(id, (now) => finish(check(kind.made, merged(now, change))))
+        return answer(made)
+      },
+    },
+    {
+      ...{ method: 'delete', path: `${path}/{id}`, access: 'manage:write', tag: name },
+      summary: `Delete a ${one}, for good`,
+      status: 204,
+      run: async (call) => {
+        await all.delete((await own(call)).id)
+        return new Response(null, { status: 204 })
+      },
+    },
+  ]
+}
+
+/** A record as its first body would have it now; null takes away. */
+function merged(
+  { id: _, ...record }: WithId<Owned>,
+  change: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
+}

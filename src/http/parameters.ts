@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import type { Example } from './examples.js'
+import { Id, type Route } from './route.js'
+import { ref, type Schema, schemaOf } from './schema.js'
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query'
+  required: boolean
+  description?: string
+  schema?: Schema
+  /** Of a value that is JSON in the query string. */
+  content?: Content
+  example?: unknown
+}
+export type Content = Record<string, { schema: Schema; example?: unknown }>
+export interface Reference {
+  $ref: string
+}
+
+/** One value as an example: what it is by itself, else the first that is taken, else the one that was sent. */
+function exampleOf(
+  { default: fallback, enum: words, minimum, type }: Schema,
+  sent: string | null | undefined,
+): unknown {
+  const known = fallback ?? words?.[0] ?? minimum
+  if (known !== undefined || sent === null || sent === undefined) return known
+  return type === 'integer' ? Number(sent) : sent
+}
+
+function parameterOf(
+  name: string,
+  type: z.ZodType,
+  place: Parameter['in'],
+  sent: string | null | undefined,
+  schemas: Record<string, Schema>,
+): Parameter {
+  const { example: said, description, contentSchema, ...schema } = schemaOf(type, 'input', schemas)
+  const unset = type.safeParse(undefined)
+  if (unset.success && unset.data !== undefined) schema.default = unset.data
+  const example = said ?? exampleOf(schema, sent)
+  const known = {
+    name,
+    in: place,
+    required: place === 'path' || !unset.success,
+    ...(description === undefined ? {} : { description }),
+  }
+  if (contentSchema !== undefined)
+    return {
+      ...known,
+      content: { 'application/json': { schema: contentSchema, example: JSON.parse(String(example)) } },
+    }
+  return { ...known, schema, ...(example === undefined ? {} : { example }) }
+}
+
+/** The parameters of a route, those of its path first. */
+export function parametersOf(route: Route, call: Example | undefined, schemas: Record<string, Schema>): Parameter[] {
+  const url = call && new URL(call.request, 'http://x')
+  const pattern = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+  const words = pattern.exec(url?.pathname ?? '')?.groups
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
+  return [
+    ...inPath.map((name) => parameterOf(name, route.word ?? Id, 'path', words?.[name], schemas)),
+    ...Object.entries(route.query?.shape ?? {}).flatMap(([name, type]) =>
+      type instanceof z.ZodType ? [parameterOf(name, type, 'query', url?.searchParams.get(name), schemas)] : [],
+    ),
+  ]
+}
+
+/** Each parameter that several operations have is taken out of them: answers those, by name. */
+export function shareParameters(operations: { parameters?: (Parameter | Reference)[] }[]): Record<string, Parameter> {
+  const shared: Record<string, Parameter> = {}
+  const seen = new Map<string, number>()
+  const names = new Map<string, string>()
+  const key = (one: object) => JSON.stringify(one)
+  for (const one of operations.flatMap(({ parameters }) => parameters ?? []))
+    seen.set(key(one), (seen.get(key(one)) ?? 0) + 1)
+  const place = (one: Parameter): Reference => {
+    let name = names.get(key(one)) ?? one.name
+    // The same word may mean two things: `start` of a window, and of a journey.
+    for (let other = shared[name]; other && key(other) !== key(one); other = shared[name]) name += '_'
+    names.set(key(one), name)
+    shared[name] = one
+    return ref('parameters', name)
+  }
+  for (const operation of operations)
+    if (operation.parameters)
+      operation.parameters = operation.parameters.map((one) =>
+        '$ref' in one || (seen.get(key(one)) ?? 0) < 2 ? one : place(one),
+      )
+  return shared
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { GOAL_TYPES, Match, readMatch } from '../query/goals.js'
+import type { Records } from '../store.js'
+import { type Collection, collection, Json, Name, SiteId } from './collection.js'
+
+const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: Match })
+const shape = {
+  name: Name,
+  steps: z.array(Step).min(2, 'A funnel has 2 to 10 steps.').max(10, 'A funnel has 2 to 10 steps.'),
+}
+const Minutes = z.int().positive().max(129_600).describe('From the first step to the last; default any time.')
+
+/** A funnel as the API shows it (contract 7). */
+export const Funnel = z.object({ id: z.int(), site: z.int(), ...shape, window_minutes: Minutes.optional() })
+export type Funnel = z.infer<typeof NewFunnel>
+
+/** The body of `POST /api/funnels`. */
+export const NewFunnel = z.strictObject({ site: SiteId, ...shape, window_minutes: Minutes.optional() })
+/** The body of `PATCH /api/funnels/{id}`; null takes away. */
+export const FunnelChange = z.strictObject({ ...shape, window_minutes: Minutes.nullable() }).partial()
+
+/** A funnel whose steps can be asked, in canonical names. Throws `validation_error`. */
+export function finishedFunnel(funnel: z.infer<typeof NewFunnel>): Funnel {
+  const steps = funnel.steps.map((step, i) => ({ ...step, match: readMatch(step, `steps[${i}].match`) }))
+  return { ...funnel, steps }
+}
+
+const Stored = z.object({ ...Funnel.shape, steps: Json.pipe(Funnel.shape.steps), window_minutes: z.int().nullable() })
+
+/** The funnels of this instance's sites, over its records. */
+export const createFunnels = (records: Records): Collection<Funnel> =>
+  collection<Funnel>(records, {
+    ...{ table: 'funnels', one: 'funnel', most: 100 },
+    read(row) {
+      const { window_minutes, ...funnel } = Stored.parse(row)
+      return window_minutes === null ? funnel : { ...funnel, window_minutes }
+    },
+    write: ({ steps, window_minutes }) => ({ steps: JSON.stringify(steps), window_minutes: window_minutes ?? null }),
+  })

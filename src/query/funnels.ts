@@ -1,0 +1,106 @@
+import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Deed, filterOf } from './goals.js'
+import { matched, sessions, TOTAL } from './metrics.js'
+import type { Plan } from './plan.js'
+import { filtered, startedInWindow } from './where.js'
+
+/** Hits in order (contract 7). */
+export interface Funnel {
+  readonly id: number
+  readonly name: string
+  /** 2 to 10, none of a duration: that is no hit. */
+  readonly steps: readonly (Deed & { readonly label: string })[]
+  /** From the first step's hit to the last one's at most so long; absent: any time. */
+  readonly window_minutes?: number | undefined
+}
+
+/** Whose chain it is: a session's own hits, or those of all of a visitor's sessions that are asked about. */
+export type Unit = 'session' | 'visitor'
+
+/**
+ * Who reached which step: `step, id, started` (of the latest session), one row for each step from 1 that each reached.
+ * A chain is hits of sessions that started in the window and pass the filters (`matched`), each strictly later than the
+ * one before and, where the funnel has a window, the last within it of the first. Step n is reached where there is any
+ * chain of the first n steps.
+ */
+export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect): Sql {
+  const id = raw(unit === 'session' ? 'session_id' : 'person')
+  const from = unit === 'session' ? raw('events') : owned(plan, dialect)
+  const tests = funnel.steps.map((step) => filtered(plan, dialect, [filterOf(step)]))
+  const filters = plan.filters.length > 0
+  const asked = filters
+    ? sql`${startedInWindow(plan)} and session_id in (select session_id from chosen)`
+    : startedInWindow(plan)
+  const chosen = filters ? [sql`chosen as (${chosenBy(plan, dialect)})`] : []
+  const level = (n: number) => raw(`level_${n}`)
+  // Without a window the earliest hit of each step leaves the most room for the next: one pass and one join a step.
+  const levels = tests.map((test, i) =>
+    i === 0
+      ? sql`${level(0)} as (
+          select ${id} as id, min(timestamp) as moment, max(session_start) as started from ${from} as e
+          where ${asked} and ${test} group by ${id})`
+      : sql`${level(i)} as (
+          select p.id as id, min(e.timestamp) as moment, max(p.started) as started
+          from (select * from ${from} as r where ${asked} and ${test}) e
+            join ${level(i - 1)} p on e.${id} = p.id and e.timestamp > p.moment
+          group by p.id)`,
+  )
+  const all = (of: readonly number[]) =>
+    join(
+      of.map((i) => sql`select ${i + 1} as step, id, started from ${level(i)}`),
+      ' union all ',
+    )
+  if (funnel.window_minutes === undefined)
+    return sql`with ${join([...chosen, ...levels], ', ')} ${all([...tests.keys()])}`
+  const within = sql`
+    select n.step, w.id, p.started
+    from (${inTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
+      join ${level(0)} p on p.id = w.id
+      join (${join(
+        [...tests.keys()].slice(1).map((i) => sql`select ${i + 1} as step`),
+        ' union all ',
+      )}) n
+        on n.step <= w.steps`
+  return sql`with ${join([...chosen, ...levels.slice(0, 2)], ', ')} ${all([0])} union all ${within}`
+}
+
+/**
+ * `id, steps`: how many steps of a chain within so many milliseconds, of those `among` whom two are in order at all.
+ * Each hit that ends a chain knows the latest hit that such a chain can begin with: a later start never ends later.
+ */
+function inTime(
+  tests: readonly Sql[],
+  { id, from, asked, ms, among, dialect }: { id: Sql; from: Sql; asked: Sql; ms: number; among: Sql; dialect: Dialect },
+): Sql {
+  const flag = (i: number) => raw(`is_${i}`)
+  const began = (i: number) => raw(`began_${i}`)
+  const flags = tests.map((test, i) => sql`case when ${test} then 1 else 0 end as ${flag(i)}`)
+  const hits = sql`
+    select ${id} as id, ${dialect.epochMs(raw('timestamp'))} as moment, ${join(flags, ', ')} from ${from} as e
+    where ${asked} and (${join(tests, ' or ')}) and ${id} in (select id from ${among})`
+  const first = sql`select *, case when ${flag(0)} = 1 then moment end as ${began(0)} from (${hits}) h`
+  const chains = tests.slice(1).reduce(
+    (before, _, i) => sql`
+      select *, case when ${flag(i + 1)} = 1 then max(${began(i)}) over (
+        partition by id order by moment range between unbounded preceding and 1 preceding) end as ${began(i + 1)}
+      from (${before}) c`,
+    first,
+  )
+  const steps = tests.map((_, i) => sql`when moment - ${began(i)} <= ${ms} then ${i + 1}`).toReversed()
+  return sql`select id, max(case ${join(steps, ' ')} else 0 end) as steps from (${chains}) c group by id`
+}
+
+/** Rows with the `person` whose session it is: over a change of salts a session has rows of two visitor ids. */
+const owned = (plan: Plan, dialect: Dialect): Sql => sql`
+  (select e.*, o.person from events e
+    join (select session_id as of_session, visitor_id as person from (${sessions(plan, dialect)}) s) o
+      on o.of_session = e.session_id)`
+
+const chosenBy = (plan: Plan, dialect: Dialect): Sql => sql`select session_id from (${matched(plan, dialect, TOTAL)}) m`
+
+/** How many sessions or visitors are asked about, whatever they did: a number. */
+export function everyone(unit: Unit, plan: Plan, dialect: Dialect): Sql {
+  const count = unit === 'session' ? raw('count(*)') : raw('count(distinct visitor_id)')
+  const chosen = plan.filters.length > 0 ? sql`where session_id in (${chosenBy(plan, dialect)})` : raw('')
+  return sql`(select ${count} from (${sessions(plan, dialect)}) s ${chosen})`
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { quoted } from './dimensions.js'
+import { type Condition, type Filter, readCondition } from './filters.js'
+import { findOperator, operator } from './operators.js'
+
+/** What a goal or a funnel's step can be of (contract 7): a kind of hit, or how long a session was. */
+export const GOAL_TYPES = ['page', 'event', 'outbound', 'file_download', 'form', 'scroll', 'duration'] as const
+export type GoalType = (typeof GOAL_TYPES)[number]
+
+/** What each type compares, among rows of which kind. */
+const SUBJECT: Record<GoalType, { dimension: string; kind?: string; most?: number }> = {
+  page: { dimension: 'pathname', kind: 'pageview' },
+  event: { dimension: 'event_name', kind: 'custom' },
+  outbound: { dimension: 'prop:url', kind: 'outbound' },
+  file_download: { dimension: 'prop:url', kind: 'file_download' },
+  form: { dimension: 'prop:form', kind: 'form' },
+  scroll: { dimension: 'scroll', most: 100 },
+  duration: { dimension: 'duration', most: 86_400 },
+}
+
+const Value = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).min(1)])
+const Compared = z.strictObject({
+  op: z.string().describe('An operator of the filters.'),
+  value: Value.optional().describe('A list is any of; none for is_set.'),
+})
+/** What a hit has to be like, as it comes in and as it is kept; `readMatch` says whether it can be asked. */
+export const Match = z.strictObject({
+  ...Compared.shape,
+  props: z
+    .array(z.strictObject({ key: z.string().min(1).max(200), ...Compared.shape }))
+    .max(10)
+    .optional()
+    .describe('Of an event: properties that it has to have, all of them.'),
+  pathname: Compared.optional().describe('Of scroll: the pages that count; default every page.'),
+})
+export type Match = z.infer<typeof Match>
+
+/** A hit to look for. */
+export interface Deed {
+  readonly type: GoalType
+  readonly match: Match
+}
+
+export interface Goal extends Deed {
+  readonly id: number
+  readonly name: string
+  /** The property that holds an amount, and the currency where the hit names none. */
+  readonly revenue?: { readonly property: string; readonly currency: string } | undefined
+}
+
+/**
+ * A match in canonical names. Throws `validation_error` on the part of `at` that is wrong (`match.props[0].value`):
+ * another operator than the subject takes, a value of another type, parts that the type does not have.
+ */
+export function readMatch({ type, match }: Deed, at = 'match'): Match {
+  const { dimension, most } = SUBJECT[type]
+  const { props, pathname } = match
+  if (props && type !== 'event') throw refuse(`${at}.props`, `${type} has no properties to compare; event has.`)
+  if (pathname && type !== 'scroll')
+    throw refuse(`${at}.pathname`, `${type} takes no pathname beside its value; scroll does.`)
+  const own = read(dimension, match, at)
+  if (most !== undefined) {
+    const base = findOperator(own.op)?.base
+    if (base !== 'gte' && base !== 'gt') throw refuse(`${at}.op`, `${type} is reached: gte or gt.`)
+    if (typeof own.value !== 'number' || own.value <= 0 || own.value > most)
+      throw refuse(`${at}.value`, `${type} is a number over 0, at most ${most}.`)
+  }
+  return {
+    ...own,
+    ...(props
+      ? { props: props.map(({ key, ...one }, i) => ({ key, ...read(`prop:${key}`, one, `${at}.props[${i}]`) })) }
+      : {}),
+    ...(pathname ? { pathname: read('pathname', pathname, `${at}.pathname`) } : {}),
+  }
+}
+
+const refuse = (field: string, message: string): ApiError => new ApiError('validation_error', message, field)
+
+function read(dimension: string, { op, value }: z.infer<typeof Compared>, field: string): z.infer<typeof Compared> {
+  if (!findOperator(op)) throw refuse(`${field}.op`, `There is no operator ${quoted(op)}.`)
+  try {
+    const { dimension: _, ...canonical } = conditionOf(dimension, { op, value }, field)
+    return Compared.parse(canonical)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw refuse(`${field}.${/\.op: /.test(error.message) ? 'op' : 'value'}`, error.message)
+  }
+}
+
+const conditionOf = (dimension: string, { op, value }: z.infer<typeof Compared>, where = 'match'): Condition =>
+  readCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
+
+/** A deed as a filter of rows; of a duration, all rows of the sessions that were so long. */
+export function filterOf({ type, match }: Deed): Filter {
+  const { dimension, kind } = SUBJECT[type]
+  const { props = [], pathname } = match
+  return {
+    and: [
+      ...(kind === undefined ? [] : [{ dimension: 'kind', op: 'is', value: kind } as const]),
+      conditionOf(dimension, match),
+      ...props.map(({ key, ...one }) => conditionOf(`prop:${key}`, one)),
+      ...(pathname ? [conditionOf('pathname', pathname)] : []),
+    ],
+  }
+}
+
+/**
+ * Filters with every condition on `goal` resolved: `is` takes a name, or the id of a goal where no goal has that name.
+ * Throws `validation_error` on `field` for a goal that is none of these.
+ */
+export function resolve(filters: readonly Filter[], goals: readonly Goal[], field: string): Filter[] {
+  const one = (f: Filter): Filter => {
+    if ('and' in f) return { and: f.and.map(one) }
+    if ('or' in f) return { or: f.or.map(one) }
+    if ('not' in f) return { not: one(f.not) }
+    if ('has_done' in f) return { has_done: one(f.has_done) }
+    if ('has_not_done' in f) return { has_not_done: one(f.has_not_done) }
+    if ('reached' in f || f.dimension !== 'goal') return f
+    const { negative } = operator(f.op)
+    const found = named(f, goals, field).map(filterOf)
+    const any = { or: found.length > 0 ? found : [NEVER] }
+    return { reached: f, by: negative ? { not: any } : any }
+  }
+  return filters.map(one)
+}
+
+/** No row is without a kind. */
+const NEVER: Filter = { dimension: 'kind', op: 'is_not_set' }
+
+function named({ op, value, case_sensitive }: Condition, goals: readonly Goal[], field: string): Goal[] {
+  const { base } = operator(op)
+  const fold = (text: unknown) => (case_sensitive === false ? String(text).toLowerCase() : String(text))
+  const values = (Array.isArray(value) ? value : [value]).map(fold)
+  const having = (test: (name: string, value: string) => boolean) =>
+    goals.filter(({ name }) => values.some((one) => test(fold(name), one)))
+  switch (base) {
+    case 'is_set':
+      return [...goals]
+    case 'contains':
+      return having((name, part) => name.includes(part))
+    case 'starts_with':
+      return having((name, part) => name.startsWith(part))
+    case 'ends_with':
+      return having((name, part) => name.endsWith(part))
+  }
+  return values.flatMap((word) => {
+    const found = goals.filter(({ name }) => fold(name) === word)
+    if (found.length > 0) return found
+    const numbered = goals.filter(({ id }) => String(id) === word)
+    if (numbered.length > 0) return numbered
+    throw refuse(field, `There is no goal ${quoted(word)}.`)
+  })
+}

@@ -1,0 +1,127 @@
+import { raw, type Sql, sql } from '../sql.js'
+import type { Store } from '../store.js'
+import { type Dimension, findDimension } from './dimensions.js'
+import { type Filter, isBehavioural } from './filters.js'
+import type { Plan } from './plan.js'
+import { inWindow, startedInWindow } from './within.js'
+
+/**
+ * How far the store has sealed sessions. Asked once before a read: an answer that has become old meanwhile is as right
+ * as a new one, for `sessions` holds all that started before an earlier watermark too.
+ */
+export interface Sealed {
+  readonly watermark: Date
+  /** When the first of those began that got hits since; undefined where none did. */
+  readonly broken: Date | undefined
+}
+
+export async function sealedOf(store: Pick<Store, 'query'>): Promise<Sealed | undefined> {
+  const [row] = await store.query(sql`
+    select max(watermark) as watermark, (select min(session_start) from unsealed) as broken from seals`)
+  if (!(row?.watermark instanceof Date)) return undefined
+  return { watermark: row.watermark, broken: row.broken instanceof Date ? row.broken : undefined }
+}
+
+/** A read of people's sessions: some from where they are sealed, the rest from their hits. */
+export interface Split {
+  /** Rows of `sessions` that stand for all hits of theirs: in the window, where `hits` are asked for. */
+  readonly sealed: Sql | undefined
+  /** The rows of `events` that those do not stand for. */
+  readonly rest: Sql
+}
+
+/** The same on all hits of a session, but where it is `mixed`. */
+const STEADY: readonly string[] = [
+  ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
+  ...['screen_class', 'language'],
+]
+
+/** Whether the pages of sessions can be asked: nothing but paths is. */
+export const asksPages = (filters: readonly Filter[]): boolean =>
+  filters.every((f) => !isBehavioural(f)) && namesOf(filters).every((name) => name === 'pathname')
+
+/** Whether sessions as a whole can be asked: every dimension is the same on all hits of a session, or nearly always. */
+export const asksSessions = (filters: readonly Filter[], also?: Dimension): boolean =>
+  dimensionsOf(filters, also).every(({ name, level }) => level === 'session' || STEADY.includes(name))
+
+/**
+ * Whether those in which something varies that is nearly always the same are to be read from their hits. What else a
+ * visitor did is asked by the id of the hit.
+ */
+export const isSteady = (filters: readonly Filter[], also?: Dimension): boolean =>
+  filters.some(isBehavioural) || dimensionsOf(filters, also).some(({ name }) => STEADY.includes(name))
+
+const dimensionsOf = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
+  ...namesOf(filters).map((name) => findDimension(name, 'filters')),
+  ...(also?.of ?? (also ? [also] : [])),
+]
+
+/** Of conditions on the hit itself: what else a visitor did is asked of other hits. */
+const namesOf = (filters: readonly Filter[]): string[] =>
+  filters.flatMap((f) => {
+    if ('and' in f) return namesOf(f.and)
+    if ('or' in f) return namesOf(f.or)
+    if ('not' in f) return namesOf([f.not])
+    if ('reached' in f) return namesOf([f.by])
+    return 'dimension' in f ? [f.dimension] : []
+  })
+
+/** Sealed sessions that are not to be read from their hits all the same. */
+const sealedIn = ({ site, window, sealed }: Plan): Sql => {
+  if (!sealed) return raw('false')
+  const until = new Date(Math.min(window.end.getTime(), sealed.watermark.getTime()))
+  return sql`site_id = ${site} and started >= ${window.start} and started < ${until}`
+}
+const brokenIn = ({ site, sealed }: Plan): Sql | undefined =>
+  sealed?.broken && sql`select session_id from unsealed where site_id = ${site} and session_start >= ${sealed.broken}`
+
+/** The sessions that started in the window, whole. With `steady`, those whose traits vary are read from their hits. */
+export function splitSessions(plan: Plan, steady: boolean, table = 'sessions'): Split {
+  const { sealed } = plan
+  if (!sealed) return { sealed: undefined, rest: sql`(select * from events where ${startedInWindow(plan)})` }
+  const broken = brokenIn(plan)
+  const apart = [
+    ...(broken ? [broken] : []),
+    ...(steady ? [sql`select session_id from sessions where ${sealedIn(plan)} and mixed`] : []),
+  ]
+  const [first, ...more] = apart
+  const ids = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
+  return {
+    sealed: sql`(select *, ms / 1000.0 as duration from ${raw(table)} where ${sealedIn(plan)}
+      ${broken ? sql`and session_id not in (${broken})` : raw('')} ${steady ? raw('and not mixed') : raw('')})`,
+    rest: sql`(select * from events where ${startedInWindow(plan)} and session_start >= ${sealed.watermark}
+      ${ids ? sql`union all select * from events where ${startedInWindow(plan)} and session_start < ${sealed.watermark} and session_id in (${ids})` : raw('')})`,
+  }
+}
+
+/**
+ * What happened in the window: sealed sessions that lie in it whole, of one visitor id, and in one bucket where it is
+ * cut by time, each as one; and the hits of all others. None is sealed where the filters or the cut ask for hits.
+ */
+export function splitHits(plan: Plan, { value, dimension, fine }: Cut): Split {
+  const { sealed, window, filters } = plan
+  if (!sealed || fine || !asksSessions(filters, dimension))
+    return { sealed: undefined, rest: sql`(select * from events where ${inWindow(plan)})` }
+  const broken = brokenIn(plan)
+  const bucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
+  const steady = isSteady(filters, dimension) ? raw('not mixed') : raw('true')
+  const whole = sql`(ended < ${window.end} and ids = 1 and ${steady} and ${bucket})`
+  const ids = sql`select session_id from sessions where ${sealedIn(plan)} and not ${whole}
+    ${broken ? sql`union all ${broken}` : raw('')}`
+  const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
+  return {
+    sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)} and ${whole}
+      ${broken ? sql`and session_id not in (${broken})` : raw('')})`,
+    rest: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
+      union all select * from events where ${inWindow(plan)} and session_start >= ${after}
+      union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}
+        and session_start < ${sealed.watermark} and session_id in (${ids}))`,
+  }
+}
+
+/** How hits are cut (`By` of metrics.ts). */
+interface Cut {
+  value(moment: Sql): Sql
+  dimension?: Dimension
+  fine?: boolean
+}

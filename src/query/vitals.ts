@@ -1,0 +1,87 @@
+import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import type { Dimension } from './dimensions.js'
+import type { Plan } from './plan.js'
+import { column, rows, where } from './where.js'
+
+export const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
+type Vital = (typeof VITALS)[number]
+/** What is good up to, and poor beyond: milliseconds, `cls` without a unit (web.dev's thresholds). */
+const THRESHOLDS: Record<Vital, readonly [good: number, poor: number]> = {
+  lcp: [2500, 4000],
+  cls: [0.1, 0.25],
+  inp: [200, 500],
+  fcp: [1800, 3000],
+  ttfb: [800, 1800],
+}
+export const RATINGS = ['good', 'needs-improvement', 'poor'] as const
+
+const QUANTILES = { p50: 0.5, p75: 0.75, p95: 0.95 }
+const FIGURES = [...Object.keys(QUANTILES), 'samples']
+/** Each figure of each vital is a column of its own, so that it is compared as any metric is. */
+export const VITAL_METRICS = VITALS.flatMap((vital) => FIGURES.map((figure) => `${vital}_${figure}`))
+
+/** The hits on which something was measured: `value`, of the dimension or one for all, and each vital. */
+export const measurements = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
+  const own = VITALS.map((vital) => raw(`(vitals).${vital} as ${vital}`))
+  const some = VITALS.map((vital) => raw(`(vitals).${vital} is not null`))
+  return sql`
+    select ${dimension ? column(dimension, dialect) : raw('0')} as value, ${join(own, ', ')}
+    from ${rows('events', plan, dialect, plan.filters, dimension)} as e
+    where ${where(plan, dialect)} and vitals is not null and (${join(some, ' or ')})`
+}
+
+/** `value, hits` and the figures of each vital, of `measurements`; rounded, for interpolation ends in 4699.999999999999. */
+export const figures = (from: Sql, dialect: Dialect): Sql => {
+  const ps = Object.values(QUANTILES)
+  const taken = VITALS.map((vital) => {
+    const own = raw(vital)
+    return sql`${dialect.quantiles(own, ps)} as ${own}_at, count(${own}) as ${own}_samples`
+  })
+  const named = VITALS.flatMap((vital) => [
+    ...Object.keys(QUANTILES).map((p, i) => raw(`round(${vital}_at[${i + 1}], 6) as ${vital}_${p}`)),
+    raw(`${vital}_samples`),
+  ])
+  return sql`
+    select value, hits, ${join(named, ', ')}
+    from (select value, count(*) as hits, ${join(taken, ', ')} from (${from}) m group by value) f`
+}
+
+/** A row of figures, with its comparison, by vital; each that was measured is rated by its p75, and changed if it was. */
+export function byVital({ comparison, change, ...own }: ResultRow): ResultRow {
+  const measured = measuredOf(own)
+  const rated = Object.entries(grouped(own, measured)).map(([vital, of]) => [
+    vital,
+    { ...of, rating: ratingOf(vital, of.p75) },
+  ])
+  return {
+    ...Object.fromEntries(rated),
+    ...(comparison === undefined ? {} : { comparison: grouped(comparison, measuredOf(comparison)) }),
+    ...(change === undefined ? {} : { change: grouped(change, measured) }),
+  }
+}
+
+const measuredOf = (row: unknown): Vital[] => {
+  const values = new Map(Object.entries(Object(row)))
+  return VITALS.filter((vital) => Number(values.get(`${vital}_samples`) ?? 0) > 0)
+}
+
+/** The figures of these vitals; where a vital has none it is left out. */
+function grouped(row: unknown, vitals: readonly Vital[]): Record<string, Record<string, number>> {
+  const values = new Map(Object.entries(Object(row)))
+  return Object.fromEntries(
+    vitals.flatMap((vital) => {
+      const of = FIGURES.flatMap((figure) => {
+        const value = values.get(`${vital}_${figure}`)
+        return typeof value === 'number' ? [[figure, value] as const] : []
+      })
+      return of.length === 0 ? [] : [[vital, Object.fromEntries(of)]]
+    }),
+  )
+}
+
+function ratingOf(vital: string, p75 = 0): (typeof RATINGS)[number] {
+  const name = VITALS.find((each) => each === vital)
+  const [good, poor] = name ? THRESHOLDS[name] : [Infinity, Infinity]
+  return p75 <= good ? 'good' : p75 <= poor ? 'needs-improvement' : 'poor'
+}

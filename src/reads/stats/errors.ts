@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { type Ask, isOneOf } from '../../query/ask.js'
+import { bucketKey, buckets } from '../../query/buckets.js'
+import type { Plan } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { rows, where } from '../../query/where.js'
+import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import type { ResultRow } from '../../store.js'
+import { Count, Instant, instants, row } from '../shapes.js'
+
+const METRICS = ['count', 'visitors', 'sessions'] as const
+/** A sparkline's points: a month of days fits. */
+const POINTS = 31
+
+/** GET /api/stats/errors (spec 4.4): what pages threw, the same error under one fingerprint. */
+export default defineRead({
+  path: '/api/stats/errors',
+  summary: 'Errors by fingerprint, with a sparkline',
+  params: {},
+  list: true,
+  audience: { unless_asked: 'human', among: ['human'] },
+  data: z.array(
+    row({
+      fingerprint: z.string().describe('The same for one type, normalised message and top frame.'),
+      message: z.string().describe('As last thrown.'),
+      type: z.string(),
+      frame: z.string().optional().describe('The top of the stack, as last thrown; absent where none was sent.'),
+      count: Count,
+      visitors: Count.describe('Distinct people that it happened to.'),
+      sessions: Count.describe('Distinct sessions in which it happened.'),
+      first_seen: Instant.describe('In the window; as `last_seen`.'),
+      last_seen: Instant,
+      pathname: z.string().describe('Where it happened most.'),
+      sparkline: z
+        .array(Count)
+        .describe(
+          `Its count over the window: the buckets of \`granularity\`, as many together as make at most ${POINTS}.`,
+        ),
+    }),
+  ),
+  answer: async (ask) => {
+    const page = await ask.list(
+      { key: 'fingerprint', order: ['count desc', 'visitors desc'], metrics: METRICS },
+      (plan) => grouped(plan, ask.dialect),
+    )
+    if (page.length === 0) return { data: [], rows: 0 }
+    const where = await placesOf(ask, page)
+    const lines = await linesOf(ask, page)
+    const data = page.map((error) => ({
+      ...instants(error),
+      pathname: where.get(error.fingerprint),
+      sparkline: lines(error.fingerprint),
+    }))
+    return { data, rows: data.length }
+  },
+})
+
+/** The errors of the window: `fingerprint, type, message, frame` and the columns of the row. */
+const thrown = (plan: Plan, dialect: Dialect): Sql => sql`
+  select (error).fingerprint as fingerprint, (error).type as type, (error).message as message, (error).frame as frame,
+    timestamp, visitor_id, session_id, pathname
+  from ${rows('events', plan, dialect)} as e
+  where ${where(plan, dialect)} and kind = 'error' and error is not null`
+
+const grouped = (plan: Plan, dialect: Dialect): Sql => {
+  const last = dialect.last(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
+  const of = (position: number) => dialect.member(raw('last_thrown'), position)
+  return sql`
+    select fingerprint, type, ${of(1)} as message, ${of(2)} as frame, count, visitors, sessions, first_seen, last_seen
+    from (
+      select fingerprint, max(type) as type, ${last} as last_thrown, count(*) as count,
+        count(distinct visitor_id) as visitors, count(distinct session_id) as sessions, min(timestamp) as first_seen,
+        max(timestamp) as last_seen
+      from (${thrown(plan, dialect)}) t group by fingerprint) g`
+}
+
+/** Where each of the page's errors happened most; of equals the first by name. */
+async function placesOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+  const found = await ask(sql`
+    select fingerprint, pathname from (
+      select fingerprint, pathname,
+        row_number() over (partition by fingerprint order by count(*) desc, pathname) as nth
+      from (${thrown(plan, dialect)}) t where ${isOneOf(['fingerprint'], page)} group by fingerprint, pathname) p
+    where nth = 1`)
+  return new Map(found.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
+}
+
+/** The counts over the window of each of the page's errors, by fingerprint. */
+async function linesOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+  const { window, tz, granularity } = plan
+  const times = buckets(window, tz, granularity)
+  const together = Math.ceil(times.length / POINTS)
+  const points = new Map(times.map(({ key }, i) => [key, Math.floor(i / together)]))
+  const found = await ask(sql`
+    select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
+    from (${thrown(plan, dialect)}) t where ${isOneOf(['fingerprint'], page)} group by fingerprint, bucket`)
+  const lines = new Map<unknown, number[]>()
+  for (const { fingerprint, bucket, n } of found) {
+    const line = lines.get(fingerprint) ?? Array.from({ length: Math.ceil(times.length / together) }, () => 0)
+    lines.set(fingerprint, line)
+    const point = points.get(Number(bucket))
+    if (point !== undefined) line[point] = (line[point] ?? 0) + Number(n)
+  }
+  return (fingerprint: unknown): number[] => lines.get(fingerprint) ?? []
+}

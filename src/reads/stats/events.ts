@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { type Ask, isAmong } from '../../query/ask.js'
+import { INTERACTIVE } from '../../query/metrics.js'
+import type { Plan } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { rows, where } from '../../query/where.js'
+import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import type { ResultRow } from '../../store.js'
+import { metricShapes, row } from '../shapes.js'
+
+const METRICS = ['events', 'visitors'] as const
+const NAMED = ['name', 'kind']
+/** Of an event's properties the most frequent, and of each its most frequent values; of one that is asked for, more. */
+const KEYS = 20
+const VALUES = 10
+const VALUES_OF_ONE = 100
+
+const word = z.string().min(1).max(500).optional()
+
+/**
+ * GET /api/stats/events (spec 4.3): what people did beside reading, by name; as the metric `events` counts it, so that
+ * rows add up to it. Events of other kinds than custom have none and go by their kind.
+ */
+export default defineRead({
+  path: '/api/stats/events',
+  summary: 'Events by name, with their properties',
+  params: {
+    name: word.describe('One event, by its name; what is no custom event is named as its kind.'),
+    property: word.describe('One property, by its key; default the most frequent of each event.'),
+  },
+  list: true,
+  audience: { unless_asked: 'human', among: ['human'] },
+  data: z.array(
+    row({
+      name: z.string(),
+      kind: z.string(),
+      ...metricShapes(METRICS),
+      properties: z
+        .array(z.object({ key: z.string(), values: z.array(z.object({ value: z.string(), events: z.int() })) }))
+        .describe('Most frequent first. Values are text, as filters on `prop:<key>` compare them.'),
+    }),
+  ),
+  answer: async (ask, { name, property }) => {
+    const { dialect } = ask
+    const page = await ask.list(
+      { key: NAMED, order: ['events desc', 'visitors desc'], metrics: METRICS },
+      (plan) => sql`
+        select name, kind, count(*) as events, count(distinct visitor_id) as visitors
+        from (${events(plan, dialect, name)}) e group by name, kind`,
+    )
+    const properties = await propertiesOf(ask, page, name, property)
+    const data = page.map((event) => ({
+      ...event,
+      properties: Array.from(properties.get(nameOf(event)) ?? [], ([key, values]) => ({ key, values })),
+    }))
+    return { data, rows: data.length }
+  },
+})
+
+const nameOf = ({ name, kind }: ResultRow): string => JSON.stringify([name, kind])
+
+const events = (plan: Plan, dialect: Dialect, name: string | undefined): Sql => {
+  const named = raw('coalesce(event_name, kind)')
+  return sql`
+    select ${named} as name, kind, visitor_id, props from ${rows('events', plan, dialect)} as e
+    where ${where(plan, dialect)} and ${INTERACTIVE} and ${name === undefined ? raw('true') : sql`${named} = ${name}`}`
+}
+
+interface Value {
+  readonly value: unknown
+  readonly events: unknown
+}
+
+/** The properties of the events of a page, by event. */
+async function propertiesOf(
+  ask: Ask,
+  page: readonly ResultRow[],
+  name: string | undefined,
+  property: string | undefined,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly Value[]>>> {
+  const { dialect } = ask
+  const found = new Map<string, Map<string, Value[]>>()
+  if (page.length === 0) return found
+  const shown = sql`select * from (${events(ask.plan, dialect, name)}) e where props is not null and ${isAmong(NAMED, page)}`
+  const most = property === undefined ? VALUES : VALUES_OF_ONE
+  const each =
+    property === undefined
+      ? dialect.jsonEach(shown, raw('props'))
+      : sql`select name, kind, ${property} as key, ${dialect.jsonText(raw('props'), property)} as value from (${shown}) p`
+  // One more than is shown of either tells whether something was left out.
+  const counted = await ask.rows(sql`
+    select name, kind, key, value, n as events, nth_key, nth_value
+    from (
+      select *, dense_rank() over (partition by name, kind order by of_key desc, key) as nth_key
+      from (
+        select name, kind, key, value, n, sum(n) over (partition by name, kind, key) as of_key,
+          row_number() over (partition by name, kind, key order by n desc, value) as nth_value
+        from (
+          select name, kind, key, value, count(*) as n from (${each}) p
+          where value is not null group by name, kind, key, value) c) v) k
+    where nth_key <= ${KEYS + 1} and nth_value <= ${most + 1} order by nth_key, nth_value`)
+  let cut = false
+  for (const { key, value, events, nth_key, nth_value, ...event } of counted) {
+    if (Number(nth_key) > KEYS || Number(nth_value) > most) {
+      cut = true
+      continue
+    }
+    const name = nameOf(event)
+    const properties = found.get(name) ?? new Map<string, Value[]>()
+    found.set(name, properties)
+    properties.set(String(key), [...(properties.get(String(key)) ?? []), { value, events }])
+  }
+  if (cut) {
+    const bounds = property === undefined ? `${KEYS} properties an event and ${most} values each` : `${most} values`
+    const message = `The most frequent ${bounds}: GET /api/stats/breakdown with dimension prop:<key> has all.`
+    ask.warn({ metric: 'properties', code: 'properties_cut', message })
+  }
+  return found
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { ApiError } from '../../../errors.js'
+import type { Ask } from '../../../query/ask.js'
+import { everyone, type Funnel, reached, type Unit } from '../../../query/funnels.js'
+import type { Plan } from '../../../query/plan.js'
+import { defineRead } from '../../../query/read.js'
+import { type Dialect, raw, type Sql, sql } from '../../../sql.js'
+import { Count, row, Share } from '../../shapes.js'
+
+const counted = { sessions: Count.optional(), visitors: Count.optional() }
+
+/**
+ * GET /api/stats/funnel/{id} (spec 4.3, contract 5): how far the sessions that started in the window and pass the filters
+ * came, or with `per=visitor` the visitors over all of these sessions, counted as `visitors` then. `rate` is of those at
+ * the first step, `drop_off` the share of those at the step before that did not come to this one, absent at the first.
+ * With `step` the ids `behind` it, a page of them, latest first: who reached it, or dropped off on the way to it.
+ */
+export default defineRead({
+  path: '/api/stats/funnel/{id}',
+  summary: 'Steps of a funnel, and who dropped off where',
+  params: {
+    per: z.enum(['session', 'visitor']).default('session').describe('Whose hits make a chain; default `session`.'),
+    step: z
+      .string()
+      .regex(/^([1-9]|10)$/, 'no number of a step')
+      .transform(Number)
+      .optional()
+      .meta({ type: 'integer', minimum: 1, maximum: 10 })
+      .describe('A step, from 1, to list who is behind it.'),
+    outcome: z
+      .enum(['reached', 'dropped'])
+      .default('reached')
+      .describe('Who came to `step`, or who did not from the one before.'),
+  },
+  list: true,
+  audience: { unless_asked: 'human', among: ['human'] },
+  data: row({
+    id: z.int(),
+    name: z.string(),
+    ...counted,
+    steps: z.array(row({ label: z.string(), ...counted, drop_off: Share.optional(), rate: Share.optional() })),
+    behind: z.array(z.string()).optional().describe('Ids of sessions, or with `per=visitor` of visitors.'),
+  }),
+  answer: async (ask, { per, step, outcome }, words) => {
+    const funnel = await ask.funnel(words.id ?? '')
+    if (!funnel) throw new ApiError('not_found', 'There is no such funnel.')
+    const { id, name, steps } = funnel
+    if (step !== undefined) check(funnel, step, outcome)
+    const metrics = [`${per}s`, 'drop_off', 'rate']
+    const found = await ask.list({ key: 'step', order: ['step'], metrics, top: steps.length + 1 }, (plan) =>
+      counts(funnel, per, plan, ask.dialect),
+    )
+    const [all, ...rows] = found.map(({ step: _, ...counts }) => counts)
+    const only = (value: unknown) =>
+      Object.fromEntries(Object.entries(Object(value)).filter(([key]) => key === `${per}s`))
+    const whole = {
+      ...only(all),
+      ...(all?.comparison ? { comparison: only(all.comparison), change: only(all.change) } : {}),
+    }
+    const behind = step === undefined ? {} : { behind: await behindOf(ask, funnel, per, step, outcome) }
+    return {
+      data: { id, name, ...whole, steps: steps.map(({ label }, i) => ({ label, ...rows[i] })), ...behind },
+      rows: behind.behind?.length ?? steps.length,
+    }
+  },
+})
+
+function check({ steps }: Funnel, step: number, outcome: 'reached' | 'dropped'): void {
+  if (step > steps.length) throw new ApiError('validation_error', `The funnel has ${steps.length} steps.`, 'step')
+  if (step === 1 && outcome === 'dropped')
+    throw new ApiError('validation_error', 'Nobody can drop off before the first step.', 'outcome')
+}
+
+/** `step, <unit>s, drop_off, rate`: step 0 is everyone who is asked about. */
+function counts(funnel: Funnel, per: Unit, plan: Plan, dialect: Dialect): Sql {
+  const numbers = sql`(${funnel.steps.map((_, i) => sql`select ${i + 1} as step`).reduce((a, b) => sql`${a} union all ${b}`)})`
+  const n = raw(`${per}s`)
+  return sql`
+    select step, ${n}, case when step > 1 and earlier > 0 then (earlier - ${n}) * 1.0 / earlier end as drop_off,
+      case when step > 0 and entered > 0 then ${n} * 1.0 / entered end as rate
+    from (select *, lag(${n}) over (order by step) as earlier, max(case when step = 1 then ${n} end) over () as entered
+      from (select 0 as step, ${everyone(per, plan, dialect)} as ${n}
+        union all select s.step, count(r.id) as ${n}
+          from ${numbers} s left join (${reached(funnel, per, plan, dialect)}) r on r.step = s.step group by s.step) c) d`
+}
+
+async function behindOf(ask: Ask, funnel: Funnel, per: Unit, step: number, outcome: 'reached' | 'dropped') {
+  const last = outcome === 'reached' ? sql`max(step) >= ${step}` : sql`max(step) = ${step - 1}`
+  const found = await ask.list(
+    { key: 'id', order: ['started desc'], metrics: [], compared: false },
+    (plan) => sql`
+    select id, max(started) as started from (${reached(funnel, per, plan, ask.dialect)}) r group by id having ${last}`,
+  )
+  return found.map(({ id }) => String(id))
+}

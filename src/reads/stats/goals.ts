@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { filterOf, type Goal } from '../../query/goals.js'
+import { hits, matched, sessions, TOTAL } from '../../query/metrics.js'
+import { before, type Plan, withoutGoals } from '../../query/plan.js'
+import { defineRead } from '../../query/read.js'
+import { filtered, rows, where } from '../../query/where.js'
+import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
+import { Count, row, Share } from '../shapes.js'
+
+const METRICS = ['conversions', 'visitors', 'rate']
+
+/**
+ * GET /api/stats/goals (spec 4.3, contract 4 and 5): every goal of the site. `conversions` are hits of the window that
+ * pass the filters and are what the goal is of; of `scroll` a page counts once a session, of `duration` it is sessions
+ * that started in the window. `rate`: converting visitors over all of the same filters, those on `goal` left out.
+ */
+export default defineRead({
+  path: '/api/stats/goals',
+  summary: 'Conversions, rate and revenue of each goal',
+  params: {},
+  list: true,
+  audience: { unless_asked: 'human', among: ['human'] },
+  data: z.array(
+    row({
+      id: z.int(),
+      name: z.string(),
+      conversions: Count,
+      visitors: Count.describe('Distinct people who converted.'),
+      rate: Share.optional().describe('Of all visitors of the same filters; absent where there were none.'),
+      revenue: z
+        .array(row({ currency: z.string(), amount: z.number() }))
+        .optional()
+        .describe('One for each currency that was seen, never added; there for a goal that has revenue.'),
+    }),
+  ),
+  answer: async (ask) => {
+    const { plan, dialect } = ask
+    const { goals = [] } = plan
+    if (goals.length === 0) return { data: ask.page([]), rows: 0 }
+    const found = await ask.list(
+      { key: ['id', 'name'], order: ['conversions desc', 'visitors desc'], metrics: METRICS },
+      (p) => conversions(goals, p, dialect),
+    )
+    const earning = goals.filter(({ id, revenue }) => revenue && found.some((each) => each.id === id))
+    const earned = async (p: Plan) => (earning.length === 0 ? [] : ask.rows(amounts(earning, p, dialect)))
+    const now = await earned(plan)
+    const then = plan.comparison && (await earned(before(plan, plan.comparison)))
+    const revenueOf = (id: unknown) => {
+      const own = (all: readonly Record<string, unknown>[]) => all.filter((each) => each.id === id)
+      const currencies = [...own(now), ...own(then ?? [])].map(({ currency }) => currency)
+      const amountOf = (all: readonly Record<string, unknown>[], currency: unknown) =>
+        Number(own(all).find((each) => each.currency === currency)?.amount ?? 0)
+      return [...new Set(currencies)].toSorted().map((currency) => {
+        const amount = amountOf(now, currency)
+        if (!then) return { currency, amount }
+        const other = amountOf(then, currency)
+        const change = other === 0 ? {} : { amount: (amount - other) / other }
+        return { currency, amount, comparison: { amount: other }, change }
+      })
+    }
+    const data = found.map((each) =>
+      earning.some(({ id }) => id === each.id) ? { ...each, revenue: revenueOf(each.id) } : each,
+    )
+    return { data, rows: data.length }
+  },
+})
+
+/** `id, name, conversions, visitors, rate` of each goal. */
+function conversions(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+  const each = goals.map(
+    (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${reached(goal, plan, dialect)}) c`,
+  )
+  const all = sql`(select visitors from (${hits(withoutGoals(plan), dialect, TOTAL)}) a)`
+  // Of a session that started in the window the hit that passes may be behind its end.
+  return sql`
+    select id, name, conversions, visitors,
+      case when everyone > 0 then least(1.0, visitors * 1.0 / everyone) end as rate
+    from (select *, ${all} as everyone from (${join(each, ' union all ')}) g) r`
+}
+
+/** `conversions, visitors` of one goal: one row. */
+function reached(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+  if (goal.type === 'duration') {
+    const long = filtered(plan, dialect, [filterOf(goal)])
+    const chosen = sql`where session_id in (select session_id from (${matched(plan, dialect, TOTAL)}) m)`
+    return sql`
+      select count(*) as conversions, count(distinct visitor_id) as visitors
+      from (select visitor_id, ms / 1000.0 as duration from (${sessions(plan, dialect)}) s ${plan.filters.length > 0 ? chosen : raw('')}) d
+      where ${long}`
+  }
+  const count = goal.type === 'scroll' ? raw('count(distinct (session_id, hostname, pathname))') : raw('count(*)')
+  return sql`
+    select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionsOf(goal, plan, dialect)}`
+}
+
+/** The hits that are a goal's: what stands behind `from`. */
+function conversionsOf(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+  const own: Plan = { ...plan, filters: [...plan.filters, filterOf(goal)] }
+  return sql`${rows('events', own, dialect)} as e where ${where(own, dialect)}`
+}
+
+/**
+ * `id, currency, amount` of goals that have revenue: amounts are summed as decimals, in the currency that the hit names
+ * or else the goal's. What is no plain number of a size that money has is no amount.
+ */
+function amounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+  const each = goals.flatMap(({ revenue, ...goal }) => {
+    if (!revenue) return []
+    const said = dialect.jsonText(raw('props'), revenue.property)
+    const named = dialect.jsonText(raw('props'), 'currency')
+    const decimal = dialect.matches(raw('said'), '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$')
+    return [
+      sql`
+        select ${goal.id} as id,
+          case when ${dialect.matches(raw('named'), '^[A-Za-z]{3}$')} then upper(named) else ${revenue.currency} end as currency,
+          case when ${decimal} then ${dialect.decimal(raw('said'))} end as amount
+        from (select ${said} as said, ${named} as named from ${conversionsOf(goal, plan, dialect)}) h`,
+    ]
+  })
+  return sql`
+    select id, currency, sum(amount) as amount from (${join(each, ' union all ')}) r
+    where amount is not null group by id, currency`
+}

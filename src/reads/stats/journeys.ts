@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { whole } from '../../query/envelope.js'
+import { matched, sessions, TOTAL } from '../../query/metrics.js'
+import { defineRead } from '../../query/read.js'
+import { stepColumns, ways } from '../../query/steps.js'
+import { join, raw, type Sql, sql } from '../../sql.js'
+import { Count } from '../shapes.js'
+
+/** Pages of a step that are shown by name. */
+const PATHS = 20
+const KINDS = ['page', 'other', 'exit'] as const
+type Kind = (typeof KINDS)[number]
+
+/**
+ * GET /api/stats/journeys (spec 4.3, contract 5): the pages that sessions went through, step by step. The nodes of a step
+ * and the exits up to it add up to `sessions` of the overview; what leads out of a node, to its sessions.
+ */
+export default defineRead({
+  path: '/api/stats/journeys',
+  summary: 'Ways through the site: the pages of each step and what leads from one to the next',
+  params: {
+    depth: whole(8, 2).default(4).describe('Steps, 2 to 8; default 4.'),
+    start: z
+      .string()
+      .optional()
+      .describe(
+        'A path, from whose first view on sessions are followed; or, without a slash before it, the first instant of the window. May be given twice, once as each.',
+      ),
+  },
+  owns: (name, value) => name === 'start' && value.startsWith('/'),
+  audience: { unless_asked: 'human', among: ['human'] },
+  compare: 'none',
+  data: z.object({
+    nodes: z.array(
+      z.object({
+        id: z.string(),
+        depth: z.int().min(1).max(8).describe('The step, from 1.'),
+        kind: z.enum(KINDS),
+        pathname: z
+          .string()
+          .describe('A path; `other` for pages that are not shown by name, `exit` for no page at all.'),
+        sessions: Count,
+      }),
+    ),
+    links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
+  }),
+  answer: async (ask, { depth, start }) => {
+    const { plan, dialect } = ask
+    const found = await ask.rows(links(ways(plan, dialect, depth, start), depth))
+    const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
+    const reach = (at: ReturnType<typeof node>, sessions: number) => {
+      nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
+      return at.id
+    }
+    const followed = found.flatMap((row) => {
+      const { step, ended } = row
+      const [at, n] = [Number(step), Number(row.sessions)]
+      const source = reach(node(at, row.source === undefined ? 'other' : 'page', row.source), n)
+      if (at === depth) return []
+      const kind: Kind = ended === 1 ? 'exit' : row.target === undefined ? 'other' : 'page'
+      const to = node(at + 1, kind, row.target)
+      // Where something follows, it is counted as a source of its own.
+      return [{ source, target: kind === 'exit' ? reach(to, n) : to.id, sessions: n }]
+    })
+    if (start === undefined) {
+      const seen = [...nodes.values()].reduce((sum, at) => sum + (at.depth === 1 ? at.sessions : 0), 0)
+      const all = plan.filters.length === 0 ? sessions(plan, dialect) : matched(plan, dialect, TOTAL)
+      const [row] = await ask.rows(sql`select count(*) as n from (${all}) s`)
+      const unseen = Number(row?.n ?? 0) - seen
+      if (unseen > 0) reach(node(1, 'exit'), unseen)
+    }
+    const ranked = [...nodes.values()].sort(
+      (a, b) =>
+        a.depth - b.depth ||
+        KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
+        b.sessions - a.sessions ||
+        (a.pathname < b.pathname ? -1 : 1),
+    )
+    const order = new Map(ranked.map(({ id }, i) => [id, i]))
+    const place = (id: string) => order.get(id) ?? 0
+    followed.sort((a, b) => place(a.source) - place(b.source) || place(a.target) - place(b.target))
+    return {
+      data: { nodes: ranked, links: followed },
+      rows: ranked.length,
+      ...(start === undefined ? {} : { query: { start_path: start } }),
+    }
+  },
+})
+
+/** No path makes the id of what is no page, even one without a slash that an import brought. */
+const node = (depth: number, kind: Kind, path?: unknown) =>
+  kind === 'page'
+    ? { id: `${depth}:${String(path)}`, depth, kind, pathname: String(path) }
+    : { id: `${kind}:${depth}`, depth, kind, pathname: kind }
+
+/**
+ * `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows.
+ * Paths are named before they are paired: pairs of any two paths would be nearly as many as sessions.
+ */
+function links(ways: Sql, depth: number): Sql {
+  const columns = stepColumns(depth)
+  const each = (make: (step: Sql, column: Sql, next: Sql | undefined) => Sql) =>
+    join(
+      columns.map((column, i) => make(raw(`${i + 1}`), column, columns[i + 1])),
+      ' union all ',
+    )
+  const counts = each(
+    (step, column) =>
+      sql`select ${step} as step, ${column} as pathname, count(*) as n from ways where ${column} is not null group by ${column}`,
+  )
+  const shown = (step: Sql) => sql`(select pathname from shown where step = ${step})`
+  const pairs = each((step, column, next) => {
+    const target = next
+      ? sql`t.pathname as target, case when ${next} is null then 1 else 0 end as ended`
+      : raw('null as target, 0 as ended')
+    return sql`
+      select ${step} as step, s.pathname as source, ${target}, count(*) as sessions
+      from ways left join ${shown(step)} s on s.pathname = ${column}
+        ${next ? sql`left join ${shown(sql`${step} + 1`)} t on t.pathname = ${next}` : raw('')}
+      where ${column} is not null group by 1, 2, 3, 4`
+  })
+  return sql`
+    with ways as (${ways}),
+    shown as (
+      select step, pathname from (
+        select step, pathname, row_number() over (partition by step order by n desc, pathname) as place
+        from (${counts}) c) r
+      where place <= ${PATHS})
+    ${pairs}`
+}

@@ -1,0 +1,167 @@
+import t from 'tap'
+import { z } from 'zod'
+import { audiencesOf, DIMENSIONS } from '../../src/query/dimensions.js'
+import type { Read } from '../../src/query/read.js'
+import { reads } from '../../src/reads/index.js'
+import { sql } from '../../src/sql.js'
+import { known, sampleRows, sampleService } from '../fixtures/sample.js'
+
+/** No row holds it. */
+const HARMLESS = 'zq7'
+/** No row holds these either, unless a part of them is read as something else than a value. */
+const ATTEMPTS = [
+  "'",
+  "''",
+  '"',
+  '\\',
+  "\\'",
+  "' or '1'='1",
+  "' or 1=1 --",
+  '" or ""="',
+  "'; drop table events; --",
+  "'); delete from agent_events; --",
+  "' union select secret from keys --",
+  "zq' || (select pathname from events limit 1) || '",
+  "x' and 1=cast((select count(*) from events) as varchar) --",
+  '/* */ or true',
+  '-- ',
+  '$1',
+  '?',
+  ':x',
+  '{{7*7}}',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a template would take for its own
+  '${7*7}',
+  '%',
+  '_',
+  '%%27%20or%201=1',
+  '[a-z]',
+  "e'\\x27'",
+  'ʼ or 1=1',
+  '＇ or 1=1',
+  '$.*',
+  '$."plan"',
+  'plan" or "1"="1',
+  "plan'] || ['x",
+  "read_csv('/etc/passwd')",
+  "';copy events to '/tmp/readership-stolen.csv';--",
+  "';attach '/tmp/readership-stolen.duckdb';--",
+  'pragma database_list',
+] as const
+
+const Answered = z.object({ data: z.unknown() })
+/** A goal is one of the site's, or it is refused. */
+const TEXTS = DIMENSIONS.filter(({ type, name }) => type === 'text' && name !== 'goal')
+const OPERATORS = ['is', 'contains', 'starts_with', 'ends_with', 'matches_wildcard'] as const
+/** No regular expression but itself. */
+const plain = (text: string) => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')
+/** A wildcard of a filter is its own. */
+const literal = (text: string) => text.replaceAll('*', '')
+
+/** The texts at every place of a filter where there may be any, as conditions none of which should hold. */
+function conditions(read: Read, texts: readonly string[]): object[] {
+  const audience = 'only' in read.audience ? read.audience.only : read.audience.unless_asked
+  const known = TEXTS.filter((d) => audiencesOf(d).includes(audience))
+  return [
+    ...known.map(({ name }, i) => {
+      const op = OPERATORS[i % OPERATORS.length] ?? 'is'
+      return { dimension: name, op, value: texts.map(literal) }
+    }),
+    { dimension: 'pathname', op: 'is', value: texts },
+    { dimension: 'pathname', op: 'contains', value: texts, case_sensitive: false },
+    { dimension: 'pathname', op: 'matches', value: texts.map(plain) },
+    ...(audience === 'human' ? [{ dimension: 'prop:plan', op: 'is', value: texts }] : []),
+  ]
+}
+const properties = (text: string): object[] => [
+  { dimension: `prop:${text}`, op: 'is_set' },
+  { dimension: `prop:${text}`, op: 'is', value: text },
+  { dimension: `prop:${text}`, op: 'gt', value: 0 },
+]
+const encoded = (value: unknown) => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
+
+t.test('a value is a value', { timeout: 300_000 }, async (t) => {
+  const { ask, engine, logged, makeRecords } = await sampleService(t)
+  await makeRecords()
+  const counts = async () =>
+    (
+      await engine.events.query(sql`
+      select (select count(*) from events) as people, (select count(*) from agent_events) as agents`)
+    )[0]
+  const before = await counts()
+  const { events, agent_events } = sampleRows()
+  t.same(before, { people: events.length, agents: agent_events.length })
+
+  const answered = async (path: string) => {
+    const { status, body } = await ask(path)
+    // The text itself comes back where a read says what it was asked.
+    return { status, data: status === 200 ? JSON.stringify(Answered.parse(body).data) : '' }
+  }
+  /** As a harmless text would be answered: by its place. */
+  const expected = new Map<string, Awaited<ReturnType<typeof answered>>>()
+  const same = async (read: Read, text: string, name: string, urlOf: (text: string) => string) => {
+    const url = urlOf(HARMLESS)
+    const known = expected.get(url) ?? (await answered(url))
+    expected.set(url, known)
+    const found = await answered(urlOf(text))
+    const echoed = JSON.stringify(text).slice(1, -1)
+    t.same(
+      [found.status, found.data],
+      [known.status, known.data.replaceAll(HARMLESS, () => echoed)],
+      `${read.path}: ${name} ${text}`,
+    )
+    if (![200, 404].includes(found.status)) t.fail(`${read.path}: ${name} ${text}: ${found.status}`)
+  }
+
+  for (const read of reads.filter(({ query }) => 'site' in query)) {
+    const { query, path } = read
+    const base = `${known(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
+    const everything = await answered(base)
+    const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
+    // One session is told whole, and what is there now has few rows.
+    if (!path.includes('{id}') && path !== '/api/policy' && !path.endsWith('realtime'))
+      t.not(nothing.data, everything.data, `${path}: the harmless text finds nothing`)
+    const human = !('only' in read.audience) && read.audience.unless_asked === 'human'
+    const all = await answered(`${base}&filters=${encoded([{ or: conditions(read, ATTEMPTS) }])}`)
+    t.same(all, nothing, `${path}: all of them in filters`)
+    if (human) {
+      const of = (texts: readonly string[]) => encoded([{ or: texts.flatMap((text) => properties(text).slice(1, 2)) }])
+      const every = await answered(`${base}&filters=${of(ATTEMPTS)}`)
+      t.same(every, await answered(`${base}&filters=${of([HARMLESS])}`), `${path}: all of them as properties`)
+    }
+    for (const text of ATTEMPTS) {
+      if (path.endsWith('/overview')) {
+        const each = (word: string) => [...conditions(read, [word]), ...(human ? properties(word) : [])]
+        await same(read, text, 'in filters', (word) => `${base}&filters=${encoded([{ or: each(word) }])}`)
+      }
+      const word = encoded(text)
+      for (const name of ['dimension', 'metric', 'order', 'tz', 'range', 'granularity', 'audience', 'limit', 'site'])
+        if (name in query && (await ask(`${base.replace(`${name}=`, 'x=')}&${name}=${word}`)).status !== 422)
+          t.fail(`${path}: ${name} ${text} is taken`)
+      for (const name of ['operator', 'hostname', 'agent_id', 'name', 'property', 'segment'])
+        if (name in query) await same(read, text, name, (word) => `${base}&${name}=${encoded(word)}`)
+      if (path === '/api/policy') await same(read, text, 'path', (word) => `${base}&path=${encoded(`/${word}`)}`)
+      if (path.endsWith('journeys')) await same(read, text, 'start', (word) => `${base}&start=${encoded(`/${word}`)}`)
+      if ('dimension' in query && !('only' in read.audience))
+        await same(read, text, 'dimension', (word) => `${base.replace('pathname', encoded(`prop:${word}`))}`)
+      if (path.includes('{'))
+        t.equal(
+          (await ask(`${path.replace(/\{\w+\}/, word.replaceAll('.', '%2e'))}?site=1`)).status,
+          404,
+          `${path}: ${text}`,
+        )
+    }
+    for (const part of ['dimension', 'op', 'value']) {
+      const refused = ATTEMPTS.map(async (text) => {
+        const condition = { dimension: part === 'value' ? 'goal' : 'pathname', op: 'is', value: 'x', [part]: text }
+        return (await ask(`${base}&filters=${encoded([condition])}`)).status
+      })
+      t.same(
+        [...new Set(await Promise.all(refused))],
+        [422],
+        `${path}: ${part} of a filter, where only known ones are taken`,
+      )
+    }
+  }
+  t.same(await counts(), before, 'every row is still there')
+  t.same(logged, [], 'nothing was our own fault')
+})
