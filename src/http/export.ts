@@ -41,8 +41,13 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
       const report = reportOf(asked)
       const stop = new AbortController()
       const of = depsOf(deps, call)
-      const found = await linesOf(report, call.query, { ...of, store: deps.store }, { table, signal: stop.signal })
-      return new Response(bodyOf(found.lines, stop, log), {
+      const found = await linesOf(
+        report,
+        call.query,
+        { ...of, store: deps.store },
+        { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
+      )
+      return new Response(bodyOf(found, stop, log), {
         headers: {
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': await nameOf(deps, report, found.plan, 'csv'),
@@ -101,8 +106,10 @@ async function nameOf(
   )
 }
 
+type Lines = Pick<Awaited<ReturnType<typeof linesOf>>, 'lines' | 'close'>
+
 /** As fast as it is read and no faster. What fails in the middle ends the connection, so that no part passes for the whole. */
-function bodyOf(lines: AsyncGenerator<string>, stop: AbortController, log: (error: unknown) => void) {
+function bodyOf({ lines, close }: Lines, stop: AbortController, log: (error: unknown) => void) {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
     {
@@ -119,6 +126,7 @@ function bodyOf(lines: AsyncGenerator<string>, stop: AbortController, log: (erro
       async cancel() {
         stop.abort()
         await lines.return(undefined).catch(() => {})
+        await close().catch(() => {})
       },
     },
     { highWaterMark: 1 },

@@ -38,7 +38,10 @@ const made: Store['stream'] = async function* () {
   }
 }
 const quiet = { info() {}, warn: console.error, error: console.error }
-const engine = data === undefined ? undefined : await startEngine({ data, log: quiet, offline: true, min_free_disk: 0 })
+const engine =
+  data === undefined
+    ? undefined
+    : await startEngine({ data, log: quiet, offline: true, min_free_disk: 0, memory_limit: '1GB' })
 const store = engine?.events ?? { dialect: duckdb, query: async () => [], stream: made }
 if (engine) await engine.events.query(sql`select 1`)
 const site = {
@@ -72,4 +75,4 @@ process.on('message', () => {
   const [turn_p99_ms, turn_max_ms] = [ms(delay.percentile(99)), ms(delay.max)]
   process.send?.({ peak_mb: mega(Math.max(peak, process.memoryUsage().rss)), turn_p99_ms, turn_max_ms })
 })
-process.on('disconnect', () => process.exit(0))
+process.on('disconnect', () => void Promise.resolve(engine?.close()).then(() => process.exit(0)))

@@ -25,12 +25,14 @@ export interface Layout {
 }
 
 export interface LayoutOptions {
-  /** Metrics that were asked for, in their order: of those that a shape knows no other has a column. */
+  /** Metrics that were asked for, in their order. Of those that a shape knows another has a column where `data` has it. */
   readonly metrics: ReadonlySet<string>
   /** Every name that is a metric's. */
   readonly known: ReadonlySet<string>
   /** Whether there is a window compared with. */
   readonly compared: boolean
+  /** The answer, or its first part. */
+  readonly data: unknown
 }
 
 /** One row for a file: its cells stand under `inherited`, then `columns`. */
@@ -40,8 +42,19 @@ export interface Row {
 }
 
 /** The tables of a read, from the shape of its `data`: the same for the same question, whatever rows it finds. */
-export const layoutOf = (name: string, data: z.ZodType, options: LayoutOptions): Layout =>
-  tableOf({ name, path: [], schema: data, above: [], root: true }, options)
+export const layoutOf = (name: string, schema: z.ZodType, options: LayoutOptions): Layout =>
+  tableOf({ name, path: [], schema, above: [], root: true }, { ...options, seen: namesIn(options.data) })
+
+/** Every name of a value in it, at any depth. */
+function namesIn(data: unknown, names = new Set<string>()): Set<string> {
+  if (Array.isArray(data)) for (const one of data) namesIn(one, names)
+  else if (isObject(data))
+    for (const [name, value] of Object.entries(data)) {
+      names.add(name)
+      if (isObject(value)) namesIn(value, names)
+    }
+  return names
+}
 
 /** Every table that is shown, the outer before the inner. */
 export const shownOf = (layout: Layout): Layout[] => [
@@ -69,6 +82,10 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const isName = (column: Column | undefined): boolean =>
   column !== undefined && (column.kind === 'text' || column.kind === 'list' || column.name === 'id')
 
+interface Options extends LayoutOptions {
+  readonly seen: ReadonlySet<string>
+}
+
 interface Nested {
   readonly path: readonly string[]
   readonly schema: z.ZodType
@@ -76,7 +93,7 @@ interface Nested {
 
 function tableOf(
   { name, path, schema, above, root }: Nested & { name: string; above: readonly Column[]; root: boolean },
-  options: LayoutOptions,
+  options: Options,
 ): Layout {
   const given = bare(schema)
   const single = !(given instanceof z.ZodArray)
@@ -103,7 +120,7 @@ function tableOf(
 }
 
 /** What a row's shape holds: columns, those of objects in it among them, and lists of rows. */
-function partsOf(schema: z.ZodType, options: LayoutOptions): { columns: Column[]; nested: Nested[] } {
+function partsOf(schema: z.ZodType, options: Options): { columns: Column[]; nested: Nested[] } {
   const columns: Column[] = []
   const nested: Nested[] = []
   const add = (path: readonly string[], kind: Column['kind']) => columns.push({ name: path.join('.'), path, kind })
@@ -122,7 +139,8 @@ function partsOf(schema: z.ZodType, options: LayoutOptions): { columns: Column[]
       if (!(keys instanceof z.ZodEnum)) add(path, 'json')
       else for (const name of keys.options) visit(bare(node.valueType), [...path, String(name)])
     } else if (node instanceof z.ZodNumber) {
-      const stranger = path.length === 1 && options.known.has(key) && !options.metrics.has(key)
+      const stranger =
+        path.length === 1 && options.known.has(key) && !options.metrics.has(key) && !options.seen.has(key)
       if (!stranger) add(path, node.maxValue === 1 && !node.isInt ? 'share' : 'number')
     } else add(path, 'text')
   }

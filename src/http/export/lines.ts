@@ -19,7 +19,8 @@ interface Part {
 
 /**
  * A report's lines as CSV, a few hundred at a time: lists whole, unless a page is asked for. Resolves with the first
- * answer at hand, so that what is wrong with the question is known before a line goes out; throws `ApiError`.
+ * answer at hand, so that what is wrong with the question is known before a line goes out; throws `ApiError`. `close`
+ * ends the statement, also where no line was ever taken.
  */
 export async function linesOf(
   report: Report,
@@ -45,6 +46,7 @@ export async function linesOf(
         metrics: first.metrics,
         known: METRIC_NAMES,
         compared: of.plan.comparison !== undefined,
+        data: first.data,
       })
       parts.push({ layout, first, rest })
     }
@@ -58,12 +60,14 @@ export async function linesOf(
         'table',
       )
     }
-    return { plan: own.plan, lines: written(parts, tables) }
+    return { plan: own.plan, lines: written(parts, tables), close: () => ended(parts) }
   } catch (error) {
-    await Promise.all(parts.map(({ rest }) => rest.return(undefined)))
+    await ended(parts)
     throw error
   }
 }
+
+const ended = (parts: readonly Part[]) => Promise.all(parts.map(({ rest }) => rest.return(undefined)))
 
 async function* once(answer: () => Promise<Answered>): AsyncGenerator<Answered> {
   yield await answer()
@@ -89,6 +93,6 @@ async function* written(parts: readonly Part[], tables: readonly Layout[]): Asyn
     }
     if (text !== '') yield text
   } finally {
-    await Promise.all(parts.map(({ rest }) => rest.return(undefined)))
+    await ended(parts)
   }
 }

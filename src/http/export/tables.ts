@@ -37,7 +37,7 @@ export interface Told {
 export function tablesOf({ title, read, tz, compared, data, metrics, total: all }: Told): Table[] {
   const course = Course.safeParse(data).data
   if (course) return [courseTable(course, tz)]
-  const layout = layoutOf(title, read.data, { metrics: metrics, known: METRIC_NAMES, compared })
+  const layout = layoutOf(title, read.data, { metrics: metrics, known: METRIC_NAMES, compared, data })
   const rows = new Map<Layout, Row[]>(shownOf(layout).map((table) => [table, []]))
   const counts = new Map<Layout, number>()
   for (const row of rowsOf(layout, data)) {
