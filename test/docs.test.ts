@@ -53,13 +53,22 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
     .parse(await answer.json())
   await instance.close()
   const expected = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { summary, description }]) => [
-      `\`${method.toUpperCase()} ${path}\``,
-      description === 'Open.' ? 'public' : (/^Needs the scope (\S+)\.$/.exec(description)?.[1] ?? 'admin'),
-      summary,
-    ]),
+    Object.entries(methods).map(([method, { description }]) => {
+      const scope = /^Needs the scope (\S+)\./.exec(description)?.[1]
+      return [method.toUpperCase(), path, scope ?? (/^Open\./.test(description) ? 'public' : 'admin')].join(' ')
+    }),
   )
-  t.same(table('Endpoints').sort(), expected.sort())
+  // `GET` where a row names no method; else the methods named last before a word in backticks are its.
+  const written = table('Endpoints').flatMap(([under = '', scope = '', words = '']) => {
+    let methods = ['GET']
+    return [...words.matchAll(/((?:GET|POST|PATCH|DELETE)(?: and (?:GET|POST|PATCH|DELETE))*)|`([^`]+)`/g)].flatMap(
+      ([, named, word]) => {
+        if (named) methods = named.split(' and ')
+        return word ? methods.map((method) => `${method} ${under.replaceAll('`', '')}${word} ${scope}`) : []
+      },
+    )
+  })
+  t.same(written.sort(), expected.sort())
 })
 
 t.test('what is written can be typed', async (t) => {
