@@ -76,6 +76,8 @@ export interface Dialect {
   last(value: Sql, by: Sql): Sql
   /** Whole milliseconds since 1970 of an instant column. */
   epochMs(column: Sql): Sql
+  /** Of whole numbers that are not negative, how often the one is in the other. */
+  quotient(value: Sql, size: Sql): Sql
   /** An instant so many milliseconds later. */
   addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql

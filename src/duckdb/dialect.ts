@@ -32,6 +32,7 @@ export const duckdb: Dialect = {
   first: (value, by) => sql`arg_min(${value}, ${by})`,
   last: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,
+  quotient: (value, size) => sql`(${value} // ${size})`,
   addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
   quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
   quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,

@@ -54,15 +54,17 @@ export function bucketKey(column: Sql, window: Window, tz: string, unit: Granula
   const offset = offsetAt(column, offsetSpans(window, tz))
   const local = sql`(${dialect.epochMs(column)} + ${offset})`
   const size = (ms: number) => raw(String(ms))
+  // `local` stands there once: engines compute it as often as it is written.
+  const cut = (value: Sql, ms: number) => sql`${dialect.quotient(value, size(ms))} * ${size(ms)}`
   switch (unit) {
     case 'minute':
-      return sql`(${local} - ${local} % ${size(MINUTE)} - ${offset})`
+      return sql`(${cut(local, MINUTE)} - ${offset})`
     case 'hour':
-      return sql`(${local} - ${local} % ${size(HOUR)} - ${offset})`
+      return sql`(${cut(local, HOUR)} - ${offset})`
     case 'day':
-      return sql`(${local} - ${local} % ${size(DAY)})`
+      return sql`(${cut(local, DAY)})`
     case 'week':
-      return sql`(${local} - (${local} + ${size(MONDAY)}) % ${size(7 * DAY)})`
+      return sql`(${cut(sql`(${local} + ${size(MONDAY)})`, 7 * DAY)} - ${size(MONDAY)})`
     case 'month': {
       const at = dialect.addMs(column, offset)
       return sql`(extract(year from ${at}) * 12 + extract(month from ${at}) - 1)`

@@ -105,19 +105,20 @@ export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
       group by value`
   }
   // A visitor counts in the first sealed session of a bucket, or in the hits: the last part takes back who was in both.
-  const first = sql`(prior is null or prior < ${plan.window.start} or ${by.value(raw('prior'))} <> ${start})`
+  const first = sql`case when prior >= ${plan.window.start} and ${by.value(raw('prior'))} = ${start} then 0 else 1 end`
   return sql`
+    with hit as materialized (select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit})
     select value, sum(visitors) as visitors, sum(pageviews) as pageviews, sum(events) as events
     from (
-      select ${start} as value, count(*) filter (where ${first}) as visitors, sum(views) as pageviews, sum(acts) as events
+      select ${start} as value, sum(${first}) as visitors, sum(views) as pageviews, sum(acts) as events
       from ${sealed} as s group by value
       union all
-      select ${own} as value, count(distinct visitor_id) as visitors,
-        count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
-      from ${hit} group by value
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      from hit group by value
       union all
       select ${start} as value, -count(*) as visitors, 0 as pageviews, 0 as events
-      from ${sealed} as s where ${first} and (${start}, visitor_id) in (select ${own}, visitor_id from ${hit})
+      from (select * from ${sealed} as a where visitor_id in (select visitor_id from hit)) s
+      where ${first} = 1 and (${start}, visitor_id) in (select value, visitor_id from hit)
       group by value) b
     group by value`
 }

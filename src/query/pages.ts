@@ -23,7 +23,7 @@ const OF_SESSIONS: Sums = {
   views: raw('sum(views)'),
   entries: raw('sum(entered)'),
   exits: raw('sum(exited)'),
-  bounces: raw('sum(bounced) filter (where entered = 1)'),
+  bounces: raw('sum(bounced * entered)'),
   engaged_ms: raw('sum(engaged_ms)'),
   engaged: raw('count(engaged_ms)'),
   scrolled: raw('sum(scroll)'),
@@ -35,14 +35,16 @@ const OF_SESSIONS: Sums = {
  * `entries, exits, time_on_page, scroll_depth`. Undefined where the hits themselves have to be asked.
  */
 export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
-  if (!plan.sealed || !asksPages(plan.filters)) return undefined
   const { sealed, rest } = splitSessions(plan, false, 'session_pages')
+  if (!sealed || !asksPages(plan.filters)) return undefined
   const hits = splitHits({ ...plan, filters: [] }, { value: () => raw('0') }).rest
   const where = filtered(plan, dialect)
   const whole = sql`ended < ${plan.window.end} and ids = 1`
   // A visitor counts in the first sealed session that saw the page, or in the hits: who is in both is taken back.
-  const first = sql`${whole} and (prior is null or prior < ${plan.window.start})`
+  const first = sql`case when prior >= ${plan.window.start} then 0 else 1 end`
   return sql`
+    with hit as materialized (
+      select pathname, visitor_id, kind from ${hits} e where ${where})
     select value, visitors, sessions, pageviews, bounces * 1.0 / nullif(entries, 0) as bounce, ms * 1.0 / nullif(sessions, 0) / 1000
       as duration, views * 1.0 / nullif(sessions, 0) as views_per_session, events, entries, exits,
       engaged_ms * 1.0 / nullif(engaged, 0) / 1000 as time_on_page, scrolled * 1.0 / nullif(scrolls, 0) as scroll_depth
@@ -51,11 +53,13 @@ export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
       from (
         select pathname, ${sums({
           ...OF_SESSIONS,
-          visitors: sql`count(*) filter (where ${first})`,
-          pageviews: sql`sum(page_views) filter (where ${whole})`,
-          events: sql`sum(page_acts) filter (where ${whole})`,
+          visitors: sql`sum(${first})`,
+          pageviews: raw('sum(page_views)'),
+          events: raw('sum(page_acts)'),
         })}
-        from ${sealed ?? rest} s where ${where} group by pathname
+        from ${sealed} s where ${where} and ${whole} group by pathname
+        union all
+        select pathname, ${sums(OF_SESSIONS)} from ${sealed} s where ${where} and not (${whole}) group by pathname
         union all
         select pathname, ${sums(OF_SESSIONS)}
         from (
@@ -72,11 +76,11 @@ export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
           pageviews: raw("count(*) filter (where kind = 'pageview')"),
           events: sql`count(*) filter (where ${INTERACTIVE})`,
         })}
-        from ${hits} e where ${where} group by pathname
+        from hit group by pathname
         union all
         select pathname, ${sums({ visitors: raw('-count(*)') })}
-        from ${sealed ?? rest} s where ${where} and ${first}
-          and (pathname, visitor_id) in (select pathname, visitor_id from ${hits} e where ${where})
+        from (select * from ${sealed} a where visitor_id in (select visitor_id from hit)) s
+        where ${where} and ${whole} and ${first} = 1 and (pathname, visitor_id) in (select pathname, visitor_id from hit)
         group by pathname) b
       group by pathname) p`
 }

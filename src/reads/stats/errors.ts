@@ -57,7 +57,8 @@ export default defineRead({
 
 /** The errors of the window: `fingerprint, type, message, frame` and the columns of the row. */
 const thrown = (plan: Plan, dialect: Dialect): Sql => {
-  const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') => sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
+  const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') =>
+    sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
   return sql`
     select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
     from ${rows('events', plan, dialect)} as e
