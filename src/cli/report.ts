@@ -88,7 +88,7 @@ export function shownReport(terminal: Terminal, report: string, answer: unknown)
 
 const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : `${cell.text}  ${cell.note}`)
 
-function shownTable(terminal: Terminal, { title, remark, columns, rows, measured = [], figures }: Table): string {
+function shownTable(terminal: Terminal, { title, remark, columns, rows, measured, figures }: Table): string {
   const head = `${style(terminal, 'bold', visible(title))}${remark ? ` ${style(terminal, 'dim', remark)}` : ''}\n`
   if (rows.length === 0) return `${head}Nothing in this window.\n`
   if (figures) {
@@ -103,9 +103,11 @@ function shownTable(terminal: Terminal, { title, remark, columns, rows, measured
     )
   }
   // The names last: they are what gives way where the terminal ends.
-  const order = [...columns.keys()].toSorted((a, b) => Number(columns[b]?.right) - Number(columns[a]?.right))
-  const width = columns.some(({ right }) => right) ? barWidth(terminal.columns) : 0
-  const most = Math.max(0, ...measured)
+  const place = (i: number) => (i === measured?.column ? 2 : Number(columns[i]?.right))
+  const order = [...columns.keys()].toSorted((a, b) => place(b) - place(a))
+  const width = measured ? barWidth(terminal.columns) : 0
+  const values = measured?.values ?? []
+  const most = values.reduce((a, b) => Math.max(a, b), 0)
   const barred = <T>(cells: readonly T[], own: T): T[] =>
     width > 0 ? [...cells.slice(0, 1), own, ...cells.slice(1)] : [...cells]
   const titles = order.map((i) => ({
@@ -115,7 +117,7 @@ function shownTable(terminal: Terminal, { title, remark, columns, rows, measured
   const lines = rows.map((row, n) =>
     barred(
       order.map((i) => textOf(row[i] ?? '')),
-      bar(measured[n] ?? 0, most, width),
+      bar(values[n] ?? 0, most, width),
     ),
   )
   return head + table(terminal, barred<Column>(titles, { title: '' }), lines)

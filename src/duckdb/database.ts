@@ -5,6 +5,7 @@ import { type Connections, READERS } from './open.js'
 import { createSlots, type Slots } from './slots.js'
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
+type Run = <P>(work: Work<P>) => Promise<P>
 
 /** One DuckDB file kept open: after an error that invalidates the instance it is closed and opened again. */
 export interface Database {
@@ -16,9 +17,10 @@ export interface Database {
   read<T>(work: Work<T>, signal?: AbortSignal): Promise<T>
   /**
    * Waits for the one connection that is held over several pieces of work, in the order of asking, and runs `task` with
-   * it: each piece is stopped as a read is, and between pieces nothing is under way.
+   * it: each piece is stopped as a read is, and between pieces nothing is under way. `after` is for what is left to do
+   * when the asker is gone.
    */
-  hold<T>(task: (run: <P>(work: Work<P>) => Promise<P>) => Promise<T>, signal?: AbortSignal): Promise<T>
+  hold<T>(task: (run: Run, after: Run) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Runs `work` on the writing connection, after every write asked for before. */
   write<T>(work: Work<T>): Promise<T>
   /** Stops the running reads, waits for the writes, closes with a checkpoint. */
@@ -174,7 +176,11 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
         holds,
         async () => {
           const open = await opening()
-          return task((work) => read(open, open.holder, work, signal))
+          // Each piece takes its turn among the reads: libuv has four threads, and the site's DNS needs one.
+          return task(
+            (work) => reads(() => read(open, open.holder, work, signal), { signal }),
+            (work) => read(open, open.holder, work),
+          )
         },
         signal,
       ),

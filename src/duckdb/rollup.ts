@@ -72,10 +72,10 @@ const PAGE_COLUMNS = [
 
 /** Of each new row the row of the same `key` before: among the new ones, or else the last that the table has. */
 const withPrior = (table: string, fresh: string, key: readonly string[]) => `
-  select f.*, coalesce(lag(f.started) over (partition by ${each(key, (c) => `f.${c}`)} order by f.started, f.session_id),
+  select f.*, coalesce(lag(case when f.ids = 1 then f.started end ignore nulls) over (partition by ${each(key, (c) => `f.${c}`)} order by f.started, f.session_id),
     h.latest) as prior
   from ${fresh} f left join (
-    select ${key.join(', ')}, max(started) as latest from ${table}
+    select ${key.join(', ')}, max(started) filter (where ids = 1) as latest from ${table}
     where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h
     on ${key.map((c) => `h.${c} = f.${c}`).join(' and ')}`
 
@@ -178,6 +178,12 @@ async function unseal(writer: DuckDBConnection, watermark: Date): Promise<void> 
       on v.site_id = e.site_id and v.visitor_id = e.visitor_id
     where e.session_start < ${watermark}`,
   )
+  // What a late hit made part of another has no hits of its own, and must be nobody's `prior`.
+  for (const table of ['sessions', 'session_pages']) {
+    await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from unsealed)
+      and (site_id, session_id) not in (select e.site_id, e.session_id from events e semi join unsealed u
+        on u.site_id = e.site_id and u.session_id = e.session_id)`)
+  }
   for (const [table, named] of [
     ['sessions', 'again'],
     ['session_pages', 'again'],

@@ -38,6 +38,9 @@ export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
       return [...sessions.values()]
     },
     async step(writer, target) {
+      // Until the step has answered, and if it fails in an unknown state: too many are called broken, which harms nothing.
+      const before = watermark
+      watermark = new Date(Math.max(target.getTime(), before?.getTime() ?? 0))
       const sealed = await sealStep(writer, target)
       watermark = sealed.watermark
       return sealed

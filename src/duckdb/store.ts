@@ -184,6 +184,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
     },
     async tidy() {
       if (clock() >= sealAt) {
+        // One step at a time: they would queue up before the appends.
+        sealAt = Number.POSITIVE_INFINITY
         try {
           const more = await sealSome(new Date(options.now().getTime() - settled_ms))
           sealAt = more ? clock() : clock() + seal_ms

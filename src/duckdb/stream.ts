@@ -52,7 +52,7 @@ export async function* streamRows(
   }
   /** Goes on while the asker is elsewhere, so that a connection is let go of without it. */
   const serve = () =>
-    database.hold(async (run) => {
+    database.hold(async (run, after) => {
       const longest = setTimeout(() => leave(tooSlow()), longest_ms)
       try {
         await run((connection) => runQuery(connection, sql`create or replace temp table answer as ${asked}`))
@@ -66,7 +66,7 @@ export async function* streamRows(
         }
       } finally {
         clearTimeout(longest)
-        await run((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
+        await after((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
       }
     }, signal)
 

@@ -136,7 +136,7 @@ export function docsPage(document: Document): Html {
 <main id="main"><h1>readership API</h1>
 <p>${info.description} Version ${info.version}. The machine's version of this page is <a href="openapi.json">openapi.json</a>.</p>
 <p>Make a key with <code>readership keys create --name me</code> and send it:</p>
-<pre tabindex="0" role="region" aria-label="A first request">SERVICE=http://127.0.0.1:8081
+<pre tabindex="0" role="region" aria-label="A first request">SERVICE=http://127.0.0.1:8081 # this page's address without /api/docs
 curl -H "Authorization: Bearer $KEY" "$SERVICE/api/stats/overview?site=1&amp;range=7d"</pre>
 <p>Answers are <code>{"data": …, "meta": …}</code>, failures <code>{"error": {"code", "message", "field"?}}</code>. A number that cannot
 be known is absent, never 0. Examples are true calls; their lists are cut to two.</p>

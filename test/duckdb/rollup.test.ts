@@ -112,7 +112,10 @@ function rowsOf(visits: readonly Visit[], base: number): { row: EventRow; batch:
           kind: name,
           event_name,
         },
-        ...{ visitor_id: BigInt(visitor + (renamed ? 100 : 0)), pathname: ['/a', '/b', '/c'][path] ?? '/' },
+        ...{
+          visitor_id: BigInt(visitor + (renamed ? (n % 2 ? 100 : -100) : 0) + 200),
+          pathname: ['/a', '/b', '/c'][path] ?? '/',
+        },
         ...{ entry_page: ['/a', '/b', '/c'][hits[0]?.path ?? 0] ?? '/', channel: ['Direct', 'Email'][channel] ?? '' },
         ...{ country: abroad ? null : visitor % 2 ? 'DE' : 'FR', engaged_ms: engaged },
       })

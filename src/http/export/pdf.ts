@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { ApiError } from '../../errors.js'
 import type { Fonts } from './pdf/type.js'
 import type { Sheet } from './sheet.js'
 
@@ -31,6 +32,8 @@ export function createPdf(font: string | undefined): Pdf {
   const waiting: (() => void)[] = []
   return {
     async draw(sheet, signal) {
+      // A sheet that waits is memory of the thread that serves the site.
+      if (waiting.length >= MOST_WAITING) throw undrawn('Too many PDFs are being drawn: try again when they are done.')
       while (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
       running++
       try {
@@ -44,6 +47,10 @@ export function createPdf(font: string | undefined): Pdf {
   }
 }
 
+const MOST_WAITING = 16
+const undrawn = (message: string, cause?: unknown): ApiError =>
+  new ApiError('database_error', message, undefined, cause === undefined ? {} : { cause })
+
 async function drawn(sheet: Sheet, fonts: Fonts, signal: AbortSignal | undefined): Promise<Uint8Array<ArrayBuffer>> {
   const worker = new Worker(new URL('./pdf/entry.js', import.meta.url), {
     name: 'readership-pdf',
@@ -52,13 +59,13 @@ async function drawn(sheet: Sheet, fonts: Fonts, signal: AbortSignal | undefined
   })
   try {
     return await new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('The PDF took longer than 30 s.')), LONGEST)
+      const late = setTimeout(() => reject(undrawn('The PDF took longer than 30 s: ask for fewer rows.')), LONGEST)
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
       worker.once('message', (bytes: Uint8Array<ArrayBuffer>) => resolve(bytes))
-      worker.once('error', reject)
+      worker.once('error', (cause) => reject(undrawn('The PDF could not be drawn: ask for fewer rows.', cause)))
       worker.once('exit', () => {
         clearTimeout(late)
-        reject(new Error('The PDF was not drawn to its end.'))
+        reject(undrawn('The PDF was not drawn to its end.'))
       })
     })
   } finally {

@@ -35,8 +35,8 @@ export interface Table {
   readonly remark?: string
   readonly columns: readonly { readonly title: string; readonly right: boolean }[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Of each row what stands in the first column of numbers, which rows are ranked by as a rule. */
-  readonly measured?: readonly number[]
+  /** The column that rows are ranked by, and what each row has there. */
+  readonly measured?: { readonly column: number; readonly values: readonly number[] }
   /** One row, shown as figures with their names. */
   readonly figures?: boolean
 }

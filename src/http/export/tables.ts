@@ -84,7 +84,8 @@ function tableOf(table: Layout, rows: readonly Row[], { total, above, figures, t
   const texts = rows.map(({ cells }) => kept.map((column) => cellOf(cells, column)))
   // A column with nothing in it is not worth its room.
   const filled = kept.flatMap((_, i) => (rows.length === 0 || texts.some((row) => row[i] !== '') ? [i] : []))
-  const ranked = kept.find((column, i) => isRight(column) && filled.includes(i))
+  const numbers = kept.filter((column, i) => isRight(column) && filled.includes(i))
+  const ranked = RANKING.flatMap((name) => numbers.find((column) => column.name === name) ?? [])[0]
   const count = (n: number) => n.toLocaleString('en-US')
   const some = `the first ${count(rows.length)} of ${count(total)} rows; the CSV file has all`
   return {
@@ -94,9 +95,19 @@ function tableOf(table: Layout, rows: readonly Row[], { total, above, figures, t
       : { remark: rows.length < total ? some : `${count(total)} ${total === 1 ? 'row' : 'rows'}` }),
     columns: filled.map((i) => ({ title: label(kept[i]?.name ?? ''), right: isRight(kept[i]) })),
     rows: texts.map((row) => filled.map((i) => row[i] ?? '')),
-    ...(ranked === undefined ? {} : { measured: rows.map(({ cells }) => Number(cells[all.indexOf(ranked)] ?? 0)) }),
+    ...(ranked === undefined
+      ? {}
+      : {
+          measured: {
+            column: filled.indexOf(kept.indexOf(ranked)),
+            values: rows.map(({ cells }) => Number(cells[all.indexOf(ranked)] ?? 0)),
+          },
+        }),
   }
 }
+
+/** What rows may be ranked by, the first that a table has. */
+const RANKING = ['visitors', 'fetches', 'conversions', 'count', 'sessions', 'pageviews', 'events', 'size']
 
 const isRight = (column: Column | undefined): boolean => column?.kind === 'number' || column?.kind === 'share'
 
