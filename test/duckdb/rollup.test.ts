@@ -196,6 +196,26 @@ t.test('a hit that comes to a sealed session is in the next answer, and behind a
   await store.close()
 })
 
+t.test('a page seen under another id of a session counts both its visitors', async (t) => {
+  const store = await openStore(t)
+  const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
+  const row = (time: string, session: bigint, start: string, visitor: bigint, pathname: string) =>
+    eventRow({ timestamp: at(time), session_start: at(start), session_id: session, visitor_id: visitor, pathname })
+  // The salt changed within the first session: `/a` was read by visitor 2, `/b` by visitor 1, who comes back to `/a`.
+  const events = [
+    row('10:00', 10n, '10:00', 2n, '/a'),
+    row('10:10', 10n, '10:00', 1n, '/b'),
+    row('15:00', 11n, '15:00', 1n, '/a'),
+  ]
+  await store.append({ events, agent_events: [] })
+  await store.seal(at('20:00'))
+  const { data } = await ask(store, at('23:00').getTime(), 'pages', 'site=1&start=2026-03-01T00:00:00Z')
+  t.match(data, [
+    { pathname: '/a', visitors: 2 },
+    { pathname: '/b', visitors: 1 },
+  ])
+})
+
 t.test(
   'sealed sessions that a late hit makes one are one in the next answer, and when they are sealed again',
   async (t) => {
