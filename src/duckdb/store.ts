@@ -60,6 +60,8 @@ export interface EventStoreOptions extends Omit<DataFileOptions, 'migrations'> {
   patience?: Partial<Patience> | undefined
 }
 
+const FIRST_SEAL_MS = 60_000
+
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
 const MARKS = 100_000
 
@@ -80,7 +82,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   /** Stored rows were changed since the last checkpoint. */
   let moved = false
   const seals = await openSeals(file)
-  let sealAt = clock()
+  // Not at once: a start has enough to do.
+  let sealAt = clock() + Math.min(seal_ms, FIRST_SEAL_MS)
 
   const query = async (asked: Sql, signal?: AbortSignal) => {
     try {

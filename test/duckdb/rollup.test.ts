@@ -267,6 +267,9 @@ t.test('sealing goes in bounded steps, by itself, and leaves out what is not ove
   await store.append({ events, agent_events: [] })
   const sealed = async () => Number((await store.query(sql`select count(*) as n from sessions`))[0]?.n)
   await store.tidy()
+  t.equal(await sealed(), 0, 'not at the start')
+  clock += 61_000
+  await store.tidy()
   t.equal(await sealed(), 2_000, 'all of them began an hour ago or earlier')
   now += 10 * MINUTE
   await store.append({ events: [eventRow({ timestamp: new Date(now), session_id: 9_999n })], agent_events: [] })
