@@ -85,9 +85,11 @@ function inOrder(arrived: readonly Hit[]): Map<string, { who: string; start: num
 const missummed = (store: EventStore) =>
   store.query(sql`
     with counted as (select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started,
-      max(timestamp) as ended, count(*) as views, min(entry_page) as entry_page, min(utm_source) as utm_source
+      max(timestamp) as ended, count(*) as views, min(entry_page) as entry_page, min(utm_source) as utm_source,
+      min(visitor_id) = max(visitor_id) as one_id
       from events group by site_id, session_id),
-    expected as (select *, lag(started) over (partition by site_id, visitor_id order by started, session_id) as prior
+    expected as (select *, lag(case when one_id then started end ignore nulls)
+      over (partition by site_id, visitor_id order by started, session_id) as prior
       from counted qualify started < (select max(watermark) from seals))
     select e.session_id as counted, s.session_id as sealed, e.started, s.started as sealed_started, e.prior, s.prior as sealed_prior
     from (select * from expected where session_id not in (select session_id from unsealed)) e
