@@ -351,3 +351,23 @@ t.test('close ends an open stream and those that wait', async (t) => {
   await t.rejects(open.next(), { code: 'database_error' })
   await waiting
 })
+
+t.test('a stream that its asker leaves keeps nothing', async (t) => {
+  const { store } = await storeFor(t)
+  const held = async () => {
+    const [row] = await store.query(
+      sql`select sum(memory_usage_bytes + temporary_storage_bytes) as bytes from duckdb_memory() where tag = 'IN_MEMORY_TABLE'`,
+    )
+    return Number(row?.bytes)
+  }
+  const before = await held()
+  const left = new AbortController()
+  const rows = store
+    .stream(sql`select range as n, hash(range) as h from range(500000)`, left.signal)
+    [Symbol.asyncIterator]()
+  await rows.next()
+  t.ok((await held()) > before, 'its rows are there while it goes on')
+  left.abort()
+  await t.rejects(rows.next())
+  t.equal(await held(), before)
+})
