@@ -1,7 +1,7 @@
 import type { Verdict } from '../agents/verdict.js'
 import type { Drops } from './drop.js'
+import type { Evidence } from './hit.js'
 import type { Unplaced } from './late.js'
-import type { Observation } from './observation.js'
 import type { AgentEventRow, Rows } from './row.js'
 
 /** An agent's row that may yet be verified: `later` never rejects and ends in bounded time (src/agents/verdict.ts). */
@@ -16,5 +16,5 @@ export interface Classifier {
    * Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. `unplaced` are those
    * of the rows whose session the store has to tell, before they are stored.
    */
-  classify(batch: readonly Observation[]): { rows: Rows; drops: Drops; open: Open[]; unplaced: Unplaced[] }
+  classify(batch: readonly Evidence[]): { rows: Rows; drops: Drops; open: Open[]; unplaced: Unplaced[] }
 }

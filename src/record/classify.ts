@@ -7,6 +7,7 @@ import { CAPS, cap } from './caps.js'
 import type { Classifier, Open } from './classifier.js'
 import { createDevices } from './device.js'
 import type { DropReason, Drops } from './drop.js'
+import { type Evidence, isHit } from './hit.js'
 import type { Unplaced } from './late.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
@@ -62,7 +63,8 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   }
 
   /** Adds the row of one observation, or says why there is none. */
-  const step = (observation: Observation, at: number, made: Made): DropReason | undefined => {
+  const step = (observation: Evidence, at: number, made: Made): DropReason | undefined => {
+    if (isHit(observation)) return 'fault'
     const { rows, open, unplaced } = made
     const site = deps.siteOf(observation.hostname.toLowerCase())
     if (site === undefined) return 'unknown_host'
@@ -105,7 +107,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   }
 }
 
-function inOrder(batch: readonly Observation[]): { observation: Observation; at: number }[] {
+function inOrder(batch: readonly Evidence[]): { observation: Evidence; at: number }[] {
   const timed = batch.map((observation) => ({ observation, at: Date.parse(observation?.timestamp) }))
   // A timestamp that is none sorts first and fails alone.
   return timed.sort((a, b) => (a.at || 0) - (b.at || 0))

@@ -35,6 +35,11 @@ export interface Observation {
    * used as far as we know, its `Host` or `:authority` with the port, and the request target byte for byte.
    */
   signed?: { scheme: 'http' | 'https'; authority: string; target: string }
+  /**
+   * From another server that records for a site of ours: the site, whatever the hostname, and which of its lists it was in
+   * (spec 2.5). `props` are a person's row's own.
+   */
+  shipped?: { site: number; as: 'agent' | 'human'; props?: Readonly<Record<string, unknown>> }
   /** The response headers below as sent, by lower-case name; only those of `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }

@@ -1,8 +1,9 @@
 import { cap } from './caps.js'
+import { type Evidence, type Hit, isHit } from './hit.js'
 import { OBSERVED_HEADERS, type Observation } from './observation.js'
 
 /**
- * Observations as bytes, which is how they wait and travel: as objects they would be copied by one garbage collection
+ * Observations and hits as bytes, which is how they wait and travel: as objects they would be copied by one garbage collection
  * after another on the thread that serves the site, until the worker has stored them.
  */
 export interface Parcel {
@@ -12,7 +13,7 @@ export interface Parcel {
 
 export interface Packer {
   /** Copies what a row could need of it. Throws where it is no observation; nothing is added then. */
-  add(observation: Observation): void
+  add(evidence: Evidence): void
   /** Of what was added since the last `take`. */
   readonly count: number
   readonly weight: number
@@ -32,9 +33,13 @@ const STATUS = FIELDS * 4
 const BYTES = STATUS + 8
 const DURATION = BYTES + 8
 const CONDITIONAL = DURATION + 8
-/** Whether a character takes two bytes: most observations are ASCII, and one byte each. */
-const WIDE = CONDITIONAL + 1
-const HEAD = WIDE + 1
+/** How the texts are written: most observations are ASCII, and one byte a character. */
+const FORM = CONDITIONAL + 1
+const HEAD = FORM + 1
+const NARROW = 0
+const WIDE = 1
+/** A hit: of all the above only the first length, in bytes, and one text behind the head: JSON. */
+const HIT = 2
 const SMALL = 256 << 10
 
 export function createPacker(): Packer {
@@ -63,6 +68,16 @@ export function createPacker(): Packer {
     view = new DataView(scratch.buffer)
   }
 
+  const addHit = (hit: Hit) => {
+    const json = JSON.stringify(hit)
+    reserve(HEAD + json.length * 3)
+    const written = scratch.write(json, end + HEAD, 'utf8')
+    view.setInt32(end, written, true)
+    view.setUint8(end + FORM, HIT)
+    end += HEAD + written
+    count += 1
+  }
+
   return {
     get count() {
       return count
@@ -70,8 +85,10 @@ export function createPacker(): Packer {
     get weight() {
       return end
     },
-    add(observation) {
+    add(evidence) {
       reserve(HEAD)
+      if (isHit(evidence)) return addHit(evidence)
+      const observation = evidence
       text = ''
       field = 0
       for (const name of TEXTS) putShort(observation[name], true)
@@ -87,7 +104,7 @@ export function createPacker(): Packer {
       let written = scratch.write(text, end + HEAD, 'utf8')
       const wide = written !== text.length
       if (wide) written = scratch.write(text, end + HEAD, 'utf16le')
-      view.setUint8(end + WIDE, wide ? 1 : 0)
+      view.setUint8(end + FORM, wide ? WIDE : NARROW)
       end += HEAD + written
       count += 1
     },
@@ -104,17 +121,17 @@ export function createPacker(): Packer {
   }
 }
 
-export function pack(observations: readonly Observation[]): Parcel {
+export function pack(all: readonly Evidence[]): Parcel {
   const packer = createPacker()
-  for (const observation of observations) packer.add(observation)
+  for (const evidence of all) packer.add(evidence)
   return packer.take()
 }
 
-/** The observations of a parcel, each text on its own: a slice of a common one would keep all of that in memory. */
-export function unpack({ count, bytes }: Parcel): Observation[] {
+/** What a parcel holds, each text on its own: a slice of a common one would keep all of that in memory. */
+export function unpack({ count, bytes }: Parcel): Evidence[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const observations: Observation[] = []
+  const all: Evidence[] = []
   let start = 0
   let at = 0
   let wide = false
@@ -131,7 +148,15 @@ export function unpack({ count, bytes }: Parcel): Observation[] {
 
   for (let n = 0; n < count; n++) {
     at = start + HEAD
-    wide = view.getUint8(start + WIDE) === 1
+    const form = view.getUint8(start + FORM)
+    if (form === HIT) {
+      const until = at + view.getInt32(start, true)
+      const hit: Hit = JSON.parse(buffer.toString('utf8', at, until))
+      all.push(hit)
+      start = until
+      continue
+    }
+    wide = form === WIDE
     field = 0
     const observation: Observation = {
       timestamp: next() ?? '',
@@ -160,16 +185,17 @@ export function unpack({ count, bytes }: Parcel): Observation[] {
       headers[name] = value
     }
     if (headers !== undefined) observation.headers = headers
-    observations.push(observation)
+    all.push(observation)
     start = at
   }
-  return observations
+  return all
 }
 
 /** What few observations have. */
-function more({ response, signed }: Observation): string | undefined {
-  if (response === undefined && signed === undefined) return undefined
-  const kept: Pick<Observation, 'response' | 'signed'> = {}
+function more({ response, signed, shipped }: Observation): string | undefined {
+  if (response === undefined && signed === undefined && shipped === undefined) return undefined
+  const kept: Pick<Observation, 'response' | 'signed' | 'shipped'> = {}
+  if (shipped !== undefined) kept.shipped = shipped
   if (response !== undefined) {
     const short: Record<string, string> = {}
     for (const name in response) short[name] = cap(response[name] ?? '', 1_024)

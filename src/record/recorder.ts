@@ -1,5 +1,5 @@
 import type { DropReason, Drops } from './drop.js'
-import type { Observation } from './observation.js'
+import type { Evidence } from './hit.js'
 import { createPacker, type Parcel } from './parcel.js'
 
 export interface RecorderOptions {
@@ -23,7 +23,7 @@ export interface RecorderOptions {
 
 export interface Recorder {
   /** Never throws, never waits, parses nothing: a copy, and once in `batch` calls a message. */
-  record(observation: Observation): void
+  record(evidence: Evidence): void
   stats(): { waiting: number; drops: Drops; on: boolean }
   /** Hands on what waits; resolves when it is stored or given up. What comes later is dropped as `recorder_off`. */
   close(): Promise<void>
@@ -97,11 +97,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    record(observation) {
+    record(evidence) {
       if (off || closed) return drop('recorder_off', 1)
       if (sent + packer.count >= limit || sentWeight + packer.weight >= weight) return drop('queue_full', 1)
       try {
-        packer.add(observation)
+        packer.add(evidence)
       } catch {
         // An adapter's caller may hand over what is no observation.
         return drop('fault', 1)

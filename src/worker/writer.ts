@@ -4,8 +4,8 @@ import type { Mark } from '../duckdb/mark.js'
 import type { Move } from '../duckdb/move.js'
 import type { EventStore } from '../duckdb/store.js'
 import type { Classifier, Open } from '../record/classifier.js'
+import type { Evidence } from '../record/hit.js'
 import type { Unplaced } from '../record/late.js'
-import type { Observation } from '../record/observation.js'
 import { type Parcel, unpack } from '../record/parcel.js'
 import type { EventRow, Rows } from '../record/row.js'
 import { addDrops } from './protocol.js'
@@ -64,7 +64,7 @@ export function createWriter(deps: WriterDeps): Writer {
     deps.onState(reason)
   }
 
-  const take = (): { sequence: number; batch: readonly Observation[] } | undefined => {
+  const take = (): { sequence: number; batch: readonly Evidence[] } | undefined => {
     let count = 0
     let taken = 0
     for (const { parcel } of waiting) {

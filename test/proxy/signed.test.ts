@@ -15,7 +15,8 @@ import { listener } from '../../adapters/node.js'
 import { parseCatalog } from '../../src/agents/catalog.js'
 import { createSignatures } from '../../src/agents/signature/signatures.js'
 import type { Observation } from '../../src/record/observation.js'
-import { pack, unpack } from '../../src/record/parcel.js'
+import { pack } from '../../src/record/parcel.js'
+import { observationsOf } from '../fixtures/observations.js'
 import { portOf, proxyFor, talk, until } from './fixtures/sockets.js'
 
 const pair = generateKeyPairSync('ed25519')
@@ -296,7 +297,7 @@ t.test('what the recorder cuts is never taken for a forgery, and counts what it 
     headers,
     signed: { scheme: 'https', authority: 'site.example', target: '/' },
   }
-  const [sent] = unpack(pack([observation]))
+  const [sent] = observationsOf(pack([observation]))
   t.equal(stateOf(sent), 'valid')
   const long = 'x'.repeat(60_000)
   for (const cut of [
@@ -313,6 +314,6 @@ t.test('what the recorder cuts is never taken for a forgery, and counts what it 
   ]) {
     const parcel = pack([cut])
     t.ok(parcel.bytes.length < 20_000, `${parcel.bytes.length} bytes`)
-    t.equal(stateOf(unpack(parcel)[0]), 'undecidable')
+    t.equal(stateOf(observationsOf(parcel)[0]), 'undecidable')
   }
 })

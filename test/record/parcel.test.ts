@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { Hit } from '../../src/record/hit.js'
 import { OBSERVED_HEADERS, type Observation } from '../../src/record/observation.js'
 import { createPacker, pack, unpack } from '../../src/record/parcel.js'
-import { observation } from '../fixtures/observations.js'
+import { observation, observationsOf } from '../fixtures/observations.js'
 
 /** Any text at all: control characters, other scripts, half a surrogate pair. */
 const text = fc.oneof(
@@ -62,7 +63,7 @@ t.test('what is packed comes out as it went in, whatever the texts', async () =>
       // The message channel copies; what arrives may lie at any place of its buffer.
       const moved = new Uint8Array(bytes.length + 3).subarray(3)
       moved.set(bytes)
-      const out = unpack({ count, bytes: moved })
+      const out = observationsOf({ count, bytes: moved })
       return (
         count === given.length && JSON.stringify(plain(out.map(sorted))) === JSON.stringify(plain(given.map(sorted)))
       )
@@ -72,12 +73,12 @@ t.test('what is packed comes out as it went in, whatever the texts', async () =>
 
 t.test('thousands in one, whose bytes have to grow', async (t) => {
   const given = Array.from({ length: 3_000 }, (_, n) => observation({ pathname: `/${n}/${'é'.repeat(n % 400)}` }))
-  t.strictSame(unpack(pack(given)), given)
+  t.strictSame(observationsOf(pack(given)), given)
 })
 
 t.test('what no row could need is cut off', async (t) => {
   const long = 'ä'.repeat(60_000)
-  const [cut] = unpack(
+  const [cut] = observationsOf(
     pack([
       observation({
         user_agent: long,
@@ -113,8 +114,25 @@ t.test('what is no observation is refused, and leaves nothing behind', async (t)
   packer.add(observation({ pathname: '/after' }))
   const parcel = packer.take()
   t.strictSame(
-    unpack(parcel).map(({ pathname }) => pathname),
+    observationsOf(parcel).map(({ pathname }) => pathname),
     ['/before', '/after'],
   )
-  t.strictSame([packer.count, packer.weight, unpack(packer.take())], [0, 0, []], 'and it begins again')
+  t.strictSame([packer.count, packer.weight, observationsOf(packer.take())], [0, 0, []], 'and it begins again')
+})
+
+t.test('hits and observations, in their order', async (t) => {
+  const hit: Hit = {
+    site: 2,
+    timestamp: '2026-11-21T08:00:00.000Z',
+    kind: 'custom',
+    name: 'ключ 🎈',
+    hostname: 'example.com',
+    pathname: '/a',
+    props: { n: 1.5, text: '\u0000"' },
+    ip: '::1',
+    user_agent: 'x',
+  }
+  const shipped = observation({ shipped: { site: 3, as: 'human', props: { plan: 'pro' } } })
+  const all = [observation(), hit, shipped, { ...hit, name: 'b' }, observation({ pathname: '/é' })]
+  t.strictSame(unpack(pack(all)), all)
 })

@@ -1,8 +1,7 @@
 import t from 'tap'
 import type { Observation } from '../../src/record/observation.js'
-import { unpack } from '../../src/record/parcel.js'
 import { createRecorder, type RecorderOptions } from '../../src/record/recorder.js'
-import { observation } from '../fixtures/observations.js'
+import { observation, observationsOf } from '../fixtures/observations.js'
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -88,7 +87,7 @@ t.test('texts bound it too: a stranger decides how long they are', async (t) => 
   const sent: Observation[] = []
   const { made } = recorder({
     send: (batch) => {
-      sent.push(...unpack(batch))
+      sent.push(...observationsOf(batch))
       return new Promise(() => {})
     },
   })
