@@ -13,7 +13,9 @@ let failed = 0
 
 const visit = () => {
   const from = performance.now()
-  get({ host: '127.0.0.1', port, path: '/1024', agent, headers }, (res) => {
+  const person = Math.floor(Math.random() * 20_000)
+  const ofPerson = { ...headers, 'x-forwarded-for': `81.2.${person >> 8}.${person & 255}` }
+  get({ host: '127.0.0.1', port, path: '/1024', agent, headers: ofPerson }, (res) => {
     res.resume()
     res.on('end', () => latencies.push(performance.now() - from))
   }).on('error', () => {

@@ -125,7 +125,7 @@ function readOf(path: string) {
 }
 
 /** The file of that size, made where there is none of this schema. */
-async function kept(size: { people: number; agents: number; paths: number }): Promise<string> {
+export async function kept(size: { people: number; agents: number; paths: number }): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
   const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}`
   const file = join(folder, `${name}.duckdb`)
