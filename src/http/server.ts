@@ -38,9 +38,15 @@ export const nodeHandler = (
 const real = ({ url, method, headers, body, signal }: Request): Request =>
   new Request(url, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) })
 
-const serverOf = (app: App, operator: boolean): Server => {
+/** Whose request it is, by the socket's other end and what `X-Forwarded-For` says. */
+export type AddressOf = (peer: string | undefined, forwarded: string | undefined) => string
+
+const serverOf = (app: App, operator: boolean, addressOf: AddressOf = (peer) => peer ?? ''): Server => {
   const server = createServer(
-    nodeHandler((request, incoming) => app(request, { ip: incoming.socket.remoteAddress ?? '', operator })),
+    nodeHandler((request, incoming) => {
+      const forwarded = request.headers.get('x-forwarded-for') ?? undefined
+      return app(request, { ip: addressOf(incoming.socket.remoteAddress, forwarded), operator })
+    }),
   )
   // A slow sender holds a socket, not a place: a whole request within half a minute.
   server.headersTimeout = 15_000
@@ -58,9 +64,17 @@ const closer = (server: Server) => async (grace: number) => {
   clearTimeout(cut)
 }
 
-/** The admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it cannot listen. */
-export async function listenAdmin(app: App, host: string, port: number): Promise<Listener & { port: number }> {
-  const server = serverOf(app, false)
+/**
+ * The admin listener. `addressOf` says whom to believe about addresses; default the socket alone. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it
+ * cannot listen.
+ */
+export async function listenAdmin(
+  app: App,
+  host: string,
+  port: number,
+  addressOf?: AddressOf,
+): Promise<Listener & { port: number }> {
+  const server = serverOf(app, false, addressOf)
   server.listen({ host, port })
   await once(server, 'listening')
   const address = server.address()

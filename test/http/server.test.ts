@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { publicPart } from '../../src/http/public.js'
 import { listenAdmin, listenControl, socketPath } from '../../src/http/server.js'
 import { TailQuery, tail } from '../../src/http/tail.js'
+import { clientAddress, parseTrust } from '../../src/proxy/address.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
@@ -76,6 +77,22 @@ t.test('requests are real ones: they can be copied, and their bodies read', asyn
       '1',
       expected,
     ])
+})
+
+t.test('who asks, by whom the listener believes', async (t) => {
+  const trust = parseTrust(['loopback'])
+  const believing = await listenAdmin(whoAmI, '127.0.0.1', 0, (peer, said) => clientAddress(peer, said, trust))
+  const wary = await listenAdmin(whoAmI, '127.0.0.1', 0)
+  t.teardown(() => Promise.all([believing.close(), wary.close()]))
+  for (const [at, said, expected, why] of [
+    [believing.at, '203.0.113.9', '203.0.113.9', 'a proxy on this machine says who'],
+    [believing.at, '198.51.100.1, 203.0.113.9', '203.0.113.9', 'and what its client wrote is no evidence'],
+    [believing.at, undefined, '127.0.0.1', 'nobody said'],
+    [wary.at, '203.0.113.9', '127.0.0.1', 'nobody is believed'],
+  ] as const) {
+    const answer = await fetch(at, said === undefined ? {} : { headers: { 'x-forwarded-for': said } })
+    t.same(await answer.json(), { ip: expected, operator: false }, why)
+  }
 })
 
 t.test('the admin listener is nobody special', async (t) => {
