@@ -2,7 +2,7 @@ import type { Config } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import { type Instance, openInstance } from '../readership.js'
 import type { CommandCall } from './command.js'
-import { createFront, type Front, pairOf, trustOf } from './front.js'
+import { clientOf, createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
 import { createLog } from './log.js'
 import { Failure } from './terminal.js'
@@ -65,7 +65,7 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   try {
     const instance = await openInstance(config, { log, version: terminal.version })
     open.add('the store', () => instance.close())
-    const listener = { admin_host: config.host, admin_port: config.port }
+    const listener = { ...config, admin_host: config.host, admin_port: config.port }
     const at = await serveInstance(instance, listener, socket, open.add)
     log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
     surviveFaults(terminal, log)
@@ -79,12 +79,16 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
 /** Opens the admin listener and the control socket; answers where the service is. */
 async function serveInstance(
   instance: Instance,
-  config: Pick<Config, 'admin_host' | 'admin_port'>,
+  config: Config,
   socket: string,
   add: (name: string, close: () => Promise<void>) => void,
 ): Promise<string> {
   const { admin_host: host, admin_port: port } = config
-  const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port).catch((error) => {
+  const trust = trustOf(config)
+  const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port, {
+    doors: (req, res, taken) => instance.hit(req, res, taken),
+    client: (req) => clientOf(req, trust),
+  }).catch((error) => {
     throw listenFailure(error, host, port, '--admin-port')
   })
   add('the service', () => admin.close(1_000))

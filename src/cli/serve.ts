@@ -8,6 +8,7 @@ export const serve: Command = {
     'port',
     'data',
     'domain',
+    'trust_proxy',
     'cors_origins',
     'memory_limit',
     'min_free_disk',

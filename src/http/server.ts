@@ -7,6 +7,7 @@ import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
 import { failure } from './error.js'
+import type { nodeDoors } from './track/node.js'
 
 type App = (request: Request, peer: Peer) => Promise<Response>
 
@@ -38,16 +39,28 @@ export const nodeHandler = (
 const real = ({ url, method, headers, body, signal }: Request): Request =>
   new Request(url, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) })
 
-const serverOf = (app: App, operator: boolean): Server => {
-  const server = createServer(
-    nodeHandler((request, incoming) => app(request, { ip: incoming.socket.remoteAddress ?? '', operator })),
-  )
+/** What a listener may do beside handing web requests on. */
+export interface Ways {
+  /** Answers some requests by itself, and says so. */
+  doors?: ReturnType<typeof nodeDoors>
+  /** The client of a request whose peer may be a proxy; the peer itself where this is absent. */
+  client?(req: IncomingMessage | Http2ServerRequest): string
+}
+
+const serverOf = (app: App, operator: boolean, { doors, client = peerOf }: Ways = {}): Server => {
+  const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }))
+  const server = createServer((req, res) => {
+    if (!doors?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
+      void handle(req, res)
+  })
   // A slow sender holds a socket, not a place: a whole request within half a minute.
   server.headersTimeout = 15_000
   server.requestTimeout = 30_000
   server.maxConnections = 1_000
   return server
 }
+
+const peerOf = (req: IncomingMessage | Http2ServerRequest): string => req.socket.remoteAddress ?? ''
 
 const closer = (server: Server) => async (grace: number) => {
   const closed = once(server, 'close')
@@ -59,8 +72,13 @@ const closer = (server: Server) => async (grace: number) => {
 }
 
 /** The admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it cannot listen. */
-export async function listenAdmin(app: App, host: string, port: number): Promise<Listener & { port: number }> {
-  const server = serverOf(app, false)
+export async function listenAdmin(
+  app: App,
+  host: string,
+  port: number,
+  ways?: Ways,
+): Promise<Listener & { port: number }> {
+  const server = serverOf(app, false, ways)
   server.listen({ host, port })
   await once(server, 'listening')
   const address = server.address()
