@@ -62,45 +62,39 @@ export function createDoors(deps: {
   }
   const drop = (site: number | undefined, reason: DropReason, count = 1) => deps.drop(site, 'track', reason, count)
 
-  /** Takes payloads; whether one of them was its site's, which is all that a sender is told. */
-  const judge = (payloads: Iterable<Payload>, from: Sender, sites: Directory): boolean => {
+  /** The site that a payload names, where there is one: its owner is told what became of it. */
+  const named = (value: unknown, sites: Directory): number | undefined => {
+    const site = typeof value === 'object' && value !== null && 's' in value ? value.s : undefined
+    return typeof site === 'number' ? sites.get(site)?.id : undefined
+  }
+
+  /** Takes what is a payload; whether one was for its site or none was for another, which is all that a sender is told. */
+  const judge = <V>(values: readonly V[], read: (value: V) => Payload | undefined, from: Sender, sites: Directory) => {
     let refused = false
     let accepted = false
     let request: FromRequest | undefined
-    for (const payload of payloads) {
-      const site = sites.get(payload.site)
-      if (site === undefined || !sites.owns(site, payload.hostname, from.host)) {
+    for (const value of values) {
+      const payload = read(value)
+      const site = payload && sites.get(payload.site)
+      if (payload === undefined) drop(named(value, sites), 'malformed')
+      else if (site === undefined || !sites.owns(site, payload.hostname, from.host)) {
         drop(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
         refused = true
-        continue
+      } else {
+        accepted = true
+        request ??= fromRequest(from, now())
+        const reason = declined(site, payload, request.headers, from.header('cookie'))
+        if (reason !== undefined) drop(site.id, reason)
+        else if (!limit.take(site.id, from.ip)) drop(site.id, 'rate_limited')
+        else record(Object.assign(payload, request))
       }
-      accepted = true
-      request ??= fromRequest(from, now())
-      const reason = declined(site, payload, request.headers, from.header('cookie'))
-      if (reason !== undefined) drop(site.id, reason)
-      else if (!limit.take(site.id, from.ip)) drop(site.id, 'rate_limited')
-      else record({ ...payload, ...request })
     }
     return accepted || !refused
   }
 
   const answer = (delivery: Delivery, from: Sender, sites: Directory): Answer => {
-    /** The site that says it is meant, where there is one: its owner is told. */
-    const named = (value: unknown): number | undefined => {
-      const site = typeof value === 'object' && value !== null && 's' in value ? value.s : undefined
-      return typeof site === 'number' ? sites.get(site)?.id : undefined
-    }
-    const readable = function* (values: readonly unknown[]) {
-      for (const value of values) {
-        const payload = readPayload(value)
-        if (payload === undefined) drop(named(value), 'malformed')
-        else yield payload
-      }
-    }
     if (delivery.door === 'pixel') {
-      const payload = readQuery(delivery.query)
-      if (payload === undefined) drop(undefined, 'malformed')
-      else judge([payload], from, sites)
+      judge([delivery.query], readQuery, from, sites)
       return GIF
     }
     if (delivery.body === 'too_large') {
@@ -109,8 +103,8 @@ export function createDoors(deps: {
     }
     const value = delivery.body === 'encoded' ? undefined : parseJson(textOf(delivery.body))
     const values = delivery.door === 'batch' ? listOf(value) : [value]
-    for (const over of values.slice(MOST)) drop(named(over), 'over_batch')
-    return judge(readable(values.slice(0, MOST)), from, sites) ? ACCEPTED : REFUSED
+    for (const over of values.slice(MOST)) drop(named(over, sites), 'over_batch')
+    return judge(values.slice(0, MOST), readPayload, from, sites) ? ACCEPTED : REFUSED
   }
 
   return {
