@@ -219,7 +219,6 @@ async function compose(
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...trackRoutes(doors),
-      ...dropRoutes({ sites, drops }),
       ...routes({
         engine,
         health,
@@ -228,6 +227,7 @@ async function compose(
         metrics,
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),
+      ...dropRoutes({ sites, drops }),
     ],
     keys,
     version,
