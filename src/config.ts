@@ -92,9 +92,13 @@ const Settings = z.strictObject({
     .optional()
     .register(about, { value: 'file', doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2' }),
   tls_key: text.optional().register(about, { value: 'file', doc: 'private key (PEM) of the certificate' }),
-  expose: list(z.enum(['api'], { error: 'must be api' }))
+  expose: list(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
     .default([])
-    .register(about, { value: 'part', list: true, doc: 'parts of the service (api) also served under the base path' }),
+    .register(about, {
+      value: 'part',
+      list: true,
+      doc: 'parts of the service (ingest, api) also served under the base path',
+    }),
   cors_origins: list(pageOrigin)
     .default([])
     .register(about, { value: 'origin', list: true, doc: 'pages elsewhere that may ask the reads, with an API key' }),

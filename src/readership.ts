@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
@@ -7,6 +9,7 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { dropRoutes } from './http/drops.js'
 import { createPdf, type Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
 import { managedRoutes } from './http/managed.js'
@@ -14,6 +17,11 @@ import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { listenControl, socketPath } from './http/server.js'
+import { createDoors } from './http/track/doors.js'
+import { createLimit } from './http/track/limit.js'
+import { nodeDoors, type Taken } from './http/track/node.js'
+import { trackRoutes } from './http/track/routes.js'
+import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
 import { createKeys } from './manage/keys.js'
@@ -31,6 +39,11 @@ export interface Readership {
   record(observation: Observation): void
   /** The HTTP API of the spec as one web-standard function. */
   fetch(request: Request, peer: { ip: string }): Promise<Response>
+  /**
+   * `fetch` for Node's own requests, and only for what browsers send all the time: answers and gives true, or leaves the
+   * request alone and gives false. Nothing is lost without it but time.
+   */
+  hit?(req: IncomingMessage | Http2ServerRequest, res: ServerResponse | Http2ServerResponse, taken: Taken): boolean
   close(): Promise<void>
 }
 
@@ -65,6 +78,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     return {
       record: (observation) => instance.record(observation),
       fetch: (request, peer) => instance.fetch(request, peer),
+      hit: (req, res, taken) => instance.hit(req, res, taken),
       async close() {
         await control.close()
         await instance.close()
@@ -88,7 +102,7 @@ const toConsole: Log = {
 }
 
 /** An instance as its own process sees it: what the operator may do is apart from what the world may. */
-export interface Instance extends Readership {
+export interface Instance extends Required<Readership> {
   /** The service for the operator: what comes through the control socket. */
   control(request: Request): Promise<Response>
   /** Another robots.txt or llms.txt than before went to a client, who asked at `at` (epoch ms). Never throws. */
@@ -114,7 +128,8 @@ export interface InstanceDeps {
   status?(): Record<string, unknown>
 }
 
-const KEY_USE_INTERVAL = 10_000
+/** Counts that are kept in memory are written this often, ms. */
+const COUNTS_INTERVAL = 10_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
@@ -161,6 +176,15 @@ async function compose(
   const { records } = engine
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
+  const drops = createDrops({ records, now })
+  const doors = createDoors({
+    sites: sites.list,
+    record: (hit) => recorder.record(hit),
+    drop: drops.add,
+    limit: createLimit({ now: () => now().getTime(), random: randomBytes }),
+    now: () => now().getTime(),
+    log: (error) => log.error({ err: error }, 'a hit could not be taken'),
+  })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
@@ -176,6 +200,7 @@ async function compose(
   const metrics = createMetrics({
     health,
     recorder: () => recorder.stats(),
+    doors: drops.totals,
     proxy: () => deps.proxy?.(),
   })
   const read = {
@@ -193,6 +218,7 @@ async function compose(
       ...readRoutes(read),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
+      ...trackRoutes(doors),
       ...routes({
         engine,
         health,
@@ -201,6 +227,7 @@ async function compose(
         metrics,
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),
+      ...dropRoutes({ sites, drops }),
     ],
     keys,
     version,
@@ -209,7 +236,8 @@ async function compose(
   })
   const flushing = setInterval(() => {
     keys.flush().catch((error) => log.warn({ err: error }, 'the use of keys could not be written; it is kept'))
-  }, KEY_USE_INTERVAL)
+    drops.flush().catch((error) => log.warn({ err: error }, 'what was dropped could not be written; it is kept'))
+  }, COUNTS_INTERVAL)
   flushing.unref()
 
   let telling = 0
@@ -217,6 +245,7 @@ async function compose(
   return {
     record: (observation) => recorder.record(observation),
     fetch: (request, { ip }) => app(request, peer(ip, false)),
+    hit: nodeDoors(doors),
     control: (request) => app(request, peer('', true)),
     policySeen(hostname, path, at) {
       // A stranger who asks with a new `Host` each time has each told: they must not pile up before a busy worker.
@@ -232,6 +261,7 @@ async function compose(
       clearInterval(flushing)
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
+      await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
       await engine.close()
     },
   }

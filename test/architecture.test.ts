@@ -24,7 +24,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/query': ['src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // What is kept to be asked about has the shape that asking has.
-  'src/manage': ['src/query', 'src/sql', 'src/store', 'src/errors'],
+  'src/manage': ['src/query', 'src/record/drop', 'src/sql', 'src/store', 'src/errors'],
   'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop'],
   'src/worker': [
     'src/duckdb',
@@ -44,6 +44,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/agents',
     'src/policy',
     'src/worker/engine',
+    'src/address',
     'src/store',
     'src/sql',
     'src/errors',

@@ -82,7 +82,7 @@ t.test('what is unknown or wrong is named in one line', async (t) => {
     [{ flags: { origin: 'http://x/path' } }, 'origin', /^origin must be an http or https URL of a host alone/],
     [{ flags: { origin: 'http://u:p@x' } }, 'origin', /^origin must be/],
     [{ flags: { origin: 'http://' } }, 'origin', /^origin must be/],
-    [{ yaml: 'expose: [api, dashboard]' }, 'expose', /expose must be api, not "dashboard"/],
+    [{ yaml: 'expose: [api, dashboard]' }, 'expose', /expose must be ingest or api, not "dashboard"/],
     [{ flags: { domain: ['ok.com', 'http://x'] } }, 'domain', /^--domain must be a hostname.*"http:\/\/x"/],
     [{ flags: { domain: ['x:8080'] } }, 'domain', /^--domain must be a hostname/],
     [{ flags: { base_path: 'x' } }, 'base_path', /^--base-path must be a path/],

@@ -44,6 +44,10 @@ export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | unde
   }
 }
 
+/** The address of a request's client, through trusted hops only. */
+export const clientOf = ({ socket, headers }: Incoming, trust: Trust): string =>
+  clientAddress(socket.remoteAddress, listed(headers['x-forwarded-for']), trust)
+
 /** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
 export function createFront(
   config: Config,
@@ -58,8 +62,7 @@ export function createFront(
   },
 ): Front {
   const { origin, trust, pair, instance, log, openFiles } = deps
-  const address = (req: Incoming) =>
-    clientAddress(req.socket.remoteAddress, listed(req.headers['x-forwarded-for']), trust)
+  const address = (req: Incoming) => clientOf(req, trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
   const own = (path: string) => under(config.base_path, path)
@@ -85,7 +88,10 @@ export function createFront(
     },
   })
   const ours = toNodeHandler(
-    { fetch: publicPart((request, peer) => instance.fetch(request, peer), config.expose) },
+    {
+      fetch: publicPart((request, peer) => instance.fetch(request, peer), config.expose),
+      hit: (req, res, taken) => instance.hit(req, res, taken),
+    },
     { basePath: config.base_path },
   )
   const proxy = createProxy({

@@ -1,9 +1,8 @@
 import type { Config } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
-import { clientAddress, type Trust } from '../proxy/address.js'
 import { type Instance, openInstance } from '../readership.js'
 import type { CommandCall } from './command.js'
-import { createFront, type Front, pairOf, trustOf } from './front.js'
+import { clientOf, createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
 import { createLog } from './log.js'
 import { Failure } from './terminal.js'
@@ -37,7 +36,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const port = await made.listen(config.host, config.port).catch((error) => {
       throw listenFailure(error, config.host, config.port, '--port')
     })
-    const service = await serveInstance(instance, { ...config, trust, socket }, open.add)
+    const service = await serveInstance(instance, config, socket, open.add)
     const scheme = config.tls_cert ? 'https' : 'http'
     log.info(
       { pid: terminal.pid },
@@ -59,7 +58,6 @@ const isSelf = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
 
 /** `readership serve`, until a signal ends it. */
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
-  const trust = trustOf(config)
   const log = createLog(terminal, config.log_level)
   const socket = socketPath(config.data)
   makeDataDirectory(config.data)
@@ -67,8 +65,8 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   try {
     const instance = await openInstance(config, { log, version: terminal.version })
     open.add('the store', () => instance.close())
-    const listener = { admin_host: config.host, admin_port: config.port, trust, socket }
-    const at = await serveInstance(instance, listener, open.add)
+    const listener = { ...config, admin_host: config.host, admin_port: config.port }
+    const at = await serveInstance(instance, listener, socket, open.add)
     log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
     surviveFaults(terminal, log)
     await stopped(terminal, log)
@@ -81,16 +79,16 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
 /** Opens the admin listener and the control socket; answers where the service is. */
 async function serveInstance(
   instance: Instance,
-  config: Pick<Config, 'admin_host' | 'admin_port'> & { trust: Trust; socket: string },
+  config: Config,
+  socket: string,
   add: (name: string, close: () => Promise<void>) => void,
 ): Promise<string> {
-  const { admin_host: host, admin_port: port, trust, socket } = config
-  const admin = await listenAdmin(
-    (request, peer) => instance.fetch(request, peer),
-    host,
-    port,
-    (peer, forwarded) => clientAddress(peer, forwarded, trust),
-  ).catch((error) => {
+  const { admin_host: host, admin_port: port } = config
+  const trust = trustOf(config)
+  const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port, {
+    doors: (req, res, taken) => instance.hit(req, res, taken),
+    client: (req) => clientOf(req, trust),
+  }).catch((error) => {
     throw listenFailure(error, host, port, '--admin-port')
   })
   add('the service', () => admin.close(1_000))

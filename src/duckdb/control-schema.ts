@@ -29,4 +29,8 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'create table last_ids (kind varchar, id integer)',
     "insert into last_ids values ('goals', 0), ('funnels', 0), ('segments', 0)",
   ],
+  [
+    // What came in at a door for a site and became no row, by UTC day (2026-11-21) and reason.
+    'create table drops (day varchar, site integer, door varchar, reason varchar, count bigint)',
+  ],
 ]

@@ -51,7 +51,12 @@ export function createApp(deps: {
       onError: () => failure('bad_request', 'The body is larger than 64 KB.', undefined, 413),
     }),
   )
+  const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   for (const route of deps.routes) {
+    if ('direct' in route) {
+      direct.set(route.path, route.direct)
+      continue
+    }
     const path = route.path.replace(/\{(\w+)\}/g, ':$1')
     if (route.access === 'stats:read') app.use(path, cors(deps.cors_origins ?? []))
     app.on(route.method.toUpperCase(), path, async (c) => {
@@ -74,5 +79,5 @@ export function createApp(deps: {
   app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
   app.onError((error) => renderError(error, deps.log))
-  return async (request, peer) => app.fetch(request, peer)
+  return async (request, peer) => direct.get(new URL(request.url).pathname)?.(request, peer) ?? app.fetch(request, peer)
 }

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Drops } from '../record/drop.js'
+import type { Door, DropReason, Drops } from '../record/drop.js'
 import type { EngineStatus } from '../worker/engine.js'
 
 /** What the proxy counts, since its start. */
@@ -16,6 +16,8 @@ export interface ProxyCounts {
 export interface Sources {
   health(): EngineStatus
   recorder(): { waiting: number; drops: Drops; on: boolean }
+  /** What the doors dropped, for whichever site. */
+  doors?(): readonly { door: Door; reason: DropReason; count: number }[]
   /** Nothing where there is no proxy. */
   proxy(): ProxyCounts | undefined
 }
@@ -64,6 +66,16 @@ export function createMetrics(sources: Sources): Metrics {
     const drops: Record<string, number> = { ...health().drops }
     for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
     return drops
+  })
+  new Counter({
+    name: 'readership_door_drops_total',
+    help: 'Hits and rows from outside that were not recorded, by door and reason.',
+    labelNames: ['door', 'reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { door, reason, count } of sources.doors?.() ?? []) this.inc({ door, reason }, count)
+    },
   })
   gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
   gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>

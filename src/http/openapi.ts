@@ -49,12 +49,16 @@ const TAGS: Record<string, string> = {
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
   keys: 'API keys.',
+  track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   service: 'Health and counters of the service itself.',
 }
 
 /** What a caller needs, in words. */
 export const need = (route: Pick<Route, 'access'>): string =>
   route.access === 'admin' ? 'an admin, signed in; API keys are refused' : `the scope ${route.access}`
+
+const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
+  Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
 
 const nameOf = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
@@ -102,7 +106,7 @@ function operationOf(route: Route, call: Example | undefined, schemas: Record<st
     responses: {
       [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'The answer.', content },
       ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.', content } } : {}),
-      ...failuresOf(route),
+      ...(route.failures ? said(route.failures) : failuresOf(route)),
     },
     ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curl(route, call) }] } : {}),
   }

@@ -3,15 +3,24 @@ import type { Peer } from './app.js'
 import { renderError } from './error.js'
 
 /** Parts of the service that the public listener may be told to serve under its base path (contract 1). */
-export type Exposed = 'api'
+export type Exposed = 'ingest' | 'api'
+
+/** What a site's own pages need, and so anyone may have. */
+const BROWSERS = /^\/(?:script(?:-[0-9a-f]{8})?\.js|api\/track(?:\/batch|\/pixel\.gif)?)$/
+const MORE: Record<Exposed, (path: string) => boolean> = {
+  ingest: (path) => path === '/api/log/edge',
+  api: (path) => path.startsWith('/api/'),
+}
 
 /**
- * The service as the public sees it, its base path taken off: what is exposed, and nothing else. Health, metrics and
- * the control routes are never there.
+ * The service as the public sees it, its base path taken off: what browsers need, what is exposed, and nothing else.
+ * Health, metrics and the control routes are never there.
  */
 export const publicPart =
   (app: (request: Request, peer: Peer) => Promise<Response>, exposed: readonly Exposed[]) =>
-  async (request: Request, peer: { ip: string }): Promise<Response> =>
-    exposed.includes('api') && new URL(request.url).pathname.startsWith('/api/')
+  async (request: Request, peer: { ip: string }): Promise<Response> => {
+    const { pathname } = new URL(request.url)
+    return BROWSERS.test(pathname) || exposed.some((part) => MORE[part](pathname))
       ? app(request, { ...peer, operator: false })
       : renderError(new ApiError('not_found', 'There is nothing here.'), () => {})
+  }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import type { Peer } from './app.js'
 import type { Access, Principal } from './auth.js'
 import { check } from './error.js'
 
@@ -13,7 +14,19 @@ export interface Call {
 }
 
 /** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
-export interface Route {
+export type Route = Described & (Answering | Direct)
+
+interface Answering {
+  run(call: Call): Promise<Response>
+}
+
+/** What is no part of the service's own manners: its body, its headers and its failures are its own. */
+interface Direct {
+  /** Asked before anything else is done, whatever the method; undefined: the method is none of this route's. */
+  direct(request: Request, peer: Peer): Promise<Response> | undefined
+}
+
+interface Described {
   method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI's form: `/api/keys/{id}`. */
   path: string
@@ -33,7 +46,8 @@ export interface Route {
   conflicts?: true
   /** Of the success, where it is not JSON. */
   type?: string
-  run(call: Call): Promise<Response>
+  /** All that it answers beside the success, by status, where that is not what follows from the rest. */
+  failures?: Readonly<Record<number, string>>
 }
 
 export const Id = z.coerce.number().int().positive().describe('Its id.')

@@ -7,6 +7,7 @@ import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
 import { failure } from './error.js'
+import type { nodeDoors } from './track/node.js'
 
 type App = (request: Request, peer: Peer) => Promise<Response>
 
@@ -38,22 +39,28 @@ export const nodeHandler = (
 const real = ({ url, method, headers, body, signal }: Request): Request =>
   new Request(url, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) })
 
-/** Whose request it is, by the socket's other end and what `X-Forwarded-For` says. */
-export type AddressOf = (peer: string | undefined, forwarded: string | undefined) => string
+/** What a listener may do beside handing web requests on. */
+export interface Ways {
+  /** Answers some requests by itself, and says so. */
+  doors?: ReturnType<typeof nodeDoors>
+  /** The client of a request whose peer may be a proxy; the peer itself where this is absent. */
+  client?(req: IncomingMessage | Http2ServerRequest): string
+}
 
-const serverOf = (app: App, operator: boolean, addressOf: AddressOf = (peer) => peer ?? ''): Server => {
-  const server = createServer(
-    nodeHandler((request, incoming) => {
-      const forwarded = request.headers.get('x-forwarded-for') ?? undefined
-      return app(request, { ip: addressOf(incoming.socket.remoteAddress, forwarded), operator })
-    }),
-  )
+const serverOf = (app: App, operator: boolean, { doors, client = peerOf }: Ways = {}): Server => {
+  const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }))
+  const server = createServer((req, res) => {
+    if (!doors?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
+      void handle(req, res)
+  })
   // A slow sender holds a socket, not a place: a whole request within half a minute.
   server.headersTimeout = 15_000
   server.requestTimeout = 30_000
   server.maxConnections = 1_000
   return server
 }
+
+const peerOf = (req: IncomingMessage | Http2ServerRequest): string => req.socket.remoteAddress ?? ''
 
 const closer = (server: Server) => async (grace: number) => {
   const closed = once(server, 'close')
@@ -64,17 +71,14 @@ const closer = (server: Server) => async (grace: number) => {
   clearTimeout(cut)
 }
 
-/**
- * The admin listener. `addressOf` says whom to believe about addresses; default the socket alone. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it
- * cannot listen.
- */
+/** The admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it cannot listen. */
 export async function listenAdmin(
   app: App,
   host: string,
   port: number,
-  addressOf?: AddressOf,
+  ways?: Ways,
 ): Promise<Listener & { port: number }> {
-  const server = serverOf(app, false, addressOf)
+  const server = serverOf(app, false, ways)
   server.listen({ host, port })
   await once(server, 'listening')
   const address = server.address()

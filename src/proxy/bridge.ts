@@ -50,9 +50,13 @@ export function under(basePath: string, target: string): boolean {
  * taken off before `fetch` sees the URL. Never rejects: what `fetch` throws is a bare 500, a body that breaks off a cut
  * connection.
  */
-export function toNodeHandler(app: Pick<Readership, 'fetch'>, options: MountOptions = {}) {
+export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
   return async (req: Incoming, res: Outgoing, ip: string = peerAddress(req), seen: Seen = {}): Promise<void> => {
+    if (app.hit) {
+      const target = below(basePath, seen.url ?? req.url ?? '/')
+      if (app.hit(req, res, { target, host: hostOf(req, seen), ip })) return
+    }
     const gone = new AbortController()
     const over: Over = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }
     res.once('close', () => {
@@ -90,30 +94,36 @@ function webRequest(
   signal: AbortSignal,
 ): Request | undefined {
   const method = req.method ?? 'GET'
-  const [pathname, query] = splitTarget(seen.url ?? req.url ?? '/')
-  const authority = req.headers[':authority']
-  const host = seen.host || (typeof authority === 'string' ? authority : req.headers.host) || 'localhost'
+  const host = hostOf(req, seen)
   const scheme = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
-  // Put together, not resolved: for a URL parser `//x` would be a host.
-  const path = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname
   const hasBody = method !== 'GET' && method !== 'HEAD'
   try {
     const headers = new Headers()
     each(req.rawHeaders, (name, value) => {
       if (!name.startsWith(':')) headers.append(name, value)
     })
-    return new Request(
-      `${scheme}://${host}${path.startsWith('/') ? path : `/${path}`}${query === undefined ? '' : `?${query}`}`,
-      {
-        method,
-        headers,
-        signal,
-        ...(hasBody ? { body: webBody(req, res), duplex: 'half' } : {}),
-      },
-    )
+    // Put together, not resolved: for a URL parser `//x` would be a host.
+    return new Request(`${scheme}://${host}${below(basePath, seen.url ?? req.url ?? '/')}`, {
+      method,
+      headers,
+      signal,
+      ...(hasBody ? { body: webBody(req, res), duplex: 'half' } : {}),
+    })
   } catch {
     return undefined
   }
+}
+
+/** A request target in origin form, without the base path. */
+function below(basePath: string, target: string): string {
+  const [pathname, query] = splitTarget(target)
+  const path = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname
+  return `${path.startsWith('/') ? path : `/${path}`}${query === undefined ? '' : `?${query}`}`
+}
+
+function hostOf(req: Incoming, seen: Seen): string {
+  const authority = req.headers[':authority']
+  return seen.host || (typeof authority === 'string' ? authority : req.headers.host) || 'localhost'
 }
 
 /** Not `Readable.toWeb`: cancelling that would destroy the connection before the answer is out. */

@@ -5,10 +5,14 @@ import { loadCatalog } from '../../src/agents/catalog.js'
 import { listing } from '../../src/agents/listing.js'
 import { ApiError } from '../../src/errors.js'
 import { createApp } from '../../src/http/app.js'
+import { dropRoutes } from '../../src/http/drops.js'
 import { createMetrics } from '../../src/http/metrics.js'
 import { readRoutes } from '../../src/http/reads.js'
 import type { Route } from '../../src/http/route.js'
 import { routes, type Service } from '../../src/http/routes.js'
+import { createDoors } from '../../src/http/track/doors.js'
+import { trackRoutes } from '../../src/http/track/routes.js'
+import { createDrops } from '../../src/manage/drops.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
@@ -43,14 +47,26 @@ async function open(t: Test, more: readonly Route[] = []) {
     metrics: createMetrics({
       health: () => parts.status,
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
+      doors: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
     status: () => ({ version: '0' }),
   }
   const logged: unknown[] = []
+  const drops = createDrops({ records: engine.records, now })
+  const doors = createDoors({
+    sites: sites.list,
+    record: () => {},
+    drop: drops.add,
+    limit: { take: () => true, size: 0 },
+    now: () => now().getTime(),
+    log: (error) => logged.push(error),
+  })
   const table = [
     ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
     ...routes(service),
+    ...trackRoutes(doors),
+    ...dropRoutes({ sites, drops }),
   ]
   const app = createApp({ routes: [...table, ...more], keys, version: '0', log: (error) => logged.push(error) })
   const ask = (path: string, init: RequestInit & { operator?: boolean } = {}) =>
@@ -84,6 +100,12 @@ t.test('who may call what: every route by every caller', async (t) => {
   const READS = new Set(['stats', 'agents', 'citation-gap', 'policy', 'content'])
   const matrix: Record<string, [string, ...number[]]> = {
     'get /api/sites': ['manage:read', 401, 401, 401, 403, 200, 200, 200],
+    // There is no site 999.
+    'get /api/sites/{id}/drops': ['manage:read', 401, 401, 401, 403, 404, 404, 404],
+    // Nothing that is a payload is sent.
+    'post /api/track': ['public', 204, 204, 204, 204, 204, 204, 204],
+    'post /api/track/batch': ['public', 204, 204, 204, 204, 204, 204, 204],
+    'get /api/track/pixel.gif': ['public', 200, 200, 200, 200, 200, 200, 200],
     'get /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 200],
     'post /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 400],
     'delete /api/keys/{id}': ['admin', 401, 401, 401, 403, 403, 403, 404],
@@ -253,6 +275,7 @@ t.test('health, readiness, metrics', async (t) => {
     'readership_rows_total{audience="agent"} 9',
     'readership_drops_total{reason="queue_full"} 3',
     'readership_drops_total{reason="fault"} 4',
+    'readership_door_drops_total{door="track",reason="foreign_host"} 7',
     'readership_queue_depth 3',
     'readership_flush_seconds{quantile="0.5"} 0.02',
     'readership_flush_seconds{quantile="0.99"} 0.04',

@@ -1,0 +1,45 @@
+import { asksForPrivacy } from '../../record/document.js'
+import type { DropReason } from '../../record/drop.js'
+import { isExcluded } from '../../record/excluded.js'
+import type { Hit } from '../../record/hit.js'
+import { bare, type Site } from '../../record/site.js'
+
+/** The sites as the doors ask for them. */
+export interface Directory {
+  get(id: number): Site | undefined
+  /**
+   * Whether a hostname is the site's (spec 5.6): it lists it, with or without `www.`; or it lists none, and the page lies
+   * where the request went (`host`) and is no other site's (contract 2).
+   */
+  owns(site: Site, hostname: string, host: string): boolean
+}
+
+export function createDirectory(sites: readonly Site[]): Directory {
+  const byId = new Map(sites.map((site) => [site.id, site]))
+  const names = new Map(sites.map((site) => [site.id, new Set(site.domains.map(bare))]))
+  const listed = new Set(sites.flatMap(({ domains }) => domains.map(bare)))
+  return {
+    get: (id) => byId.get(id),
+    owns({ id, domains }, hostname, host) {
+      const name = bare(hostname)
+      if (domains.length > 0) return names.get(id)?.has(name) === true
+      return name === bare(host) && !listed.has(name)
+    },
+  }
+}
+
+const OPTED_OUT = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
+
+/** Why a site does not record a hit that is for it; undefined where it does. The rate limit is not asked. */
+export function declined(
+  site: Site,
+  { pathname }: Pick<Hit, 'pathname'>,
+  headers: Hit['headers'],
+  cookie: string | undefined,
+): DropReason | undefined {
+  if (cookie !== undefined && OPTED_OUT.test(cookie)) return 'opted_out'
+  if (site.respect_gpc && headers !== undefined && asksForPrivacy({ headers })) return 'opted_out'
+  // Of a route in the fragment the whole may be excluded, and the page that all routes are of.
+  const [path = pathname] = pathname.split('#', 1)
+  return isExcluded(site, pathname) || isExcluded(site, path) ? 'excluded_path' : undefined
+}

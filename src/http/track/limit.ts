@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import { parseAddress } from '../../address.js'
+
+/** Hits a minute that a site takes from one address (spec 8). */
+export const PER_MINUTE = 600
+const WINDOW = 60_000
+/** Addresses remembered in a window; some 6 MB. */
+const MOST = 100_000
+
+export interface Limit {
+  /** Counts one; false where it is one too many in this window. */
+  take(site: number, ip: string): boolean
+  /** Windows that are open. */
+  readonly size: number
+}
+
+/**
+ * Fixed windows of the clock's minutes, all of which begin together: with each all counts are gone, and the salt under
+ * which addresses were digested, so that nothing could tell them any more. IPv6 counts by the /64 that one household or
+ * machine has. Within a window at most `most` counts are kept; the one begun first makes room. `random(n)` gives n bytes.
+ */
+export function createLimit(deps: {
+  now(): number
+  random(bytes: number): Buffer
+  per?: number
+  most?: number
+}): Limit {
+  const { now, random, per = PER_MINUTE, most = MOST } = deps
+  let window = Number.NaN
+  let salt = ''
+  let counts = new Map<number, number>()
+  return {
+    take(site, ip) {
+      const present = Math.floor(now() / WINDOW)
+      if (present !== window) {
+        window = present
+        salt = random(16).toString('hex')
+        counts = new Map()
+      }
+      // 48 bits: two of 100,000 addresses meet once in some 50,000 windows, and nobody can choose which.
+      const key = hash('sha256', `${salt} ${site} ${place(ip)}`, 'buffer').readUIntBE(0, 6)
+      const before = counts.get(key) ?? 0
+      if (before >= per) return false
+      if (before === 0 && counts.size >= most)
+        for (const oldest of counts.keys()) {
+          counts.delete(oldest)
+          break
+        }
+      counts.set(key, before + 1)
+      return true
+    },
+    get size() {
+      return counts.size
+    },
+  }
+}
+
+/** What an address is counted as; what is none is one for all. */
+function place(ip: string): string {
+  const address = parseAddress(ip)
+  if (address === undefined) return ''
+  return address.family === 4 ? `${address.words[0]}` : `${address.words[0]}:${address.words[1]}`
+}
