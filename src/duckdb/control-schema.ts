@@ -29,4 +29,9 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'create table last_ids (kind varchar, id integer)',
     "insert into last_ids values ('goals', 0), ('funnels', 0), ('segments', 0)",
   ],
+  [
+    // What a site's servers sign with, as it is: an HMAC has no use for a digest. One of a site has no end; one that was
+    // rotated away is good until its own.
+    'create table ingest_keys (site integer, key varchar, created_at timestamp, expires_at timestamp)',
+  ],
 ]
