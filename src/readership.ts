@@ -7,6 +7,10 @@ import { Holding } from './agents/ranges/holding.js'
 import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
+import { edgeRoute } from './http/edge/edge.js'
+import { createReplay } from './http/edge/replay.js'
+import { createRoom } from './http/edge/room.js'
+import { createTurns } from './http/edge/turns.js'
 import { createPdf, type Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
 import { managedRoutes } from './http/managed.js'
@@ -16,6 +20,7 @@ import { routes } from './http/routes.js'
 import { listenControl, socketPath } from './http/server.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
+import { createIngestKeys } from './manage/ingest-keys.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSegments } from './manage/segments.js'
@@ -140,7 +145,10 @@ export async function openInstance(
     log,
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })
-      await createSites(records).addDomains(1, config.domain)
+      const sites = createSites(records)
+      await sites.addDomains(1, config.domain)
+      const known = (await sites.list()).map(({ id }) => id)
+      await createIngestKeys({ records, now, random: randomBytes }).provide(known)
     },
   })
   try {
@@ -161,6 +169,7 @@ async function compose(
   const { records } = engine
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
+  const ingestKeys = createIngestKeys({ records, now, random: randomBytes })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
@@ -192,12 +201,27 @@ async function compose(
     routes: [
       ...readRoutes(read),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
+      edgeRoute({
+        engine,
+        sites,
+        keys: ingestKeys,
+        replay: createReplay({ store: engine.events, now }),
+        turns: createTurns(),
+        room: createRoom({ total: 64 << 20, each: 32 << 20 }),
+        now,
+        // To be wired with the browsers' doors, which have them.
+        within: () => true,
+        decode: () => undefined,
+        drop: () => {},
+      }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...routes({
         engine,
         health,
         keys,
         sites,
+        ingestKeys,
+        now,
         metrics,
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),

@@ -16,6 +16,8 @@ export const DROP_REASONS = [
   'excluded_path',
   /** The site honours Sec-GPC or DNT, and the visitor asked. */
   'opted_out',
+  /** What a browser is said to have sent cannot be one of its hits. */
+  'malformed',
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 export type Drops = Partial<Record<DropReason, number>>
