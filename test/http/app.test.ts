@@ -9,6 +9,7 @@ import { createMetrics } from '../../src/http/metrics.js'
 import { readRoutes } from '../../src/http/reads.js'
 import type { Route } from '../../src/http/route.js'
 import { routes, type Service } from '../../src/http/routes.js'
+import { createIngestKeys } from '../../src/manage/ingest-keys.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
@@ -39,6 +40,8 @@ async function open(t: Test, more: readonly Route[] = []) {
     },
     health: () => parts.status,
     sites,
+    ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
+    now,
     keys,
     metrics: createMetrics({
       health: () => parts.status,
@@ -84,6 +87,9 @@ t.test('who may call what: every route by every caller', async (t) => {
   const READS = new Set(['stats', 'agents', 'citation-gap', 'policy', 'content'])
   const matrix: Record<string, [string, ...number[]]> = {
     'get /api/sites': ['manage:read', 401, 401, 401, 403, 200, 200, 200],
+    'post /api/sites': ['admin', 401, 401, 401, 403, 403, 403, 400],
+    'get /api/sites/{id}/ingest-key': ['admin', 401, 401, 401, 403, 403, 403, 404],
+    'post /api/sites/{id}/ingest-key/rotate': ['admin', 401, 401, 401, 403, 403, 403, 404],
     'get /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 200],
     'post /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 400],
     'delete /api/keys/{id}': ['admin', 401, 401, 401, 403, 403, 403, 404],
