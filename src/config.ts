@@ -1,6 +1,6 @@
-import { domainToASCII } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { asciiHostname } from './hostname.js'
 
 /** A setting that is missing, unknown or wrong: one line that names it, for the person at the terminal. */
 export class ConfigError extends Error {
@@ -33,9 +33,9 @@ const originUrl = text.refine((value) => {
   return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
 }, 'must be an http or https URL of a host alone, as in http://localhost:3000')
 const hostname = text.transform((value, context) => {
-  const ascii = domainToASCII(value)
-  if (!ascii || /[^a-z0-9._-]/.test(ascii)) context.addIssue('must be a hostname, without scheme, port or path')
-  return ascii
+  const ascii = asciiHostname(value)
+  if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
+  return ascii ?? ''
 })
 /** As a browser writes it in `Origin`: ASCII, lower case, without the scheme's own port. */
 const pageOrigin = originUrl.transform((value, context) => {

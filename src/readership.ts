@@ -10,6 +10,10 @@ import { type Config, loadConfig } from './config.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
 import { dropRoutes } from './http/drops.js'
+import { edgeRoute } from './http/edge/edge.js'
+import { createReplay } from './http/edge/replay.js'
+import { createRoom } from './http/edge/room.js'
+import { createTurns } from './http/edge/turns.js'
 import { createPdf, type Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
 import { managedRoutes } from './http/managed.js'
@@ -24,11 +28,13 @@ import { trackRoutes } from './http/track/routes.js'
 import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
+import { createIngestKeys } from './manage/ingest-keys.js'
 import { createKeys } from './manage/keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSegments } from './manage/segments.js'
 import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
+import { readPayload } from './record/payload.js'
 import { createRecorder } from './record/recorder.js'
 import { startEngine } from './worker/client.js'
 import type { Engine, EngineStatus } from './worker/engine.js'
@@ -155,7 +161,10 @@ export async function openInstance(
     log,
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })
-      await createSites(records).addDomains(1, config.domain)
+      const sites = createSites(records)
+      await sites.addDomains(1, config.domain)
+      const known = (await sites.list()).map(({ id }) => id)
+      await createIngestKeys({ records, now, random: randomBytes }).provide(known)
     },
   })
   try {
@@ -177,14 +186,16 @@ async function compose(
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const drops = createDrops({ records, now })
+  const newLimit = () => createLimit({ now: () => now().getTime(), random: randomBytes })
   const doors = createDoors({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
     drop: drops.add,
-    limit: createLimit({ now: () => now().getTime(), random: randomBytes }),
+    limit: newLimit(),
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be taken'),
   })
+  const ingestKeys = createIngestKeys({ records, now, random: randomBytes })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const started = now()
   /** The engine's state, or that nothing reaches it. */
@@ -217,6 +228,18 @@ async function compose(
     routes: [
       ...readRoutes(read),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
+      edgeRoute({
+        engine,
+        sites,
+        keys: ingestKeys,
+        replay: createReplay({ store: engine.events, now }),
+        turns: createTurns(),
+        room: createRoom({ total: 64 << 20, each: 32 << 20 }),
+        now,
+        within: newLimit().take,
+        decode: readPayload,
+        drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
+      }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
       ...trackRoutes(doors),
       ...routes({
@@ -224,6 +247,8 @@ async function compose(
         health,
         keys,
         sites,
+        ingestKeys,
+        now,
         metrics,
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),

@@ -11,9 +11,10 @@ const MAY: Record<string, readonly string[]> = {
   adapters: ['src/index'],
   'src/errors': [],
   'src/address': [],
+  'src/hostname': [],
   'src/sql': [],
   'src/build': ['src/record/place'],
-  'src/config': [],
+  'src/config': ['src/hostname'],
   'src/store': ['src/sql', 'src/record/row'],
   'src/index': ['src/errors', 'src/readership', 'src/record/observation', 'src/proxy'],
   'src/readership': ['src'],
@@ -24,8 +25,8 @@ const MAY: Record<string, readonly string[]> = {
   'src/query': ['src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // What is kept to be asked about has the shape that asking has.
-  'src/manage': ['src/query', 'src/record/drop', 'src/sql', 'src/store', 'src/errors'],
-  'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop'],
+  'src/manage': ['src/query', 'src/record/drop', 'src/hostname', 'src/sql', 'src/store', 'src/errors'],
+  'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop', 'src/record/delivery'],
   'src/worker': [
     'src/duckdb',
     'src/record',

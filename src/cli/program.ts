@@ -11,6 +11,7 @@ import { policy } from './policy.js'
 import { proxy } from './proxy.js'
 import { agentsReclassify } from './reclassify.js'
 import { serve } from './serve.js'
+import { sitesCreate, sitesIngestKey, sitesList } from './sites.js'
 import { stats } from './stats.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
@@ -25,6 +26,9 @@ export const COMMANDS: readonly Command[] = [
   keysCreate,
   keysList,
   keysRevoke,
+  sitesCreate,
+  sitesList,
+  sitesIngestKey,
   agents,
   agentsIdentify,
   agentsReclassify,

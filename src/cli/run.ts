@@ -19,6 +19,8 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const pair = await pairOf(config)
   const log = createLog(terminal, config.log_level)
   const socket = socketPath(config.data)
+  // Its directory may have been there before, and be open to others: the files are not.
+  process.umask(0o077)
   makeDataDirectory(config.data)
   const open = closing(log)
   let front: Front | undefined
@@ -60,6 +62,7 @@ const isSelf = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
   const log = createLog(terminal, config.log_level)
   const socket = socketPath(config.data)
+  process.umask(0o077)
   makeDataDirectory(config.data)
   const open = closing(log)
   try {

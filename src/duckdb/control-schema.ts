@@ -33,4 +33,9 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     // What came in at a door for a site and became no row, by UTC day (2026-11-21) and reason.
     'create table drops (day varchar, site integer, door varchar, reason varchar, count bigint)',
   ],
+  [
+    // What a site's servers sign with, as it is: an HMAC has no use for a digest. One of a site has no end; one that was
+    // rotated away is good until its own.
+    'create table ingest_keys (site integer, key varchar, created_at timestamp, expires_at timestamp)',
+  ],
 ]

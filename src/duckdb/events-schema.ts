@@ -43,4 +43,9 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'alter table events add column traits varchar',
   ],
   ROLLUP_SCHEMA,
+  [
+    // What other servers handed over, so that it is not taken twice (src/record/delivery.ts).
+    `create table deliveries (
+      site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
+  ],
 ]

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { isOpenHere } from './held.js'
 
@@ -47,6 +48,8 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     checkpoint_threshold: '256MB',
   })
   try {
+    // It makes its files by the process's mask, and a directory that was there before may be open to others.
+    chmodSync(file, 0o600)
     const writer = await instance.connect()
     const readers: DuckDBConnection[] = []
     for (let n = 0; n < READERS; n++) readers.push(await instance.connect())

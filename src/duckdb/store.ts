@@ -1,9 +1,11 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import type { Delivery } from '../record/delivery.js'
 import type { Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
+import { appendDeliveries, forgetDeliveries } from './deliveries.js'
 import { duckdb } from './dialect.js'
 import { appendRows, COLUMNS, RowError } from './encode.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
@@ -18,10 +20,11 @@ import { PATIENCE, type Patience, streamRows } from './stream.js'
 export interface EventStore extends Store {
   /**
    * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
-   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction. Throws
-   * `RowError` for a row that no store could take (nothing is stored then).
+   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction, and
+   * `deliveries` are stored with the rows they brought. Throws `RowError` for a row that no store could take (nothing is
+   * stored then).
    */
-  append(rows: Rows, mark?: Mark, moves?: readonly Move[]): Promise<void>
+  append(rows: Rows, mark?: Mark, moves?: readonly Move[], deliveries?: readonly Delivery[]): Promise<void>
   /** As `query`, but behind every write and before any read: for what the next write depends on. */
   lookUp(asked: Sql): Promise<ResultRow[]>
   /** Gives rows that are open still the verdicts that came late. */
@@ -64,6 +67,8 @@ const FIRST_SEAL_MS = 60_000
 
 /** Marks of past commits are cleared in a checkpoint once there are this many. */
 const MARKS = 100_000
+/** As are deliveries that cannot come again. */
+const DELIVERIES = 10_000
 
 /** Opens `events.duckdb`, the store of both readerships' rows. Throws `StoreFault`. */
 export async function openEvents(options: EventStoreOptions): Promise<EventStore> {
@@ -79,6 +84,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
   /** An append failed after its commit began: whether it is stored must be asked. */
   let uncertain = false
   let marks = 0
+  // Those of the runs before are cleared with the first.
+  let deliveriesSince = DELIVERIES
   /** Stored rows were changed since the last checkpoint. */
   let moved = false
   const seals = await openSeals(file)
@@ -106,6 +113,10 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         if (marks > MARKS) {
           await writer.run('delete from commits where sequence < (select max(sequence) from commits)')
           marks = 0
+        }
+        if (deliveriesSince > DELIVERIES) {
+          await runQuery(writer, forgetDeliveries(options.now()))
+          deliveriesSince = 0
         }
         await writer.run('checkpoint')
       })
@@ -143,17 +154,18 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw faultOf(cause, 'The query failed.')
       }
     },
-    async append(rows, mark, moves = []) {
+    async append(rows, mark, moves = [], deliveries = []) {
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves)))
+        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves), deliveries))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
         throw faultOf(cause, 'The rows could not be stored.')
       }
       marks += 1
+      deliveriesSince += deliveries.length
       moved ||= moves.length > 0
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
@@ -212,6 +224,7 @@ async function appendAll(
   mark: Mark | undefined,
   moves: readonly Move[],
   broken: readonly Unsealed[],
+  deliveries: readonly Delivery[],
 ): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
@@ -229,6 +242,7 @@ async function appendAll(
       appendRows(await appender('agent_events'), 'agent_events', COLUMNS.agent_events, rows.agent_events)
     }
     if (broken.length > 0) appendUnsealed(await appender('unsealed'), broken)
+    if (deliveries.length > 0) appendDeliveries(await appender('deliveries'), deliveries)
     if (mark) {
       const marks = await appender('commits')
       marks.appendVarchar(mark.run)

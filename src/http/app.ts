@@ -4,8 +4,9 @@ import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import type { Keys } from '../manage/keys.js'
 import { authorize } from './auth.js'
-import { cors } from './cors.js'
+import { cors, openCors } from './cors.js'
 import { docsPage } from './docs.js'
+import { SIGNATURE } from './edge/signature.js'
 import { failure, renderError } from './error.js'
 import { loadExamples } from './examples.js'
 import { openApi } from './openapi.js'
@@ -45,13 +46,11 @@ export function createApp(deps: {
     // Numbers of a site are its owner's: no cache on the way keeps them.
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
-  app.use(
-    bodyLimit({
-      maxSize: MAX_BODY,
-      onError: () => failure('bad_request', 'The body is larger than 64 KB.', undefined, 413),
-    }),
-  )
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
+  const limited = bodyLimit({
+    maxSize: MAX_BODY,
+    onError: () => failure('bad_request', 'The body is larger than 64 KB.', undefined, 413),
+  })
   for (const route of deps.routes) {
     if ('direct' in route) {
       direct.set(route.path, route.direct)
@@ -59,12 +58,16 @@ export function createApp(deps: {
     }
     const path = route.path.replace(/\{(\w+)\}/g, ':$1')
     if (route.access === 'stats:read') app.use(path, cors(deps.cors_origins ?? []))
+    if (route.open_to_pages) app.use(path, openCors(route.method, route.open_to_pages))
+    if (!route.reads_body) app.on(route.method.toUpperCase(), path, limited)
     app.on(route.method.toUpperCase(), path, async (c) => {
       try {
         const authorization = c.req.header('authorization') ?? null
-        const principal = await authorize(route.access, { operator: c.env.operator, authorization }, deps.keys)
+        const signature = c.req.header(SIGNATURE) ?? null
+        const { ip, operator } = c.env
+        const principal = await authorize(route.access, { operator, authorization, signature }, deps.keys)
         const query = parametersOf(new URL(c.req.url), route)
-        return await route.run({ request: c.req.raw, principal, query, params: c.req.param() })
+        return await route.run({ request: c.req.raw, principal, ip, query, params: c.req.param() })
       } catch (error) {
         // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
         // client left is nobody's news.

@@ -2,11 +2,17 @@ import { ApiError } from '../errors.js'
 import type { Key, Keys, Scope } from '../manage/keys.js'
 import type { Site } from '../manage/sites.js'
 
-/** Who asks: the operator through the control socket, or the holder of an API key. */
-export type Principal = { kind: 'operator' } | { kind: 'key'; key: Key }
+/**
+ * Who asks: the operator through the control socket, the holder of an API key, or somebody whose signature says of which
+ * site, which only who reads the body can check.
+ */
+export type Principal = { kind: 'operator' } | { kind: 'key'; key: Key } | { kind: 'signer' }
 
-/** What a route asks of its caller: nothing, a scope, an admin's session, or to be the operator. */
-export type Access = 'public' | Scope | 'admin' | 'operator'
+/**
+ * What a route asks of its caller: nothing, a scope, a signature by a site's ingest key or else the scope `ingest:write`,
+ * an admin's session, or to be the operator.
+ */
+export type Access = 'public' | Scope | 'signed' | 'admin' | 'operator'
 
 const anyone: Principal = { kind: 'operator' }
 
@@ -16,21 +22,26 @@ const anyone: Principal = { kind: 'operator' }
  */
 export async function authorize(
   access: Access,
-  caller: { operator: boolean; authorization: string | null },
+  caller: { operator: boolean; authorization: string | null; signature?: string | null },
   keys: Pick<Keys, 'authenticate'>,
 ): Promise<Principal> {
   if (access === 'public' || caller.operator) return anyone
   if (access === 'operator') throw new ApiError('not_found', 'There is nothing here.')
+  // The signature counts where both are there: `Authorization` may be for somebody on the way.
+  if (access === 'signed' && typeof caller.signature === 'string') return { kind: 'signer' }
+  const scope = access === 'signed' ? 'ingest:write' : access
   const secret = /^Bearer +([^\s]+) *$/i.exec(caller.authorization ?? '')?.[1]
   if (secret === undefined) throw new ApiError('unauthorized', 'Send an API key: Authorization: Bearer svcg_...')
   const key = await keys.authenticate(secret)
   // Spec 5.3 rule 4: whatever its scopes.
-  if (access === 'admin') throw new ApiError('forbidden', 'An API key cannot do this; an admin signs in for it.')
-  if (!key.scopes.includes(access)) throw new ApiError('forbidden', `The API key lacks the scope ${access}.`)
+  if (scope === 'admin') throw new ApiError('forbidden', 'An API key cannot do this; an admin signs in for it.')
+  if (!key.scopes.includes(scope)) throw new ApiError('forbidden', `The API key lacks the scope ${scope}.`)
   return { kind: 'key', key }
 }
 
 /** Spec 5.3 rule 1: what lies outside a key's organisation, or beside its site, is not there. */
 export const reaches = (principal: Principal, site: Pick<Site, 'id' | 'org'>): boolean =>
   principal.kind === 'operator' ||
-  (site.org === principal.key.org && (principal.key.site === undefined || principal.key.site === site.id))
+  (principal.kind === 'key' &&
+    site.org === principal.key.org &&
+    (principal.key.site === undefined || principal.key.site === site.id))

@@ -25,3 +25,18 @@ export const cors =
       c.header('access-control-max-age', REMEMBERED)
     } else c.header('access-control-expose-headers', 'Retry-After, Content-Disposition')
   }
+
+/** Lets pages of any origin call a route and read its answer, failures too (spec 4.7); what they send is their own. */
+export const openCors =
+  (method: string, headers: readonly string[]): MiddlewareHandler =>
+  async (c, next) => {
+    const preflight = c.req.method === 'OPTIONS'
+    if (preflight) c.res = new Response(null, { status: 204 })
+    else await next()
+    c.header('access-control-allow-origin', '*')
+    if (preflight) {
+      c.header('access-control-allow-methods', method.toUpperCase())
+      c.header('access-control-allow-headers', headers.join(', '))
+      c.header('access-control-max-age', REMEMBERED)
+    } else c.header('access-control-expose-headers', 'Retry-After')
+  }

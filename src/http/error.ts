@@ -44,14 +44,21 @@ export function failure(code: Code, message: string, field?: string, status: num
 const fieldOf = (path: readonly PropertyKey[]): string =>
   path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('')
 
-/** `value` as `schema` sees it; throws `validation_error` with the first field that is wrong. */
-export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+/** A field of a body or a query that is wrong. */
+export const invalid = (message: string, path: readonly PropertyKey[]): ApiError =>
+  new ApiError('validation_error', message, fieldOf(path) || undefined)
+
+/**
+ * `value` as `schema` sees it; throws `validation_error` with the first field that is wrong, which is below `at` where
+ * that is given.
+ */
+export function check<T extends z.ZodType>(schema: T, value: unknown, at: readonly PropertyKey[] = []): z.output<T> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const field = fieldOf([
+  throw invalid(issue?.message ?? 'Invalid.', [
+    ...at,
     ...(issue?.path ?? []),
     ...(issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []),
   ])
-  throw new ApiError('validation_error', issue?.message ?? 'Invalid.', field || undefined)
 }

@@ -43,6 +43,12 @@ export const FAILURES = {
     when: 'The body is too large.',
     message: 'The body is larger than 64 KB.',
   },
+  WrongType: {
+    code: 'bad_request',
+    status: 415,
+    when: 'The body is no application/json, or it is compressed.',
+    message: 'The body must be application/json.',
+  },
   Invalid: {
     code: 'validation_error',
     when: 'A value is wrong; `field` names it.',
@@ -82,6 +88,7 @@ export function failuresOf(route: Route): Record<string, { $ref: string }> {
     Conflict: route.conflicts === true,
     BadRequest: route.body !== undefined,
     TooLarge: route.body !== undefined,
+    WrongType: route.access === 'signed',
     Invalid: Object.keys(asked).length > 0 || route.body !== undefined,
     RateLimited: guarded,
     OurFault: guarded,

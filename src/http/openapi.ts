@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SIGNATURE } from './edge/signature.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
@@ -50,12 +51,17 @@ const TAGS: Record<string, string> = {
   segments: 'Saved filters.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
+  ingest: 'What comes in from elsewhere.',
   service: 'Health and counters of the service itself.',
 }
 
 /** What a caller needs, in words. */
 export const need = (route: Pick<Route, 'access'>): string =>
-  route.access === 'admin' ? 'an admin, signed in; API keys are refused' : `the scope ${route.access}`
+  route.access === 'admin'
+    ? 'an admin, signed in; API keys are refused'
+    : route.access === 'signed'
+      ? "a signature by the site's ingest key, or the scope ingest:write"
+      : `the scope ${route.access}`
 
 const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
@@ -69,6 +75,7 @@ const curl = ({ method, access }: Route, { request, body }: Example): string =>
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
     ...(access === 'public' ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
   ].join(' ')
@@ -100,7 +107,7 @@ function operationOf(route: Route, call: Example | undefined, schemas: Record<st
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    security: guarded ? [{ api_key: [] }] : [],
+    security: guarded ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }] : [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
@@ -143,6 +150,13 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
           type: 'http',
           scheme: 'bearer',
           description: 'An API key, `svcg_...`, made with `readership keys create`.',
+        },
+        ingest_signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: SIGNATURE,
+          description:
+            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with the site's ingest key, over the digits of t, a period and the bytes of the body. Within five minutes of the server's clock, and once.",
         },
       },
     },

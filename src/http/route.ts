@@ -8,6 +8,8 @@ import { check } from './error.js'
 export interface Call {
   request: Request
   principal: Principal
+  /** Whose address; empty through the control socket. */
+  ip: string
   query: URLSearchParams
   /** Words of the path, by name. */
   params: Readonly<Record<string, string>>
@@ -41,9 +43,13 @@ interface Described {
   data?: z.ZodType
   meta?: z.ZodType
   /** Of the success; 200 when absent. */
-  status?: 200 | 201 | 204
+  status?: 200 | 201 | 202 | 204
   /** What is there already may stand against it: 409. */
   conflicts?: true
+  /** It reads its body itself, and bounds it; any other has at most 64 KB. */
+  reads_body?: true
+  /** Request headers with which pages of any origin may call it; absent: none may, but for `cors_origins`. */
+  open_to_pages?: readonly string[]
   /** Of the success, where it is not JSON. */
   type?: string
   /** All that it answers beside the success, by status, where that is not what follows from the rest. */
@@ -102,5 +108,5 @@ export async function bodyOf<T extends z.ZodType>(call: Call, schema: T): Promis
 }
 
 /** An answer in the envelope (spec 2.3). */
-export const answer = (data: unknown, meta?: unknown, status: 200 | 201 = 200): Response =>
+export const answer = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
   Response.json(meta === undefined ? { data } : { data, meta }, { status })

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { Holding, Refreshed } from '../agents/ranges/holding.js'
+import type { IngestKeys } from '../manage/ingest-keys.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
-import { Site, type Sites } from '../manage/sites.js'
+import type { Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
 import { agentControl } from './agents.js'
-import { reaches } from './auth.js'
 import type { Metrics } from './metrics.js'
 import { answer, bodyOf, Id, idOf, queryOf, type Route, Total } from './route.js'
+import { siteRoutes } from './sites.js'
 import { TailQuery, tail } from './tail.js'
 
 /** What the routes answer from. */
@@ -16,6 +17,8 @@ export interface Service {
   health(): EngineStatus
   keys: Keys
   sites: Sites
+  ingestKeys: IngestKeys
+  now(): Date
   metrics: Metrics
   /** What the operator may know of the running instance: listeners, version, counters. */
   status(): Record<string, unknown>
@@ -25,24 +28,8 @@ const OfOrg = z.object({ org: Id.optional().describe('Only of this organisation.
 const text = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
 /** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
-export const routes = ({ engine, health, keys, sites, metrics, status }: Service): Route[] => [
-  {
-    method: 'get',
-    path: '/api/sites',
-    access: 'manage:read',
-    tag: 'sites',
-    summary: 'The sites that the caller can reach',
-    query: OfOrg,
-    data: z.array(Site),
-    meta: Total,
-    run: async (call) => {
-      const { org } = queryOf(call, OfOrg)
-      const all = (await sites.list()).filter(
-        (site) => reaches(call.principal, site) && (org === undefined || site.org === org),
-      )
-      return answer(all, { total: all.length })
-    },
-  },
+export const routes = ({ engine, health, keys, sites, ingestKeys, now, metrics, status }: Service): Route[] => [
+  ...siteRoutes({ sites, ingestKeys, now }),
   {
     method: 'get',
     path: '/api/keys',

@@ -245,9 +245,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   })
 
   return {
-    record(parcel) {
+    record(parcel, delivery) {
       if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
-      return parcel.count > 0 ? outbox.add(parcel) : Promise.resolve()
+      return parcel.count > 0 || delivery ? outbox.add(parcel, delivery) : Promise.resolve()
     },
     events: { dialect: duckdb, query: query('events'), stream },
     records,

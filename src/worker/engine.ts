@@ -1,4 +1,5 @@
 import type { PolicyChange } from '../policy/change.js'
+import type { Delivery } from '../record/delivery.js'
 import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
@@ -6,8 +7,11 @@ import type { Records, Store } from '../store.js'
 
 /** The worker thread seen from the proxy's thread: everything that classifies, enriches and stores. */
 export interface Engine {
-  /** Resolves when every row of the batch is committed, once, across any number of worker restarts. */
-  record(parcel: Parcel): Promise<void>
+  /**
+   * Resolves when every row of the batch is committed, once, across any number of worker restarts; `delivery` is then
+   * among the stored ones.
+   */
+  record(parcel: Parcel, delivery?: Delivery): Promise<void>
   readonly events: Pick<Store, 'query' | 'stream' | 'dialect'>
   readonly records: Records
   /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */

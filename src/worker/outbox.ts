@@ -1,10 +1,11 @@
 import { ApiError } from '../errors.js'
+import type { Delivery } from '../record/delivery.js'
 import type { Parcel } from '../record/parcel.js'
 import type { ToWorker } from './protocol.js'
 
 export interface Outbox {
   /** Resolves when the whole batch is committed. */
-  add(parcel: Parcel): Promise<void>
+  add(parcel: Parcel, delivery?: Delivery): Promise<void>
   /** Every batch up to this number is stored. */
   committed(sequence: number): void
   /** A worker takes batches from now on. */
@@ -19,6 +20,7 @@ export interface Outbox {
 interface Item {
   sequence: number
   parcel: Parcel
+  delivery: Delivery | undefined
   sent: boolean
   /** Workers that died with it on their hands. */
   deaths: number
@@ -44,7 +46,8 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }): O
       const next = items.slice(0, window).find((item) => !item.sent)
       if (!next) return
       try {
-        post({ type: 'batch', sequence: next.sequence, parcel: next.parcel })
+        const { sequence, parcel, delivery } = next
+        post({ type: 'batch', sequence, parcel, ...(delivery && { delivery }) })
         next.sent = true
       } catch (cause) {
         // It cannot be a message (a value that is no data), and never will.
@@ -60,10 +63,10 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }): O
   }
 
   return {
-    add: (parcel) =>
+    add: (parcel, delivery) =>
       new Promise((resolve, reject) => {
         last += 1
-        items.push({ sequence: last, parcel, sent: false, deaths: 0, resolve, reject })
+        items.push({ sequence: last, parcel, delivery, sent: false, deaths: 0, resolve, reject })
         pump()
       }),
     committed(sequence) {

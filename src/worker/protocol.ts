@@ -3,6 +3,7 @@ import type { Mark } from '../duckdb/mark.js'
 import type { Patience } from '../duckdb/stream.js'
 import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { Delivery } from '../record/delivery.js'
 import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
@@ -43,7 +44,7 @@ export interface Statement {
 export const WINDOW = 2
 
 export type ToWorker =
-  | { type: 'batch'; sequence: number; parcel: Parcel }
+  | { type: 'batch'; sequence: number; parcel: Parcel; delivery?: Delivery }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
   /** Answered by `chunk`s, no more of them unacknowledged than `WINDOW`, and an `answer` of none behind the last. */
   | { type: 'stream'; id: number; statement: Statement }

@@ -162,7 +162,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   port.on('message', (message: ToWorker) => {
     switch (message.type) {
       case 'batch':
-        return writer.push(message.sequence, message.parcel)
+        return writer.push(message.sequence, message.parcel, message.delivery)
       case 'tail':
         tailing = message.on
         return

@@ -4,6 +4,7 @@ import type { Mark } from '../duckdb/mark.js'
 import type { Move } from '../duckdb/move.js'
 import type { EventStore } from '../duckdb/store.js'
 import type { Classifier, Open } from '../record/classifier.js'
+import type { Delivery } from '../record/delivery.js'
 import type { Evidence } from '../record/hit.js'
 import type { Unplaced } from '../record/late.js'
 import { type Parcel, unpack } from '../record/parcel.js'
@@ -31,7 +32,7 @@ export interface WriterDeps {
 
 export interface Writer {
   /** Takes a batch to be classified once and committed once; batches are numbered upwards and stay in order. */
-  push(sequence: number, parcel: Parcel): void
+  push(sequence: number, parcel: Parcel, delivery?: Delivery): void
   /** Gives up what is not committed yet; resolves when nothing is under way. */
   stop(): Promise<void>
 }
@@ -48,7 +49,7 @@ const LONGEST_RETRY = 5_000
  * already; a store that fails is tried again for as long as it takes, while the recorder bounds what waits.
  */
 export function createWriter(deps: WriterDeps): Writer {
-  const waiting: { sequence: number; parcel: Parcel }[] = []
+  const waiting: { sequence: number; parcel: Parcel; delivery: Delivery | undefined }[] = []
   let mark = deps.from
   let stopped = false
   let degraded: string | undefined
@@ -64,7 +65,7 @@ export function createWriter(deps: WriterDeps): Writer {
     deps.onState(reason)
   }
 
-  const take = (): { sequence: number; batch: readonly Evidence[] } | undefined => {
+  const take = (): { sequence: number; batch: readonly Evidence[]; deliveries: readonly Delivery[] } | undefined => {
     let count = 0
     let taken = 0
     for (const { parcel } of waiting) {
@@ -74,7 +75,12 @@ export function createWriter(deps: WriterDeps): Writer {
     }
     const parts = waiting.splice(0, taken)
     const sequence = parts.at(-1)?.sequence
-    return sequence === undefined ? undefined : { sequence, batch: parts.flatMap((part) => unpack(part.parcel)) }
+    if (sequence === undefined) return undefined
+    return {
+      sequence,
+      batch: parts.flatMap((part) => unpack(part.parcel)),
+      deliveries: parts.flatMap(({ delivery }) => delivery ?? []),
+    }
   }
 
   /** Verifies what can be verified soon, and answers what cannot. */
@@ -93,7 +99,12 @@ export function createWriter(deps: WriterDeps): Writer {
     return [...late]
   }
 
-  const commit = async (rows: Rows, unplaced: readonly Unplaced[], dropped: Mark): Promise<Mark | undefined> => {
+  const commit = async (
+    rows: Rows,
+    unplaced: readonly Unplaced[],
+    deliveries: readonly Delivery[],
+    dropped: Mark,
+  ): Promise<Mark | undefined> => {
     let moves: readonly Move[] | undefined = unplaced.length === 0 ? [] : undefined
     for (let wait = FIRST_RETRY; !stopped; wait = Math.min(wait * 2, LONGEST_RETRY)) {
       const next = { ...dropped, human: mark.human + rows.events.length, agent: mark.agent + rows.agent_events.length }
@@ -101,8 +112,8 @@ export function createWriter(deps: WriterDeps): Writer {
       if (reason === undefined) {
         try {
           moves ??= await deps.place(rows.events, unplaced)
-          if (rows.events.length + rows.agent_events.length + moves.length > 0)
-            await deps.store.append(rows, next, moves)
+          if (rows.events.length + rows.agent_events.length + moves.length + deliveries.length > 0)
+            await deps.store.append(rows, next, moves, deliveries)
           tell(undefined)
           return next
         } catch (error) {
@@ -129,7 +140,7 @@ export function createWriter(deps: WriterDeps): Writer {
       const { rows, drops, open, unplaced } = deps.classifier.classify(taken.batch)
       const late = await settle(open)
       const dropped = { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) }
-      const next = await commit(rows, unplaced, dropped)
+      const next = await commit(rows, unplaced, taken.deliveries, dropped)
       if (next === undefined) return
       mark = next
       deps.onCommit({ mark, rows, late, ms: deps.clock() - from })
@@ -137,8 +148,8 @@ export function createWriter(deps: WriterDeps): Writer {
   }
 
   return {
-    push(sequence, parcel) {
-      waiting.push({ sequence, parcel })
+    push(sequence, parcel, delivery) {
+      waiting.push({ sequence, parcel, delivery })
       running ??= run().finally(() => {
         running = undefined
       })

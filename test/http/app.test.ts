@@ -13,6 +13,7 @@ import { routes, type Service } from '../../src/http/routes.js'
 import { createDoors } from '../../src/http/track/doors.js'
 import { trackRoutes } from '../../src/http/track/routes.js'
 import { createDrops } from '../../src/manage/drops.js'
+import { createIngestKeys } from '../../src/manage/ingest-keys.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
@@ -43,6 +44,8 @@ async function open(t: Test, more: readonly Route[] = []) {
     },
     health: () => parts.status,
     sites,
+    ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
+    now,
     keys,
     metrics: createMetrics({
       health: () => parts.status,
@@ -106,6 +109,9 @@ t.test('who may call what: every route by every caller', async (t) => {
     'post /api/track': ['public', 204, 204, 204, 204, 204, 204, 204],
     'post /api/track/batch': ['public', 204, 204, 204, 204, 204, 204, 204],
     'get /api/track/pixel.gif': ['public', 200, 200, 200, 200, 200, 200, 200],
+    'post /api/sites': ['admin', 401, 401, 401, 403, 403, 403, 400],
+    'get /api/sites/{id}/ingest-key': ['admin', 401, 401, 401, 403, 403, 403, 404],
+    'post /api/sites/{id}/ingest-key/rotate': ['admin', 401, 401, 401, 403, 403, 403, 404],
     'get /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 200],
     'post /api/keys': ['admin', 401, 401, 401, 403, 403, 403, 400],
     'delete /api/keys/{id}': ['admin', 401, 401, 401, 403, 403, 403, 404],

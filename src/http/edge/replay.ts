@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { remember } from '../../manage/remember.js'
+import { sql } from '../../sql.js'
+import type { Store } from '../../store.js'
+import { parseSignature, type Signature, TOLERANCE } from './signature.js'
+
+/**
+ * What was accepted and must not be again: signatures for as long as their time would let them in, and each sender's
+ * highest number. What it says of the time before this start the store knows; all of it throws `database_error` while
+ * the store does not answer.
+ */
+export interface Replay {
+  isAccepted(signature: Signature): Promise<boolean>
+  /** No more signatures can be remembered just now: none may be accepted. None is forgotten early. */
+  isFull(): boolean
+  accept(signature: Signature): void
+  /** 0 of a sender who never sent. */
+  highest(site: number, sender: string): Promise<number>
+  raise(site: number, sender: string, number: number): void
+}
+
+/** As it is stored: one spelling of a header. */
+export const textOf = ({ t, v1 }: Signature): string => `t=${t},v1=${v1.toString('hex')}`
+
+/** Half of the digest tells any two apart, at half the memory. */
+const keyOf = ({ v1 }: Signature): string => v1.toString('base64url', 0, 16)
+const minuteOf = ({ t }: Signature): number => Math.floor(Number(t) / 60)
+
+const Signed = z.object({ signature: z.string() })
+const Highest = z.object({ number: z.number().nullable() })
+
+/** `most` signatures take some 25 MB: 600 requests a minute of forty servers, for ten minutes. */
+export function createReplay(deps: {
+  store: Pick<Store, 'query'>
+  now(): Date
+  most?: number
+  senders?: number
+}): Replay {
+  const { store, now, most = 250_000, senders = 10_000 } = deps
+  /** By the minute of their time, so that they go together. */
+  const minutes = new Map<number, Set<string>>()
+  /** The one heard of last is the last; one that is not here is in the store. */
+  const numbers = new Map<string, number>()
+  let size = 0
+
+  const accept = (signature: Signature) => {
+    const minute = minuteOf(signature)
+    const known = minutes.get(minute) ?? new Set()
+    minutes.set(minute, known)
+    if (!known.has(keyOf(signature))) size += 1
+    known.add(keyOf(signature))
+  }
+  const forget = () => {
+    const past = now().getTime() / 1000 - TOLERANCE
+    for (const [minute, known] of minutes)
+      if ((minute + 1) * 60 <= past) {
+        minutes.delete(minute)
+        size -= known.size
+      }
+  }
+  const stored = remember(async () => {
+    // One that came as early as it may is good for as long again behind its time; to the second, as its time is.
+    const since = new Date(now().getTime() - (2 * TOLERANCE + 1) * 1000)
+    const rows = await store.query(sql`
+      select signature from deliveries where accepted_at >= ${since} and signature is not null`)
+    for (const row of rows) {
+      const signature = parseSignature(Signed.parse(row).signature)
+      if (signature) accept(signature)
+    }
+  })
+  const raise = (key: string, number: number) => {
+    numbers.delete(key)
+    numbers.set(key, number)
+    const [oldest] = numbers.keys()
+    if (numbers.size > senders && oldest !== undefined) numbers.delete(oldest)
+  }
+
+  return {
+    accept,
+    async isAccepted(signature) {
+      await stored.get()
+      return minutes.get(minuteOf(signature))?.has(keyOf(signature)) ?? false
+    },
+    isFull() {
+      forget()
+      return size >= most
+    },
+    async highest(site, sender) {
+      const key = `${site} ${sender}`
+      const known = numbers.get(key)
+      if (known !== undefined) return known
+      const [row] = await store.query(sql`
+        select max(number) as number from deliveries where site_id = ${site} and sender = ${sender}`)
+      const found = Highest.parse(row).number ?? 0
+      raise(key, found)
+      return found
+    },
+    raise: (site, sender, number) => raise(`${site} ${sender}`, number),
+  }
+}

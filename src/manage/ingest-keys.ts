@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { remember } from './remember.js'
+
+/** A site's ingest key as the API shows it, to those who may see it (spec 5.3 rule 3). */
+export const IngestKey = z.object({
+  site: z.int(),
+  ingest_key: z.string().describe('What its servers sign with, whole: `svci_` belongs to it.'),
+  created_at: z.iso.datetime(),
+  previous_until: z.iso.datetime().optional().describe('Until then the key before it is good as well.'),
+})
+export type IngestKey = z.infer<typeof IngestKey>
+
+const Stored = z.object({
+  site: z.number(),
+  key: z.string(),
+  created_at: z.date(),
+  expires_at: z.date().nullable(),
+})
+
+/** After a rotation every server of a fleet has a day to hear of the new key. */
+export const OVERLAP_MS = 24 * 3_600_000
+
+export interface IngestKeys {
+  /** Throws `not_found` for a site that has none. */
+  get(site: number): Promise<IngestKey>
+  /**
+   * A new key. The one before stays good for `OVERLAP_MS`; the one before that ends now, so that rotating twice ends a
+   * key that was let out. Throws `not_found`.
+   */
+  rotate(site: number): Promise<IngestKey>
+  /** What signatures of a site are good by, at most two; none for a site that is none. */
+  valid(site: number): Promise<readonly string[]>
+  /** Makes the keys of those of the sites that have none. */
+  provide(sites: readonly number[]): Promise<void>
+}
+
+/** 256 bits that need no slow hash, and a name that secret scanners can find. */
+const keyOf = (random: Buffer): string => `svci_${random.toString('base64url')}`
+
+/** The sites' ingest keys over the records, where they lie as they are: whoever checks an HMAC needs the key itself. */
+export function createIngestKeys(deps: { records: Records; now(): Date; random(bytes: number): Buffer }): IngestKeys {
+  const { records, now, random } = deps
+  const table = remember(async () => {
+    const rows = await records.query(sql`select site, key, created_at, expires_at from ingest_keys`)
+    return rows.map((row) => Stored.parse(row))
+  })
+  const insert = (site: number) =>
+    sql`insert into ingest_keys (site, key, created_at, expires_at) values (${site}, ${keyOf(random(32))}, ${now()}, null)`
+  const good = async (site: number) =>
+    (await table.get()).filter((key) => key.site === site && (key.expires_at === null || key.expires_at > now()))
+  const get = async (site: number): Promise<IngestKey> => {
+    const keys = await good(site)
+    const current = keys.find(({ expires_at }) => expires_at === null)
+    if (!current) throw new ApiError('not_found', 'There is no such site.')
+    const until = keys.find(({ expires_at }) => expires_at !== null)?.expires_at
+    return {
+      site,
+      ingest_key: current.key,
+      created_at: current.created_at.toISOString(),
+      ...(until ? { previous_until: until.toISOString() } : {}),
+    }
+  }
+
+  return {
+    get,
+    async rotate(site) {
+      await get(site)
+      await records.write(
+        sql`delete from ingest_keys where site = ${site} and expires_at is not null`,
+        sql`update ingest_keys set expires_at = ${new Date(now().getTime() + OVERLAP_MS)} where site = ${site}`,
+        insert(site),
+      )
+      table.forget()
+      return get(site)
+    },
+    valid: async (site) => (await good(site)).map(({ key }) => key),
+    async provide(sites) {
+      const known = new Set((await table.get()).map(({ site }) => site))
+      const without = sites.filter((site) => !known.has(site))
+      if (without.length === 0) return
+      await records.write(...without.map(insert))
+      table.forget()
+    },
+  }
+}
