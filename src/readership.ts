@@ -22,6 +22,7 @@ import { createSegments } from './manage/segments.js'
 import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { createRecorder } from './record/recorder.js'
+import { createSiteOf } from './record/site.js'
 import { startEngine } from './worker/client.js'
 import type { Engine, EngineStatus } from './worker/engine.js'
 
@@ -93,6 +94,8 @@ export interface Instance extends Readership {
   control(request: Request): Promise<Response>
   /** Another robots.txt or llms.txt than before went to a client, who asked at `at` (epoch ms). Never throws. */
   policySeen(hostname: string, path: string, at: number): void
+  /** The id of the site a hostname (lower case, without port) belongs to, as known at most ten seconds ago. */
+  siteOf(hostname: string): number | undefined
 }
 
 /** Where an instance says what happened. */
@@ -115,6 +118,7 @@ export interface InstanceDeps {
 }
 
 const KEY_USE_INTERVAL = 10_000
+const SITES_INTERVAL = 10_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
@@ -211,6 +215,17 @@ async function compose(
     keys.flush().catch((error) => log.warn({ err: error }, 'the use of keys could not be written; it is kept'))
   }, KEY_USE_INTERVAL)
   flushing.unref()
+  let siteOf = createSiteOf(await sites.list())
+  const looking = setInterval(() => {
+    // What is known stays where it cannot be asked.
+    sites.list().then(
+      (list) => {
+        siteOf = createSiteOf(list)
+      },
+      () => {},
+    )
+  }, SITES_INTERVAL)
+  looking.unref()
 
   let telling = 0
   const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
@@ -228,8 +243,10 @@ async function compose(
       }
       engine.ask('policy_seen', { hostname, path, at }).then(told, told)
     },
+    siteOf: (hostname) => siteOf(hostname)?.id,
     async close() {
       clearInterval(flushing)
+      clearInterval(looking)
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await engine.close()
