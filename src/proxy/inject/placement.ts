@@ -6,6 +6,9 @@ import { XhtmlSearch } from './xhtml.js'
 /** Bytes of a page within which its head has to end. Styles written into pages make heads of 100 KB. */
 const LIMIT = 512 * 1024
 
+/** Bytes read at once: most heads end early, and what is behind is not looked at. */
+const STRIDE = 8 * 1024
+
 /** Puts the tag into a page that comes in parts; what is not the tag stays byte for byte. */
 export class Placement {
   /** Undefined while it is looked for; then whether the tag is in. */
@@ -25,9 +28,17 @@ export class Placement {
 
   /** The part that may go on now. */
   push(part: Buffer): Buffer {
-    if (this.placed !== undefined) return part
-    this.#read += part.length
-    return this.#step(this.#kept.length === 0 ? part : Buffer.concat([this.#kept, part]), false)
+    const parts: Buffer[] = []
+    let at = 0
+    while (this.placed === undefined && at < part.length) {
+      const next = part.subarray(at, at + STRIDE)
+      at += next.length
+      this.#read += next.length
+      parts.push(this.#step(this.#kept.length === 0 ? next : Buffer.concat([this.#kept, next]), false))
+    }
+    if (at === 0) return part
+    parts.push(part.subarray(at))
+    return Buffer.concat(parts)
   }
 
   /** Nothing follows: what is left. */

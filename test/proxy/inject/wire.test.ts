@@ -375,6 +375,10 @@ t.test('a client that does not read holds the origin up, and only so much is kep
 
 t.test('HTTP/2', async (t) => {
   const { proxy, records } = await site(t, (req, res) => {
+    if (req.url === '/bad') {
+      res.writeHead(200, ['Content-Type', 'text/html', 'ETag', '"a"', 'ETag', '"b"']).end(PAGE)
+      return
+    }
     res.writeHead(200, {
       'Content-Type': 'text/html',
       ETag: '"x"',
@@ -417,7 +421,32 @@ t.test('HTTP/2', async (t) => {
   t.equal(String(late.body), WITH)
   t.ok(late.data - late.head > 80, 'the head does not wait for the body')
   t.not((await fetch('/dies')).rst, 0, 'a cut is a reset stream')
-  t.equal(records.length, 4)
+  t.equal(String((await fetch('/bad')).body), '502 Bad Gateway\n', 'a head that HTTP/2 cannot carry')
+  t.same(
+    records.map(({ status }) => status),
+    [200, 200, 200, 200, 502],
+  )
+})
+
+t.test('so many compressed pages at once and no more; those beyond stay as they are', async (t) => {
+  const waiting: ServerResponse[] = []
+  const first = zlib.gzipSync(PAGE)
+  const { port } = await site(t, (_, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/html', 'Content-Encoding': 'gzip' })
+    res.write(first.subarray(0, first.length - 8))
+    waiting.push(res)
+  })
+  const answers: Promise<string>[] = []
+  for (let i = 0; i < 260; i++) answers.push(ask(port, get()).then(({ body }) => String(zlib.gunzipSync(body))))
+  t.ok(await until(() => waiting.length === 260))
+  for (const res of waiting) res.end(first.subarray(first.length - 8))
+  const got = await Promise.all(answers)
+  t.equal(got.filter((page) => page === WITH).length, 256)
+  t.equal(got.filter((page) => page === PAGE).length, 4)
+  const next = ask(port, get())
+  await until(() => waiting.length === 261)
+  waiting.at(-1)?.end(first.subarray(first.length - 8))
+  t.equal(String(zlib.gunzipSync((await next).body)), WITH, 'then there is room again')
 })
 
 t.test('an origin that dies', async (t) => {
