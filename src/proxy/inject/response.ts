@@ -21,7 +21,7 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
 
 const PAGE = /^\s*(?:text\/html|(application\/xhtml\+xml))\s*(?:;|$)/i
 /** Charsets in which the bytes of a tag are no tag, or those of something else may be one. */
-const NOT_ASCII = /;\s*charset\s*=\s*["']?\s*(?:utf-?(?:16|32|7)|ucs-?[24]|unicode|iso-10646|(?:cs)?iso-?2022|hz-)/i
+const NOT_ASCII = /;\s*charset\s*=[\s"']*(?:utf-?(?:16|32|7)|ucs-?[24]|unicode|iso-10646|(?:cs)?iso-?2022|hz-)/i
 
 /** Fields that speak of the bytes as they were. */
 const OF_THE_BYTES = new Set(['accept-ranges', 'content-digest', 'content-md5', 'digest', 'repr-digest'])
