@@ -92,6 +92,10 @@ const Settings = z.strictObject({
     .optional()
     .register(about, { value: 'file', doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2' }),
   tls_key: text.optional().register(about, { value: 'file', doc: 'private key (PEM) of the certificate' }),
+  inject: z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false).register(about, {
+    switch: true,
+    doc: "adds the tracker's script to the site's HTML pages",
+  }),
   expose: list(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
     .default([])
     .register(about, {

@@ -36,6 +36,7 @@ import { createSites } from './manage/sites.js'
 import type { Observation } from './record/observation.js'
 import { readPayload } from './record/payload.js'
 import { createRecorder } from './record/recorder.js'
+import { createSiteOf } from './record/site.js'
 import { startEngine } from './worker/client.js'
 import type { Engine, EngineStatus } from './worker/engine.js'
 
@@ -113,6 +114,8 @@ export interface Instance extends Required<Readership> {
   control(request: Request): Promise<Response>
   /** Another robots.txt or llms.txt than before went to a client, who asked at `at` (epoch ms). Never throws. */
   policySeen(hostname: string, path: string, at: number): void
+  /** The id of the site a hostname (lower case, without port) belongs to, as known at most ten seconds ago. */
+  siteOf(hostname: string): number | undefined
 }
 
 /** Where an instance says what happened. */
@@ -136,6 +139,7 @@ export interface InstanceDeps {
 
 /** Counts that are kept in memory are written this often, ms. */
 const COUNTS_INTERVAL = 10_000
+const SITES_INTERVAL = 10_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
@@ -264,6 +268,17 @@ async function compose(
     drops.flush().catch((error) => log.warn({ err: error }, 'what was dropped could not be written; it is kept'))
   }, COUNTS_INTERVAL)
   flushing.unref()
+  let siteOf = createSiteOf(await sites.list())
+  const looking = setInterval(() => {
+    // What is known stays where it cannot be asked.
+    sites.list().then(
+      (list) => {
+        siteOf = createSiteOf(list)
+      },
+      () => {},
+    )
+  }, SITES_INTERVAL)
+  looking.unref()
 
   let telling = 0
   const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
@@ -282,8 +297,10 @@ async function compose(
       }
       engine.ask('policy_seen', { hostname, path, at }).then(told, told)
     },
+    siteOf: (hostname) => siteOf(hostname)?.id,
     async close() {
       clearInterval(flushing)
+      clearInterval(looking)
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))

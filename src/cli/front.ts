@@ -14,6 +14,9 @@ import { createUpgrader } from '../proxy/upgrade.js'
 import type { Instance, Log } from '../readership.js'
 import { Failure } from './terminal.js'
 
+/** The script's name under the base path. */
+const SCRIPT = 'script.js'
+
 type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
 
 /** The public listener: the site, and under the base path what of readership is exposed. */
@@ -65,6 +68,10 @@ export function createFront(
   const address = (req: Incoming) => clientOf(req, trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
+  const script = (hostname: string) => {
+    const site = instance.siteOf(hostname)
+    return site === undefined ? undefined : `${config.base_path}/${SCRIPT}?site=${site}`
+  }
   const own = (path: string) => under(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000
   const idleTimeout = config.origin_idle_timeout * 1000
@@ -102,6 +109,7 @@ export function createFront(
     own,
     handle: (req, res) => void ours(req, res, address(req)),
     policySeen: (hostname, path, at) => instance.policySeen(hostname, path, at),
+    ...(config.inject ? { script } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,

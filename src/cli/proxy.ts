@@ -16,6 +16,7 @@ export const proxy: Command = {
     'trust_proxy',
     'tls_cert',
     'tls_key',
+    'inject',
     'expose',
     'origin_headers_timeout',
     'origin_idle_timeout',

@@ -60,7 +60,7 @@ export function requestFacts(req: RequestLike, ip: string, at: number, seen: See
 }
 
 /** `https` where TLS ends here, or where a trusted proxy says that it ended there. */
-function schemeOf({ socket, headers }: RequestLike, hop: Seen['hop']): 'http' | 'https' {
+export function schemeOf({ socket, headers }: RequestLike, hop: Seen['hop']): 'http' | 'https' {
   const encrypted = socket !== undefined && 'encrypted' in socket && socket.encrypted === true
   const proto = hop?.proto ?? (encrypted ? 'https' : 'http')
   if (hop?.trusted !== true) return proto

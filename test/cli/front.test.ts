@@ -27,7 +27,7 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
     const { host, 'x-forwarded-for': xff, 'x-forwarded-proto': proto } = req.headers
     seen.push({ url: req.url ?? '', host, for: String(xff), proto: String(proto) })
     res.setHeader('content-type', 'text/html')
-    res.end('page')
+    res.end(req.url === '/page' ? '<!doctype html><html><head></head><body>page</body></html>' : 'page')
   }).listen(0, '127.0.0.1')
   await once(origin, 'listening')
   const sockets = new WebSocketServer({ server: origin })
@@ -45,7 +45,7 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   copyFileSync(`${CERTS}/first.cert.pem`, cert)
   copyFileSync(`${CERTS}/first.key.pem`, key)
   const { port } = origin.address() as AddressInfo
-  const app = await startInstance(`http://127.0.0.1:${port}`, data, '--tls-cert', cert, '--tls-key', key)
+  const app = await startInstance(`http://127.0.0.1:${port}`, data, '--tls-cert', cert, '--tls-key', key, '--inject')
   t.teardown(() => app.stop())
   const at = Number(new URL(app.site).port)
 
@@ -53,13 +53,23 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
     const call = request({ port: at, host: '127.0.0.1', path, headers, rejectUnauthorized: false, agent: false })
     call.end()
     const [response] = await once(call, 'response')
-    response.resume()
+    body = ''
+    response.on('data', (part: Buffer) => {
+      body += part
+    })
     await once(response, 'end')
     return response.statusCode
   }
+  let body = ''
   const from = { 'user-agent': GPTBOT, 'x-forwarded-for': '203.0.113.9' }
   t.equal(await ask('/a', { ...from, host: 'a.com' }), 200)
   t.same(seen.at(-1), { url: '/a', host: 'a.com', for: '203.0.113.9, 127.0.0.1', proto: 'https' })
+  await ask('/page', { host: 'a.com' })
+  t.equal(
+    body,
+    '<!doctype html><html><head><script defer src="/_readership/script.js?site=1"></script></head><body>page</body></html>',
+    'a page gets the tag of its site',
+  )
   t.equal(await ask('/_readership/script.js', { host: 'a.com' }), 404, 'our own path')
   t.equal(await ask('/_readershipx', { host: 'a.com' }), 200, "the site's path")
   t.notOk(

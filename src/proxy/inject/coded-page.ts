@@ -1,0 +1,205 @@
+import { type Recoder, recoderFor } from './coding.js'
+import type { Target } from './head.js'
+import type { Client, Page } from './page.js'
+import { Placement } from './placement.js'
+import { type Coding, changedFields, changedTrailers, lengthOf } from './response.js'
+
+/** Decoded bytes that wait for whether the page gets the tag; beyond, its head goes out as if it did. */
+const EARLY = 64 * 1024
+
+/** What no page comes to: a body that unpacks to more than this, and to this many times what came of it, is a bomb. */
+const HUGE = 32 * 1024 * 1024
+const RATIO = 250
+
+/**
+ * A page with a content coding: undone, looked at, and done again. What the origin has flushed goes out as soon as
+ * there is nothing else to read. While nothing is sent the origin's own bytes are kept, and go out untouched where the
+ * page gets no tag or they are not what they say.
+ */
+export class CodedPage implements Page {
+  readonly #placement: Placement
+  #recoder: Recoder | undefined
+  /** Until the head is sent: the origin's bytes, and what they say. */
+  #raw: Buffer[] = []
+  #early: Buffer[] = []
+  #begun = false
+  /** It passes as the origin sends it. */
+  #untouched = false
+  #left = false
+  /** Parts that the decoder has not read to their end. */
+  #pending = 0
+  #taken = 0
+  #decoded = 0
+  #flushing = false
+  /** The origin waits for us. */
+  #waiting = false
+  /** The coded content has ended; what follows is none. */
+  #over = false
+  #trailers: [string, string][] | undefined
+  /** All that will be sent is in the client's hands: to be ended when the origin's body is whole. */
+  #sent = false
+  /** Its coding breaks off, and so will ours. */
+  #torn = false
+
+  constructor(
+    readonly fields: readonly string[],
+    target: Target,
+    readonly client: Client,
+    readonly coding: Exclude<Coding, ''>,
+    readonly free: () => void,
+  ) {
+    this.#placement = new Placement(target)
+  }
+
+  begin(): void {
+    if (this.#begun || this.#left) return
+    this.#begun = true
+    this.client.head(changedFields(this.fields, undefined), false)
+    const early = this.#early
+    this.#early = []
+    this.#raw = []
+    for (const part of early) this.#encode(part)
+  }
+
+  write(part: Buffer): boolean {
+    if (this.#untouched) return this.client.body(part)
+    if (this.#over || this.#left || part.length === 0) return true
+    this.#recoder ??= this.#start(part[0] ?? 0)
+    if (!this.#begun) this.#raw.push(part)
+    this.#taken += part.length
+    this.#pending += 1
+    const room = this.#recoder.decoder.write(part, (error) => {
+      this.#pending -= 1
+      if (!error) this.#idle()
+    })
+    this.#waiting = !room
+    return room
+  }
+
+  end(trailers: [string, string][]): void {
+    this.#trailers = trailers
+    if (this.#untouched) this.client.end(trailers)
+    else if (this.#recoder === undefined) {
+      if (!this.#begun) this.#asItWas()
+      else this.#finish()
+    } else if (this.#sent) this.#finish()
+    else if (!this.#over) this.#recoder.decoder.end()
+  }
+
+  drained(): void {
+    if (this.#untouched) this.client.more()
+    else this.#recoder?.encoder.resume()
+  }
+
+  leave(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#raw = []
+    this.#early = []
+    this.#recoder?.decoder.destroy()
+    this.#recoder?.encoder.destroy()
+    this.free()
+  }
+
+  #start(first: number): Recoder {
+    const recoder = recoderFor(this.coding, first)
+    const { decoder, encoder } = recoder
+    decoder.on('data', (part: Buffer) => this.#read(part))
+    decoder.on('drain', () => this.#more())
+    decoder.on('end', () => {
+      this.#over = true
+      this.#take(this.#placement.end())
+      if (this.#untouched || this.#left) return
+      this.begin()
+      encoder.end()
+      this.#more()
+    })
+    decoder.on('error', (error: NodeJS.ErrnoException) => this.#broken(error))
+    encoder.on('data', (part: Buffer) => {
+      if (!this.client.body(part)) encoder.pause()
+      if (this.#torn && encoder.readableLength === 0) this.#finish()
+    })
+    encoder.on('drain', () => decoder.resume())
+    encoder.on('end', () => {
+      this.#sent = true
+      if (this.#trailers !== undefined) this.#finish()
+    })
+    encoder.on('error', (error) => this.client.fail(error))
+    return recoder
+  }
+
+  /** A part of the content, decoded. */
+  #read(part: Buffer): void {
+    if (this.#left) return
+    this.#decoded += part.length
+    if (this.#decoded > HUGE && this.#decoded > RATIO * this.#taken) {
+      this.client.fail(new Error(`the origin sent ${this.#taken} bytes that are more than ${this.#decoded}`))
+      return
+    }
+    this.#take(this.#placement.push(part))
+    if (this.#flushing && this.#recoder?.decoder.readableLength === 0) this.#flush()
+  }
+
+  #take(part: Buffer): void {
+    if (this.#begun) {
+      this.#encode(part)
+      return
+    }
+    this.#early.push(part)
+    const { placed } = this.#placement
+    if (placed === false) this.#asItWas()
+    else if (placed || this.#decoded > EARLY) this.begin()
+  }
+
+  #encode(part: Buffer): void {
+    if (part.length === 0 || this.#recoder === undefined || this.#left) return
+    if (!this.#recoder.encoder.write(part)) this.#recoder.decoder.pause()
+  }
+
+  /** All that came is decoded: the origin pauses, or has ended. */
+  #idle(): void {
+    if (this.#pending > 0 || this.#left || this.#over || this.#trailers !== undefined) return
+    this.begin()
+    if (this.#recoder?.decoder.readableLength === 0) this.#flush()
+    else this.#flushing = true
+  }
+
+  #flush(): void {
+    this.#flushing = false
+    if (!this.#over) this.#recoder?.flush(() => {})
+  }
+
+  #more(): void {
+    if (!this.#waiting) return
+    this.#waiting = false
+    this.client.more()
+  }
+
+  #broken(error: NodeJS.ErrnoException): void {
+    if (this.#left) return
+    if (!this.#begun) this.#asItWas()
+    // It ends in the midst of its coding, though whole as a message: the client gets as much, in the same way.
+    else if (this.#trailers !== undefined && error.code === 'Z_BUF_ERROR') {
+      this.#recoder?.flush(() => {
+        this.#torn = true
+        if (this.#recoder?.encoder.readableLength === 0) this.#finish()
+      })
+    } else this.client.fail(error)
+  }
+
+  #asItWas(): void {
+    const raw = this.#raw
+    this.leave()
+    this.#untouched = true
+    this.client.head(this.fields, lengthOf(this.fields) !== undefined)
+    const room = raw.length === 0 || this.client.body(Buffer.concat(raw))
+    if (this.#trailers !== undefined) this.client.end(this.#trailers)
+    else if (room) this.#more()
+  }
+
+  #finish(): void {
+    if (this.#left) return
+    this.leave()
+    this.client.end(changedTrailers(this.#trailers ?? []))
+  }
+}

@@ -1,0 +1,66 @@
+import { Head, type Target } from './head.js'
+import { HtmlSearch } from './html.js'
+import { LONGEST, type Search } from './search.js'
+import { XhtmlSearch } from './xhtml.js'
+
+/** Bytes of a page within which its head has to end. Styles written into pages make heads of 100 KB. */
+const LIMIT = 512 * 1024
+
+/** Bytes read at once: most heads end early, and what is behind is not looked at. */
+const STRIDE = 8 * 1024
+
+/** Puts the tag into a page that comes in parts; what is not the tag stays byte for byte. */
+export class Placement {
+  /** Undefined while it is looked for; then whether the tag is in. */
+  placed: boolean | undefined
+  readonly #head: Head
+  readonly #search: Search
+  #kept: Buffer = Buffer.alloc(0)
+  #read = 0
+
+  constructor(target: Target) {
+    this.#head = new Head(target)
+    this.#search = target.xml ? new XhtmlSearch(this.#head) : new HtmlSearch(this.#head)
+  }
+
+  /** Bytes of the tag, where it is in. */
+  added = 0
+
+  /** The part that may go on now. */
+  push(part: Buffer): Buffer {
+    const parts: Buffer[] = []
+    let at = 0
+    while (this.placed === undefined && at < part.length) {
+      const next = part.subarray(at, at + STRIDE)
+      at += next.length
+      this.#read += next.length
+      parts.push(this.#step(this.#kept.length === 0 ? next : Buffer.concat([this.#kept, next]), false))
+    }
+    if (at === 0) return part
+    parts.push(part.subarray(at))
+    return Buffer.concat(parts)
+  }
+
+  /** Nothing follows: what is left. */
+  end(): Buffer {
+    return this.placed === undefined ? this.#step(this.#kept, true) : Buffer.alloc(0)
+  }
+
+  #step(bytes: Buffer, last: boolean): Buffer {
+    const { found, flow } = this.#search.read(bytes.toString('latin1'), last)
+    const near = this.#read - bytes.length + flow <= LIMIT
+    const tag = found === 'here' && near ? this.#head.tag() : undefined
+    if (tag !== undefined) {
+      const inserted = Buffer.from(tag, 'latin1')
+      this.placed = true
+      this.added = inserted.length
+      return Buffer.concat([bytes.subarray(0, flow), inserted, bytes.subarray(flow)])
+    }
+    if (last || found !== 'not yet' || !near || bytes.length - flow > LONGEST) {
+      this.placed = false
+      return bytes
+    }
+    this.#kept = bytes.subarray(flow)
+    return bytes.subarray(0, flow)
+  }
+}

@@ -1,0 +1,193 @@
+import type { Target } from '../../../src/proxy/inject/head.js'
+
+export const SRC = '/_readership/script-0a1b2c3d.js?site=2'
+export const TAG = `<script defer src="${SRC}"></script>`
+const XTAG = `<script defer="defer" src="${SRC}"></script>`
+export const TARGET: Target = { src: SRC, host: 'site.example', scheme: 'https', policies: [], xml: false }
+
+/** [the page with `¦` where the tag belongs, or without one where it stays as it is; why; what differs of the target] */
+export type PageRow = [page: string, why: string, target?: Partial<Target>]
+
+const D = '<!doctype html>'
+const CLOSE = '</head><body>hello</body></html>'
+const XHTML = '<html xmlns="http://www.w3.org/1999/xhtml">'
+const xml = { xml: true }
+
+const HTML: PageRow[] = [
+  [`${D}<html><head><title>x</title>¦${CLOSE}`, 'the usual page'],
+  [`${D}\n<html lang=de>\n<head>\n<meta charset=utf-8>\n¦</head>\n<body></body>\n</html>\n`, 'space around'],
+  [`<!DOCTYPE HTML><HTML><HEAD><TITLE>x</TITLE>¦</HEAD><BODY>`, 'capitals'],
+  [`<html><head>¦${CLOSE}`, 'no doctype, an empty head'],
+  [`<head>¦${CLOSE}`, 'a head is enough for a document'],
+  [`${D}<html><head>¦</head ><body>`, 'a space in the end tag'],
+  [`${D}<html><head>¦</head\n foo="<x>"><body>`, 'attributes in the end tag'],
+  [`${D}<html><head data-x="a>b" title='</head>'>¦${CLOSE}`, 'the end in an attribute of the head'],
+  [`${D}<meta content="</head>"><link title='</head>'>¦${CLOSE}`, 'in attributes'],
+  [`${D}<meta content=</head>¦${CLOSE}`, 'in an attribute without quotes, up to its own >'],
+  [`${D}<meta a="x"b='</head>'/>¦${CLOSE}`, 'no space between attributes'],
+  [`${D}<meta a = "</head>" >¦${CLOSE}`, 'space around ='],
+  [`${D}<meta a=b"c>¦</head>"><p>`, 'a quote within an unquoted value opens nothing'],
+  [`${D}<meta "</head>¦"><p>`, 'a quote where a name begins is part of the name: its > ends the tag, text follows'],
+  [`${D}<head><!-- </head> -->¦${CLOSE}`, 'in a comment'],
+  [`${D}<head><!-- <!-- </head> -->¦${CLOSE}`, 'comments do not nest'],
+  [`${D}<head><!-->¦</head> -->`, 'a comment that ends where it begins'],
+  [`${D}<head><!--->¦</head> -->`, 'and one dash later'],
+  [`${D}<head><!----!>¦</head>-->`, 'a comment that ends with a mark'],
+  [`${D}<head><!--!></head>-->¦${CLOSE}`, 'a mark where it begins ends nothing'],
+  [`${D}<head><!-- -- > </head> -->¦${CLOSE}`, 'dashes with a space'],
+  [`${D}<head><!--- </head> --->¦${CLOSE}`, 'three dashes'],
+  [`${D}<!--[if lt IE 9]><script src=x></script></head><![endif]-->¦${CLOSE}`, 'a conditional comment'],
+  [`${D}<head><![if !IE]><link><![endif]>¦${CLOSE}`, 'one that is revealed'],
+  [`${D}<head><![CDATA[</head> ¦]]></head>`, 'in HTML a bogus comment, up to its first >'],
+  [`${D}<head><?php echo "x" ?>¦${CLOSE}`, 'a processing instruction is a bogus comment'],
+  [`${D}<head></ head>¦${CLOSE}`, 'an end tag without a name is a bogus comment'],
+  [`${D}<head></>¦${CLOSE}`, 'and one without anything is nothing'],
+  [`${D}<head></p></title>¦${CLOSE}`, 'end tags of others'],
+  [`${D}<head><script>var a = '</head>'</script>¦${CLOSE}`, 'in a script'],
+  [`${D}<head><script>"</scriptx></head>"</script >¦${CLOSE}`, 'a longer name ends no script'],
+  [`${D}<head><SCRIPT>'</head>'</Script\n>¦${CLOSE}`, 'a script in capitals'],
+  [`${D}<head><script><!-- <script> </script> </head> --></script>¦${CLOSE}`, 'a script in a comment in a script'],
+  [`${D}<head><script><!-- </script>¦</head> -->`, 'a comment alone hides no end'],
+  [`${D}<head><script><!--> <script> </script>¦</head>`, 'the comment ends where it begins, so nothing is hidden'],
+  [`${D}<head><script><!-- <script --> </script>¦</head>`, 'the script in it has no end of its name but is over'],
+  [`${D}<head><script><!-- <script></script> <script> --> </script>¦</head>`, 'hidden, shown, hidden, over'],
+  [`${D}<head><script/></head></script>¦${CLOSE}`, 'a script does not close itself'],
+  [`${D}<head><style>a{content:"</head>"}</style>¦${CLOSE}`, 'in a style'],
+  [`${D}<head><style><!-- </style>¦${CLOSE}`, 'no comments in a style'],
+  [`${D}<head><title></head></TITLE>¦${CLOSE}`, 'in a title'],
+  [`${D}<head><title><!-- </title>¦${CLOSE}`, 'no comments in a title'],
+  [`${D}<head><noscript><link></head></noscript>¦${CLOSE}`, 'in a noscript'],
+  [`${D}<head><noscript><iframe></iframe></noscript>¦${CLOSE}`, 'what would end a head does not in a noscript'],
+  [`${D}<head><template></head><p>a</p><template></template>x</template>¦${CLOSE}`, 'in templates'],
+  [`${D}<head><template><textarea></template></textarea></template>¦${CLOSE}`, 'text in a template'],
+  [`${D}<head><template>a < b <> </template>¦${CLOSE}`, 'a bare < in a template'],
+  [`${D}<head><template><svg><style/></svg></template>${CLOSE}`, 'SVG in a template: nobody knows'],
+  [`${D}<html>¦<body><p>a`, 'no head'],
+  [`${D}¦<body><p>a`, 'neither html nor head'],
+  [`${D}<title>x</title>\n¦<p>hello`, 'an element ends the head'],
+  [`${D}<title>x</title>\n ¦hello`, 'text ends the head'],
+  [`${D}<title>x</title>¦</body>`, 'the end of a body does as well'],
+  [`${D}<title>x</title>¦</html>`, 'and that of the document'],
+  [`${D}<title>x</title>¦</br>`, 'and a </br>, which stands for <br>'],
+  [`${D}<title>x</title>¦< p>`, 'a bare < is text'],
+  [`${D}<title>x</title>¦<custom-element></custom-element>`, 'an element nobody knows'],
+  [`${D}<html>¦<frameset></frameset></html>`, 'frames'],
+  [`${D}<script src="app.js"></script>\n¦`, 'a document that is only a head'],
+  [`${D}<head><head><link>¦${CLOSE}`, 'a second head is none'],
+  [`${D}<head><title>${'x'.repeat(3_000)}</title>¦${CLOSE}`, 'a long head'],
+  ['\xef\xbb\xbf<!doctype html><head>¦</head>', 'a byte order mark'],
+  ['<!-- a --> <!-- b -->\n<!doctype html><head>¦</head>', 'comments before the doctype'],
+  [
+    `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd"><html xmlns="http://www.w3.org/1999/xhtml"><head>¦${CLOSE}`,
+    'XHTML sent as HTML',
+  ],
+  ['<?xml version="1.0"?><!doctype html><head>¦</head>', 'with an XML declaration'],
+  [`${D}<html><head><meta name=x><base href="/sub/">¦${CLOSE}`, 'a base on the same host'],
+  [`${D}<base href="https://SITE.example/a/">¦${CLOSE}`, 'the same, absolute'],
+  [`${D}<base target=_blank>¦${CLOSE}`, 'a base without an address'],
+  [`${D}<base href="https://cdn.example/">${CLOSE}`, 'a base elsewhere: our script would not be there'],
+  [`${D}<base href="//cdn.example/">${CLOSE}`, 'the same'],
+  [`${D}<head>¦<svg-logo></svg-logo></head>`, 'a custom element in the head ends it'],
+  [`${D}<head><title>caf\xe9 \xff\x80</title>¦</head>\xc3\xa9`, 'bytes that are no UTF-8'],
+  [`${D}<head><title>\x83\x5c\x82</title>¦</head>`, 'Shift_JIS'],
+
+  ['<p>a fragment</p>', 'no document'],
+  ['<div><head></head></div>', 'an element first'],
+  ['<title>x</title><p>hello', 'neither doctype nor html nor head'],
+  ['<body><p>hello</body>', 'a body alone'],
+  ['hello <!doctype html><html><head></head>', 'text first'],
+  ['{"a":"<html><head></head>"}', 'JSON by another name'],
+  ['', 'nothing'],
+  [' \n ', 'space'],
+  ['<', 'a beginning'],
+  ['<!', 'of what'],
+  ['<!doctyp', 'nobody knows'],
+  [`${D}<head><title>x`, 'a title without an end'],
+  [`${D}<head><script>x`, 'a script without an end'],
+  [`${D}<head><!-- x`, 'a comment without an end'],
+  [`${D}<head></hea`, 'an end tag without an end'],
+  [`${D}<head><meta content="`, 'a quote without an end'],
+  [`${D}<head><template>`, 'a template without an end'],
+  [`${D}<html amp><head><title>x</title>${CLOSE}`, 'AMP'],
+  [`${D}<html \xe2\x9a\xa1 lang=en><head>${CLOSE}`, 'AMP, with its sign'],
+  [`${D}<html \xe2\x9a\xa14ads><head>${CLOSE}`, 'an AMP advertisement'],
+  [`${D}<html data-amp=x class="amp"><head>¦${CLOSE}`, 'only the word'],
+  [`${D}<head>${TAG}${CLOSE}`, 'ours is there'],
+  [`${D}<head><script src='/_readership/script.js' data-site=2></script>${CLOSE}`, 'by its short name'],
+  [
+    `${D}<head><script async src="https://site.example/_readership/script-ffffffff.js"></script>${CLOSE}`,
+    'by another hash',
+  ],
+  [`${D}<head><!-- ${TAG} --><script src="/other/script.js"></script>¦${CLOSE}`, 'that is not ours'],
+  ['\xff\xfe<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>\0', 'UTF-16 with its mark'],
+  ['<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>\0', 'UTF-16 without'],
+  ['\0<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>', 'the other way round'],
+  [`${D}<head><style>${'x'.repeat(600_000)}</style>${CLOSE}`, 'a head without end'],
+  [`${D}<head><link title="${'x'.repeat(20_000)}">${CLOSE}`, 'a tag without end'],
+
+  [
+    `${D}<head><meta http-equiv="Content-Security-Policy" content="default-src 'self'">¦${CLOSE}`,
+    'a policy of the page that lets us be',
+  ],
+  [
+    `${D}<head><meta content="script-src &#39;none&#x27;" http-equiv=content-security-policy>${CLOSE}`,
+    'one that does not, with references',
+  ],
+  [
+    `${D}<head><template><meta http-equiv=Content-Security-Policy content="default-src 'none'"></template>¦${CLOSE}`,
+    'one in a template is none',
+  ],
+  [
+    `${D}<head><!-- <meta http-equiv=Content-Security-Policy content="default-src 'none'"> -->¦${CLOSE}`,
+    'nor in a comment',
+  ],
+  [
+    `${D}<head><meta http-equiv=Content-Security-Policy content="sandbox; img-src *">¦${CLOSE}`,
+    'no sandbox from a page',
+  ],
+]
+
+const XML: PageRow[] = [
+  [`<?xml version="1.0"?><!DOCTYPE html>${XHTML}<head><title>x</title>¦</head><body/></html>`, 'XHTML', xml],
+  [`${XHTML}<head><meta/><link></link>¦</head></html>`, 'elements closed both ways', xml],
+  [`${XHTML}<head><!-- </head> --><title><![CDATA[</head>]]></title>¦</head></html>`, 'comment and CDATA', xml],
+  [`${XHTML}<head><script>//<![CDATA[\n"</head>" < 1\n//]]></script>¦</head></html>`, 'CDATA in a script', xml],
+  [`${XHTML}<head><?x </head> ?>¦</head></html>`, 'a processing instruction', xml],
+  [`${XHTML}<head><meta content="/head>"/><title>&lt;/head></title>¦</head></html>`, 'an attribute', xml],
+  [`${XHTML}<head><title><head></head></title>¦</head></html>`, 'a head that is not the head', xml],
+  [`<!DOCTYPE html SYSTEM "a>b">${XHTML}<head>¦</head></html>`, 'a > in a doctype', xml],
+  [`<!DOCTYPE html [<!ENTITY x "</head>">]>${XHTML}<head></head></html>`, 'entities of its own', xml],
+  ['<html><head></head></html>', 'without its namespace', xml],
+  ['<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:head></h:head></h:html>', 'with a prefix', xml],
+  [`${XHTML}<head/><body/></html>`, 'a head with nothing in it', xml],
+  [`${XHTML}<body><head></head></body></html>`, 'no head', xml],
+  [`${XHTML}<head><title>x</head></html>`, 'not well-formed', xml],
+  [`${XHTML}<HEAD></HEAD></html>`, 'capitals are other names', xml],
+  ['<svg xmlns="http://www.w3.org/2000/svg"/>', 'not XHTML', xml],
+  [`${XHTML}<head>`, 'cut off', xml],
+]
+
+const policed = (policy: string): Partial<Target> => ({ policies: [policy] })
+
+const POLICED: PageRow[] = [
+  [`${D}<head>¦</head>`, 'a policy of the head that lets us be', policed("default-src 'self'")],
+  [
+    `${D}<head><meta http-equiv=Content-Security-Policy content="script-src 'none'"></head>`,
+    'both must',
+    policed("default-src 'self'"),
+  ],
+]
+
+/** The page as it comes, and as it goes. */
+export const PAGES = [...HTML, ...XML, ...POLICED].map(([page, why, differs]) => {
+  const target: Target = { ...TARGET, ...differs }
+  const bytes = (text: string) => Buffer.from(text, 'latin1')
+  const [before = '', after] = page.split('\xa6')
+  return {
+    why,
+    target,
+    input: bytes(page.replace('\xa6', '')),
+    output: bytes(after === undefined ? before : `${before}${target.xml ? XTAG : TAG}${after}`),
+    changed: after !== undefined,
+  }
+})
