@@ -15,7 +15,7 @@ const OPEN = {
 }
 
 /** One transparent point. */
-const POINT = Uint8Array.from(Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'))
+const POINT = Uint8Array.from(Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64'))
 
 export const ACCEPTED: Answer = { status: 204, headers: OPEN, body: null }
 export const REFUSED: Answer = { status: 403, headers: { ...OPEN, 'content-length': '0' }, body: null }

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { openRecords } from '../../src/duckdb/records.js'
+import { createApp } from '../../src/http/app.js'
+import { dropRoutes } from '../../src/http/drops.js'
+import { createDrops } from '../../src/manage/drops.js'
+import { createKeys } from '../../src/manage/keys.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import { createSites } from '../../src/manage/sites.js'
+import { raw, sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
+import { directory } from '../fixtures/files.js'
+import { storeOptions } from '../fixtures/store.js'
+
+async function open(t: Test) {
+  const records = await openRecords(storeOptions(join(directory(t), 'control.duckdb')).options)
+  t.teardown(() => records.close())
+  const clock = { now: new Date('2026-11-21T23:59:59.999Z') }
+  const over = (records: Records) => createDrops({ records, now: () => clock.now })
+  return { records, clock, over, drops: over(records) }
+}
+const row = (day: string, reason: string, count: number, door = 'track') => ({ day, door, reason, count })
+const Body = z.object({
+  data: z.array(z.unknown()).optional(),
+  meta: z.object({ total: z.number() }).optional(),
+  error: z.object({ field: z.string().optional() }).optional(),
+})
+const TODAY = '2026-11-21'
+
+t.test(
+  'counted by site, day, door and reason; the same before and after it is written, and after a restart',
+  async (t) => {
+    const { drops, clock, over, records } = await open(t)
+    drops.add(1, 'track', 'malformed')
+    drops.add(1, 'track', 'malformed', 4)
+    drops.add(1, 'edge', 'malformed', 2)
+    drops.add(2, 'track', 'rate_limited')
+    drops.add(undefined, 'track', 'unknown_site', 9)
+    const expected = [row(TODAY, 'malformed', 5), row(TODAY, 'malformed', 2, 'edge')]
+    t.strictSame(await drops.list(1, 30), expected, 'in memory')
+    t.strictSame(await over(records).list(1, 30), [], 'not yet in the table')
+    await drops.flush()
+    t.strictSame(await drops.list(1, 30), expected, 'written')
+    t.strictSame(await drops.list(2, 30), [row(TODAY, 'rate_limited', 1)], 'another site')
+    await drops.flush()
+    drops.add(1, 'edge', 'malformed')
+    await drops.flush()
+    const again = over(records)
+    again.add(1, 'track', 'malformed', 10)
+    const later = [row(TODAY, 'malformed', 15), row(TODAY, 'malformed', 3, 'edge')]
+    t.strictSame(await again.list(1, 30), later, 'a restart goes on where the table is')
+    await again.flush()
+    t.strictSame(await again.list(1, 30), later)
+    clock.now = new Date('2026-11-22T00:00:00.000Z')
+    again.add(1, 'track', 'opted_out')
+    const next = row('2026-11-22', 'opted_out', 1)
+    t.strictSame(await again.list(1, 30), [next, ...later], 'the next day first')
+    await again.flush()
+    await again.flush()
+    t.strictSame(await again.list(1, 1), [next], 'today alone')
+    t.strictSame(await again.list(1, 2), [next, ...later], 'and yesterday')
+    t.strictSame(again.totals(), [
+      { door: 'track', reason: 'malformed', count: 10 },
+      { door: 'track', reason: 'opted_out', count: 1 },
+    ])
+    t.strictSame(await records.query(sql`select count(*) as n from drops`), [{ n: 4 }], 'one row of each')
+  },
+)
+
+t.test('nothing is lost or counted twice when a write fails, before or after it is done', async (t) => {
+  const { records, over } = await open(t)
+  let fail: 'before' | 'after' | undefined
+  const drops = over({
+    query: (asked) => records.query(asked),
+    async write(...statements) {
+      if (fail === 'before') throw new Error('away')
+      await records.write(...statements)
+      if (fail === 'after') throw new Error('away before it could say so')
+    },
+  })
+  drops.add(1, 'track', 'malformed', 3)
+  for (const when of ['before', 'after', 'before', 'after'] as const) {
+    fail = when
+    await t.rejects(drops.flush())
+    drops.add(1, 'track', 'malformed')
+  }
+  t.strictSame(await drops.list(1, 1), [row(TODAY, 'malformed', 7)], 'read exactly all along')
+  fail = undefined
+  await drops.flush()
+  t.strictSame(await over(records).list(1, 1), [row(TODAY, 'malformed', 7)])
+  drops.add(1, 'track', 'malformed')
+  await Promise.all([drops.flush(), drops.flush()])
+  t.strictSame(await over(records).list(1, 1), [row(TODAY, 'malformed', 8)], 'two at once')
+})
+
+t.test('what is older than a year and a look back goes', async (t) => {
+  const { records, clock, drops } = await open(t)
+  await records.write(
+    raw(`insert into drops values ('2025-10-16', 1, 'track', 'malformed', 1),
+    ('2025-10-17', 1, 'track', 'malformed', 1)`),
+  )
+  clock.now = new Date('2026-11-21T12:00:00Z')
+  drops.add(1, 'track', 'malformed')
+  await drops.flush()
+  t.strictSame(await records.query(sql`select day from drops order by day`), [{ day: '2025-10-17' }, { day: TODAY }])
+})
+
+t.test('read by those who reach the site and nobody else', async (t) => {
+  const { records, drops, clock } = await open(t)
+  const now = () => clock.now
+  await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
+  await records.write(
+    sql`insert into organisations values (2, 'Other', ${now()})`,
+    ...[2, 3].map(
+      (
+        id,
+      ) => sql`insert into sites select ${id}, 2, 'x', domains, timezone, currency, excluded_paths, respect_gpc,
+        visitor_salt, retention_days, citation_threshold, created_at from sites where id = 1`,
+    ),
+  )
+  const sites = createSites(records)
+  const keys = createKeys({ records, sites, now, random: randomBytes })
+  const app = createApp({ routes: dropRoutes({ sites, drops }), keys, version: '0', log: () => {} })
+  drops.add(1, 'track', 'foreign_host', 2)
+  drops.add(2, 'track', 'malformed')
+  const org = (await keys.create({ org: 1, name: 'org', scopes: ['manage:read'] })).secret
+  const bound = (await keys.create({ org: 1, site: 1, name: 'bound', scopes: ['manage:read'] })).secret
+  const other = (await keys.create({ org: 2, name: 'other', scopes: ['manage:read'] })).secret
+  const stats = (await keys.create({ org: 1, name: 'stats', scopes: ['stats:read'] })).secret
+  const rows: [string, string | undefined, number, number | string | undefined, string][] = [
+    ['1/drops', org, 200, 1, 'its own'],
+    ['1/drops?days=1', bound, 200, 1, 'the one site of a key'],
+    ['1/drops?days=366', bound, 200, 1, 'the most'],
+    ['2/drops', other, 200, 1, "the other organisation's"],
+    ['3/drops', other, 200, 0, 'none'],
+    ['2/drops', org, 404, undefined, "another organisation's"],
+    ['1/drops', other, 404, undefined, 'the other way'],
+    ['2/drops', bound, 404, undefined, 'beside its site'],
+    ['9/drops', org, 404, undefined, "nobody's"],
+    ['x/drops', org, 404, undefined, 'no id'],
+    ['1/drops', stats, 403, undefined, 'without the scope'],
+    ['1/drops', undefined, 401, undefined, 'nobody'],
+    ['1/drops?days=0', org, 422, 'days', 'no day'],
+    ['1/drops?days=367', org, 422, 'days', 'over a year'],
+    ['1/drops?days=x', org, 422, 'days', 'no number'],
+  ]
+  for (const [path, secret, status, expected, why] of rows) {
+    const response = await app(
+      new Request(`http://x/api/sites/${path}`, { headers: secret ? { authorization: `Bearer ${secret}` } : {} }),
+      { ip: '', operator: false },
+    )
+    t.equal(response.status, status, why)
+    const { data, meta, error } = Body.parse(await response.json())
+    if (status === 200) t.same([data?.length, meta?.total], [expected, expected], why)
+    if (status === 422) t.equal(error?.field, expected, why)
+  }
+})
