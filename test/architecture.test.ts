@@ -48,6 +48,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/sql',
     'src/errors',
   ],
+  'src/ship': ['src/record', 'src/agents'],
   'src/proxy': ['src/record/observation', 'src/readership'],
   'src/cli': ['src'],
 }
@@ -62,7 +63,7 @@ const HOME: Record<string, readonly string[]> = {
   'structured-headers': ['src/agents/signature/fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file per use (architecture.md).
-  undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/'],
+  undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/', 'src/ship/send.ts'],
   'mmdb-lib': ['src/record/place/'],
   'temporal-polyfill': ['src/query/'],
   '@hono/node-server': ['src/http/'],
