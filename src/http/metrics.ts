@@ -25,8 +25,8 @@ export interface Metrics {
   render(): Promise<{ text: string; type: string }>
 }
 
-/** The metrics of one instance (issue 2, Terminal). */
-export function createMetrics(sources: Sources): Metrics {
+/** Counters and gauges that ask when somebody scrapes, beside those that every process has. */
+export function createGauges() {
   const registry = new Registry()
   const registers = [registry]
   // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names.
@@ -58,6 +58,28 @@ export function createMetrics(sources: Sources): Metrics {
       },
     })
 
+  const render: Metrics['render'] = async () => ({ text: await registry.metrics(), type: registry.contentType })
+  return { counter, gauge, registers, render }
+}
+
+/** Of the proxy in front, where there is one. */
+export function addProxy(
+  { counter, gauge }: Pick<ReturnType<typeof createGauges>, 'counter' | 'gauge'>,
+  proxy: Sources['proxy'],
+) {
+  counter(
+    'readership_requests_total',
+    'Responses of the proxy, by class of status.',
+    'status',
+    () => proxy()?.statuses ?? {},
+  )
+  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
+  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
+}
+
+/** The metrics of one instance (issue 2, Terminal). */
+export function createMetrics(sources: Sources): Metrics {
+  const { counter, gauge, registers, render } = createGauges()
   const { health, recorder, proxy } = sources
   counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
   counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
@@ -87,17 +109,6 @@ export function createMetrics(sources: Sources): Metrics {
       }
     },
   })
-  counter(
-    'readership_requests_total',
-    'Responses of the proxy, by class of status.',
-    'status',
-    () => proxy()?.statuses ?? {},
-  )
-  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
-  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
-  return {
-    async render() {
-      return { text: await registry.metrics(), type: registry.contentType }
-    },
-  }
+  addProxy({ counter, gauge }, proxy)
+  return { render }
 }

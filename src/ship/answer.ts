@@ -15,7 +15,7 @@ export type Outcome =
   /** The rows are wrong, and would be again. */
   | { kind: 'refused'; why: string }
   /** The operator has to change something. */
-  | { kind: 'denied'; why: string; key: boolean }
+  | { kind: 'denied'; why: string; hint?: string; key: boolean }
   /** Nobody knows; the same again, not before `after` milliseconds where the collector says so. */
   | { kind: 'later'; why: string; after?: number }
 
@@ -44,7 +44,7 @@ export function outcomeOf(answer: Answer, now: number): Outcome {
     case 422:
       return { kind: 'refused', why }
     case 401:
-      return { kind: 'denied', why: `${why}${skew(answer, now)}`, key: true }
+      return { kind: 'denied', why, hint: skew(answer, now), key: true }
     case 408:
     case 425:
     case 429: {

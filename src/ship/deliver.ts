@@ -77,8 +77,9 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     await queue.settle(number)
   }
 
-  const fails = (why: string, level: 'warn' | 'error') => {
-    if (why !== trouble) log[level]({ waiting: queue.waiting }, `the collector does not take rows, which wait: ${why}`)
+  const fails = (why: string, level: 'warn' | 'error', hint = '') => {
+    if (why !== trouble)
+      log[level]({ waiting: queue.waiting }, `the collector does not take rows, which wait: ${why}${hint}`)
     trouble = why
   }
 
@@ -126,7 +127,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
       }
       case 'denied': {
         open = batch.number
-        fails(outcome.why, 'error')
+        fails(outcome.why, 'error', outcome.hint)
         return outcome.key && key.renew() ? 0 : SLOW + random() * SLOW
       }
       case 'later': {

@@ -60,7 +60,6 @@ export function createQueue(options: QueueOptions): Queue {
   let aheadWeight = 0
   /** Of the last row that was taken ahead. */
   let reached = options.settled
-  let { settled } = options
   let fault: string | undefined
   let writing = 0
   let reading = false
@@ -168,7 +167,6 @@ export function createQueue(options: QueueOptions): Queue {
     more: () => stored.heard(),
     wake: () => stored.ring(),
     async settle(number) {
-      settled = Math.max(settled, number)
       const after = ahead.findIndex((row) => row.number > number)
       const gone = ahead.splice(0, after < 0 ? ahead.length : after)
       aheadWeight -= weigh(gone)
@@ -182,7 +180,7 @@ export function createQueue(options: QueueOptions): Queue {
       await storing
     },
     get waiting() {
-      return spool.last - settled + writing + fresh.length
+      return spool.waiting + writing + fresh.length
     },
     get unkept() {
       return writing + fresh.length

@@ -33,6 +33,8 @@ export interface SpoolOptions {
 export interface Spool {
   /** The highest number that has been given to a row. */
   readonly last: number
+  /** Rows that are neither done with nor lost. */
+  readonly waiting: number
   readonly bytes: number
   /** On the disk when it resolves; where it rejects, none of them counts as written. */
   append(rows: readonly Row[]): Promise<void>
@@ -65,6 +67,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let reading: { segment: Segment; reader: Reader } | undefined
   /** Where to read on in a segment of which the reader has the rows up to there. */
   let passed: { segment: Segment; at: number } | undefined
+  /** Rows that were lost, from above one number up to another, in order. */
+  let holes: { from: number; to: number }[] = []
   let checked = Number.NEGATIVE_INFINITY
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -96,10 +100,16 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     if (bavail * bsize < min_free_disk) throw new Error(`less than ${min_free_disk} bytes of the disk are free`)
     checked = at
   }
+  const lose = (why: 'spool_full' | 'damaged', from: number, to: number) => {
+    if (to <= from) return
+    lost(why, to - from)
+    const before = holes.at(-1)
+    if (before !== undefined && before.to === from) before.to = to
+    else holes.push({ from, to })
+  }
   /** The reader has come by `number`; those it did not meet on the way were damaged. */
   const came = (number: number, missed: number) => {
-    const from = Math.max(seen, safe)
-    if (missed > from) lost('damaged', missed - from)
+    lose('damaged', Math.max(seen, safe), missed)
     seen = Math.max(seen, number)
   }
   /** A file that cannot be read any more must not hold up those behind it. */
@@ -113,8 +123,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     while (bytes() > limit && segments.length > 1) {
       const [oldest] = segments
       if (oldest === undefined) return
-      const from = Math.max(oldest.first - 1, settled, safe)
-      if (oldest.last > from) lost('spool_full', oldest.last - from)
+      lose('spool_full', Math.max(oldest.first - 1, settled, safe), oldest.last)
       safe = Math.max(safe, oldest.last)
       seen = Math.max(seen, oldest.last)
       take(oldest)
@@ -125,6 +134,9 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return {
     get last() {
       return last
+    },
+    get waiting() {
+      return last - settled - holes.reduce((sum, { from, to }) => sum + to - Math.max(from, settled), 0)
     },
     get bytes() {
       return bytes()
@@ -186,6 +198,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     },
     async settle(number) {
       settled = Math.max(settled, number)
+      holes = holes.filter(({ to }) => to > settled)
       if (!segments.some((segment) => segment.last <= settled && segment.bytes > 0)) return
       await inTurn(async () => {
         for (const segment of segments.filter((one) => one.last <= settled)) {
