@@ -110,14 +110,11 @@ const Settings = z.strictObject({
     doc: 'another readership that rows are shipped to, instead of a store here',
   }),
   site: whole(1, 2_147_483_647).default(1).register(about, { value: 'id', doc: "the site's id at the collector" }),
-  ingest_key: text
-    .regex(/^\S+$/, 'must be one word')
-    .optional()
-    .register(about, {
-      value: 'key',
-      doc: "the site's ingest key; a flag shows in `ps`, a file or the variable does not",
-      secret: true,
-    }),
+  ingest_key: text.regex(/^\S+$/, 'must be one word').optional().register(about, {
+    value: 'key',
+    doc: "the site's ingest key; a flag shows in `ps`, a file or the variable does not",
+    secret: true,
+  }),
   ingest_key_file: text
     .optional()
     .register(about, { value: 'file', doc: "file of the site's ingest key, read again when it changes" }),
