@@ -119,7 +119,11 @@ function whole(value: unknown): number {
   return Math.max(0, Math.round(value))
 }
 
-const instant = (value: string): string => new Date(text(value)).toISOString()
+/** As the interface writes it, or made so; throws for what is no instant. */
+const instant = (value: string): string =>
+  value.length === 24 && value.endsWith('Z') && !Number.isNaN(Date.parse(value))
+    ? value
+    : new Date(text(value)).toISOString()
 
 function chosen(given: Readonly<Record<string, string>> | undefined, names: readonly string[]) {
   if (given === undefined) return undefined

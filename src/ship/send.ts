@@ -22,26 +22,41 @@ export function openSend(url: string, version: string, patience = 30_000): { sen
   })
   return {
     async send(body, signature, signal) {
-      const answer = await agent.request({
-        origin: door.origin,
-        path: door.pathname,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'x-service-signature': signature,
-          'user-agent': `readership/${version}`,
-        },
-        body,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
-      })
-      const headers: Record<string, string | undefined> = {}
-      for (const name of ['retry-after', 'date', 'location']) {
-        const value = answer.headers[name]
-        headers[name] = Array.isArray(value) ? value[0] : value
+      // Not `AbortSignal.any`: what it makes of a signal that lives as long as the process may live as long.
+      const over = new AbortController()
+      const stop = () => over.abort(signal.reason)
+      const late = setTimeout(() => over.abort(new DOMException('It took too long.', 'TimeoutError')), patience)
+      signal.addEventListener('abort', stop)
+      if (signal.aborted) stop()
+      try {
+        return await attempt(body, signature, over.signal)
+      } finally {
+        clearTimeout(late)
+        signal.removeEventListener('abort', stop)
       }
-      return { status: answer.statusCode, headers, text: await beginning(answer.body) }
     },
     close: () => agent.destroy(),
+  }
+
+  async function attempt(body: string, signature: string, signal: AbortSignal): Promise<Answer> {
+    const answer = await agent.request({
+      origin: door.origin,
+      path: door.pathname,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-service-signature': signature,
+        'user-agent': `readership/${version}`,
+      },
+      body,
+      signal,
+    })
+    const headers: Record<string, string | undefined> = {}
+    for (const name of ['retry-after', 'date', 'location']) {
+      const value = answer.headers[name]
+      headers[name] = Array.isArray(value) ? value[0] : value
+    }
+    return { status: answer.statusCode, headers, text: await beginning(answer.body) }
   }
 }
 

@@ -118,7 +118,7 @@ t.test('damage anywhere costs the rows it hit and no other, and never throws', a
     fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 4 }), async (damages) => {
       const folder = directory(t)
       const writing = await open(folder, { limit: 16 * 400 })
-      for (let n = 1; n < 100; n += 10) await writing.append(rows(n, n + 9))
+      for (let n = 1; n < 100; n += 20) await writing.append(rows(n, n + 19))
       await writing.close()
       const all = files(folder)
       const hit = new Set<number>()
@@ -154,14 +154,14 @@ t.test('damage anywhere costs the rows it hit and no other, and never throws', a
       t.equal((await readAll()).length, 1, 'and it goes on')
       await spool.close()
     }),
-    { numRuns: 25 },
+    { numRuns: 20 },
   )
 })
 
 t.test('over the limit the oldest file goes, and its rows are counted', async (t) => {
   const folder = directory(t)
   const { append, readAll, lost, spool, close } = await open(folder, { limit: 16_000 })
-  for (let n = 1; n <= 2_000; n += 25) await append(rows(n, n + 24))
+  for (let n = 1; n <= 2_000; n += 50) await append(rows(n, n + 49))
   t.ok(spool.bytes <= 16_000 && spool.bytes > 14_000)
   const got = await readAll()
   t.equal(got.at(-1)?.number, 2_000)
