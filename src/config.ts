@@ -32,6 +32,11 @@ const originUrl = text.refine((value) => {
   const url = new URL(value)
   return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
 }, 'must be an http or https URL of a host alone, as in http://localhost:3000')
+const serviceUrl = text.refine((value) => {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
+  const url = new URL(value)
+  return !url.search && !url.hash && !url.username && !url.password
+}, 'must be an http or https URL, as in https://stats.example.com')
 const hostname = text.transform((value, context) => {
   const ascii = asciiHostname(value)
   if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
@@ -63,6 +68,8 @@ interface About {
   /** The flag has no value: it is there or not. */
   switch?: true
   list?: true
+  /** What it is must be in no message. */
+  secret?: true
 }
 const about = z.registry<About>()
 
@@ -106,6 +113,23 @@ const Settings = z.strictObject({
   cors_origins: list(pageOrigin)
     .default([])
     .register(about, { value: 'origin', list: true, doc: 'pages elsewhere that may ask the reads, with an API key' }),
+  collector: serviceUrl.optional().register(about, {
+    value: 'url',
+    doc: 'another readership that rows are shipped to, instead of a store here',
+  }),
+  site: whole(1, 2_147_483_647).default(1).register(about, { value: 'id', doc: "the site's id at the collector" }),
+  ingest_key: text.regex(/^\S+$/, 'must be one word').optional().register(about, {
+    value: 'key',
+    doc: "the site's ingest key; a flag shows in `ps`, a file or the variable does not",
+    secret: true,
+  }),
+  ingest_key_file: text
+    .optional()
+    .register(about, { value: 'file', doc: "file of the site's ingest key, read again when it changes" }),
+  spool_limit: bytes
+    .pipe(z.int().min(1_000_000, 'must be at least 1MB'))
+    .default(1_000_000_000)
+    .register(about, { value: 'size', doc: 'disk for rows that wait for the collector; over it the oldest go' }),
   memory_limit: text.regex(SIZE, 'must be a size such as 512MB').optional().register(about, {
     value: 'size',
     doc: "memory the store may use; not set, half of the container's limit, without one half of the machine's, at most 2 GB",
@@ -263,13 +287,47 @@ export function loadConfig(sources: Sources): Config {
     const name = String(issue?.path[0] ?? '')
     const one = isSetting(name) ? said.get(name) : undefined
     const value = [one?.value].flat()[Number(issue?.path[1] ?? 0)]
+    const secret = isSetting(name) && about.get(Settings.shape[name])?.secret === true
     throw new ConfigError(
-      `${one?.where ?? name} ${issue?.message ?? 'is invalid'}, not ${JSON.stringify(value)}.`,
+      `${one?.where ?? name} ${issue?.message ?? 'is invalid'}${secret ? '' : `, not ${JSON.stringify(value)}`}.`,
       name,
     )
   }
   const { tls_cert, tls_key } = parsed.data
   if ((tls_cert === undefined) !== (tls_key === undefined))
     throw new ConfigError('--tls-cert and --tls-key go together.', tls_cert ? 'tls_key' : 'tls_cert')
+  checkShipping(parsed.data, said)
   return parsed.data
+}
+
+/** What only a store has a use for, and what only shipping has. */
+const STORES: readonly SettingName[] = [
+  'domain',
+  'expose',
+  'cors_origins',
+  'memory_limit',
+  'geoip',
+  'pdf_font',
+  'ranges',
+]
+const SHIPS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']
+
+function checkShipping({ collector, ingest_key, ingest_key_file }: Config, said: Map<SettingName, Said>): void {
+  const first = (some: readonly SettingName[]) => some.find((name) => said.has(name))
+  const where = (name: SettingName) => said.get(name)?.where ?? name
+  if (collector === undefined) {
+    const useless = first(SHIPS)
+    if (useless) throw new ConfigError(`${where(useless)} is for shipping: it needs --collector.`, useless)
+    return
+  }
+  if (ingest_key !== undefined && ingest_key_file !== undefined)
+    throw new ConfigError(`${where('ingest_key')} and ${where('ingest_key_file')} exclude each other.`, 'ingest_key')
+  if (ingest_key === undefined && ingest_key_file === undefined)
+    throw new ConfigError(
+      `${where('collector')} needs the site's ingest key: --ingest-key-file, or READERSHIP_INGEST_KEY.`,
+      'ingest_key_file',
+    )
+  const useless = first(STORES)
+  if (useless)
+    throw new ConfigError(`${where(useless)} does nothing here: with --collector it is the collector's.`, useless)
 }

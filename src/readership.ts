@@ -37,6 +37,7 @@ import type { Observation } from './record/observation.js'
 import { readPayload } from './record/payload.js'
 import { createRecorder } from './record/recorder.js'
 import { createSiteOf } from './record/site.js'
+import { isShipping, openShipping } from './shipping.js'
 import { startEngine } from './worker/client.js'
 import type { Engine, EngineStatus } from './worker/engine.js'
 
@@ -68,18 +69,24 @@ export type ReadershipOptions = Partial<
     | 'offline'
     | 'origin'
     | 'cors_origins'
+    | 'collector'
+    | 'site'
+    | 'ingest_key'
+    | 'ingest_key_file'
+    | 'spool_limit'
   >
 > & { log?: Log }
 
 /**
  * Readership inside an application, for the adapters: the store is opened in `data`, and the commands reach it through
- * the control socket there. Throws `ConfigError` for an option that is wrong, and one line where the store cannot be
- * opened.
+ * the control socket there. With a `collector` there is no store: what is recorded waits in `data` until it is shipped.
+ * Throws `ConfigError` for an option that is wrong, and one line where the store or the spool cannot be opened.
  */
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)
-  const instance = await openInstance(config, { log, version })
+  const deps = { log, version }
+  const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
   try {
     const control = await listenControl((request) => instance.control(request), socket)
     return {

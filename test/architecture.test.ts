@@ -46,10 +46,13 @@ const MAY: Record<string, readonly string[]> = {
     'src/policy',
     'src/worker/engine',
     'src/address',
+    'src/ship/shipper',
     'src/store',
     'src/sql',
     'src/errors',
   ],
+  'src/shipping': ['src'],
+  'src/ship': ['src/record', 'src/agents'],
   'src/proxy': ['src/record/observation', 'src/readership'],
   'src/cli': ['src'],
 }
@@ -64,7 +67,7 @@ const HOME: Record<string, readonly string[]> = {
   'structured-headers': ['src/agents/signature/fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file per use (architecture.md).
-  undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/'],
+  undici: ['src/proxy/forward.ts', 'src/cli/client.ts', 'src/outbound/', 'src/ship/send.ts'],
   'mmdb-lib': ['src/record/place/'],
   'temporal-polyfill': ['src/query/'],
   '@hono/node-server': ['src/http/'],

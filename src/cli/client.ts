@@ -62,6 +62,8 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
     }
     return client(viaSocket, true, () => agent.destroy())
   }
+  if (!options.create && existsSync(join(config.data, 'spool')) && !existsSync(join(config.data, 'control.duckdb')))
+    throw new Failure(`No rows are kept in ${config.data}, they were shipped to a collector: ask there.`)
   if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
   // Only here: a command that finds a running instance has no use for a store.

@@ -51,8 +51,8 @@ export const doctor: Command = {
       ...(await dataDirectory(config)),
       running.finding,
       ...(await origin(config.origin ?? running.origin)),
-      geoData(config.geoip),
-      published(config, running.held),
+      // Where rows are shipped to, they are placed and verified.
+      ...(running.collector === undefined ? [geoData(config.geoip), published(config, running.held)] : []),
     ]
     if (json) terminal.out(`${safeJson(findings, 2)}\n`)
     else
@@ -105,7 +105,13 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
 const Status = z.object({
   data: z.object({
     origin: z.string().optional(),
-    store: z.object({ state: z.string(), reason: z.string().optional(), losses: z.array(z.string()).optional() }),
+    collector: z.string().optional(),
+    store: z.object({
+      state: z.string(),
+      reason: z.string().optional(),
+      trouble: z.string().optional(),
+      losses: z.array(z.string()).optional(),
+    }),
   }),
 })
 
@@ -116,11 +122,13 @@ async function instance({ config, terminal }: CommandCall): Promise<{
   finding: Finding
   origin?: string | undefined
   held?: Holding[] | undefined
+  collector?: string | undefined
 }> {
   if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
   const client = await connect(config, terminal)
   try {
-    const { origin, store } = Status.parse(await client.call('GET', '/control/status')).data
+    const { origin, store, collector } = Status.parse(await client.call('GET', '/control/status')).data
+    if (collector !== undefined) return { finding: shipping(store, collector), origin, collector }
     const { data: held } = Held.parse(await client.call('GET', '/control/agents/holdings'))
     return { finding: state(store), origin, held }
   } catch (error) {
@@ -145,6 +153,17 @@ function state(store: z.infer<typeof Status>['data']['store']): Finding {
     `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,
     'The site goes on; what is said here has to be mended for rows to be stored.',
   )
+}
+
+function shipping({ state, reason, trouble }: z.infer<typeof Status>['data']['store'], collector: string): Finding {
+  if (state !== 'ready')
+    return fail(
+      'instance',
+      `runs, but ${reason ?? `is ${state}`}`,
+      'What is said here has to be mended: rows wait in memory only.',
+    )
+  if (trouble === undefined) return ok('instance', `runs, and ships what it sees to ${collector}`)
+  return warn('instance', `runs, but ${collector} takes no rows: ${trouble}`, 'They wait on disk; its log says more.')
 }
 
 async function origin(url: string | undefined): Promise<Finding[]> {

@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
-import { type Instance, openInstance } from '../readership.js'
+import { type Instance, type InstanceDeps, openInstance } from '../readership.js'
+import { isShipping, openShipping } from '../shipping.js'
 import type { CommandCall } from './command.js'
 import { clientOf, createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
@@ -25,13 +26,14 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const open = closing(log)
   let front: Front | undefined
   try {
-    const instance = await openInstance(config, {
+    const deps: InstanceDeps = {
       log,
       version: terminal.version,
       proxy: () => front?.stats(),
       status: () => ({ origin: config.origin }),
-    })
-    open.add('the store', () => instance.close())
+    }
+    const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
+    open.add(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
     const made = createFront(config, { origin, trust, pair, instance, log, openFiles: terminal.openFiles })
     front = made
     open.add('the site', () => made.close(GRACE))
@@ -42,7 +44,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const scheme = config.tls_cert ? 'https' : 'http'
     log.info(
       { pid: terminal.pid },
-      `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}`,
+      `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
     surviveFaults(terminal, log)
     terminal.onSignal('SIGHUP', () => void made.reload())
@@ -60,6 +62,8 @@ const isSelf = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
 
 /** `readership serve`, until a signal ends it. */
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
+  if (isShipping(config))
+    throw new Failure('serve answers from a store of its own, and a collector is set: leave collector out.', 2)
   const log = createLog(terminal, config.log_level)
   const socket = socketPath(config.data)
   process.umask(0o077)

@@ -27,8 +27,8 @@ export interface Metrics {
   render(): Promise<{ text: string; type: string }>
 }
 
-/** The metrics of one instance (issue 2, Terminal). */
-export function createMetrics(sources: Sources): Metrics {
+/** Counters and gauges that ask when somebody scrapes, beside those that every process has. */
+export function createGauges() {
   const registry = new Registry()
   const registers = [registry]
   // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names.
@@ -60,13 +60,12 @@ export function createMetrics(sources: Sources): Metrics {
       },
     })
 
-  const { health, recorder, proxy } = sources
-  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
-  counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
-    const drops: Record<string, number> = { ...health().drops }
-    for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
-    return drops
-  })
+  const render: Metrics['render'] = async () => ({ text: await registry.metrics(), type: registry.contentType })
+  return { counter, gauge, registers, render }
+}
+
+/** Of the doors, where there are any. */
+export function addDoors(registers: Registry[], doors: Sources['doors']) {
   new Counter({
     name: 'readership_door_drops_total',
     help: 'Hits and rows from outside that were not recorded, by door and reason.',
@@ -74,9 +73,37 @@ export function createMetrics(sources: Sources): Metrics {
     registers,
     collect() {
       this.reset()
-      for (const { door, reason, count } of sources.doors?.() ?? []) this.inc({ door, reason }, count)
+      for (const { door, reason, count } of doors?.() ?? []) this.inc({ door, reason }, count)
     },
   })
+}
+
+/** Of the proxy in front, where there is one. */
+export function addProxy(
+  { counter, gauge }: Pick<ReturnType<typeof createGauges>, 'counter' | 'gauge'>,
+  proxy: Sources['proxy'],
+) {
+  counter(
+    'readership_requests_total',
+    'Responses of the proxy, by class of status.',
+    'status',
+    () => proxy()?.statuses ?? {},
+  )
+  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
+  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
+}
+
+/** The metrics of one instance (issue 2, Terminal). */
+export function createMetrics(sources: Sources): Metrics {
+  const { counter, gauge, registers, render } = createGauges()
+  const { health, recorder, proxy } = sources
+  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
+  counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
+    const drops: Record<string, number> = { ...health().drops }
+    for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
+    return drops
+  })
+  addDoors(registers, sources.doors)
   gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
   gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
     health().state === 'ready' ? 1 : 0,
@@ -99,17 +126,6 @@ export function createMetrics(sources: Sources): Metrics {
       }
     },
   })
-  counter(
-    'readership_requests_total',
-    'Responses of the proxy, by class of status.',
-    'status',
-    () => proxy()?.statuses ?? {},
-  )
-  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
-  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
-  return {
-    async render() {
-      return { text: await registry.metrics(), type: registry.contentType }
-    },
-  }
+  addProxy({ counter, gauge }, proxy)
+  return { render }
 }

@@ -76,6 +76,19 @@ export function readQuery(query: string): Payload | undefined {
   return readPayload(Object.fromEntries(keys))
 }
 
+/** The payload that `readPayload` reads as the same. */
+export function writePayload(hit: Payload): Keys {
+  const { site, kind, hostname, pathname, query } = hit
+  const [path = '', ...route] = pathname.split('#')
+  const search = query === undefined ? '' : `?${query}`
+  const written: Record<string, unknown> = {
+    ...{ s: site, t: kind, u: `https://${hostname}${path}${search}${route.length > 0 ? `#${route.join('#')}` : ''}` },
+    ...{ n: hit.name, r: hit.referrer, w: hit.screen_width, vw: hit.viewport_width, l: hit.language, tz: hit.timezone },
+    ...{ d: hit.engaged_ms, sc: hit.scroll, p: hit.props, id: hit.identified_id, e: hit.vitals },
+  }
+  return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
+}
+
 /** What JSON text says; undefined where it is none. */
 export function parseJson(text: string): unknown {
   try {

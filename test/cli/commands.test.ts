@@ -56,7 +56,7 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
     [['nosuch'], 2, /unknown command 'nosuch'/, 'unknown command'],
     [['stat'], 2, /did you mean stats/i, 'near a command'],
     [['tail', '--jsn'], 2, /unknown option '--jsn'.*did you mean --json/i, 'near a flag'],
-    [['proxy', 'http://localhost:1', '--collector', 'http://x'], 2, /unknown option '--collector'/, 'not built yet'],
+    [['proxy', 'http://localhost:1', '--collector', 'http://x'], 2, /--collector needs .*--ingest-key-file/, 'no key'],
     [['proxy', '--data', data], 2, /origin is missing/, 'no origin'],
     [['proxy', 'http://localhost:1', 'http://localhost:2'], 2, /too many arguments/, 'two origins'],
     [

@@ -1,0 +1,100 @@
+import t from 'tap'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { createItems } from '../../src/ship/item.js'
+import { fetchByAgent, observation } from '../fixtures/observations.js'
+
+/** What is shipped of what was seen, and in which words (spec 2.5, contract 3 and 6). */
+
+const { of, ofHit } = createItems(loadCatalog())
+
+t.test('who goes into which array', async (t) => {
+  const html = 'text/html'
+  const rows: [Parameters<typeof observation>[0], string, string][] = [
+    [{}, 'events', 'a page that a person read'],
+    [{ status: 304, content_type: '', headers: { accept: 'text/html' } }, 'events', 'a page not modified'],
+    [{ user_agent: '' }, 'agent_events', 'no user agent'],
+    [
+      { user_agent: 'curl/8.0', method: 'POST', status: 500, content_type: '' },
+      'agent_events',
+      'an agent, whatever it did',
+    ],
+    [{ headers: { 'signature-input': 'sig=()' } }, 'agent_events', 'who signs may be an agent'],
+    [{ content_type: 'text/css' }, 'not_a_page', 'an asset'],
+    [{ status: 404 }, 'not_a_page', 'an error page'],
+    [{ method: 'POST', content_type: html }, 'not_a_page', 'a form'],
+    [{ headers: { 'sec-fetch-dest': 'iframe' } }, 'not_a_page', 'a frame'],
+    [{ headers: { 'sec-purpose': 'prefetch' } }, 'prefetch', 'ahead of time'],
+    [{ headers: { 'sec-gpc': '1' } }, 'events', "the collector knows the site's rule"],
+  ]
+  for (const [given, expected, why] of rows) {
+    const item = of(observation(given))
+    t.equal(typeof item === 'string' ? item : item.list, expected, why)
+  }
+})
+
+const fields = (item: ReturnType<typeof of>): unknown => (typeof item === 'string' ? item : JSON.parse(item.json))
+
+t.test('an agent’s row: the eleven fields of the specification, and what only we know', async (t) => {
+  const seen = fetchByAgent({
+    timestamp: '2026-11-21T08:00:00.000Z',
+    query: 'a=1',
+    referrer: 'https://elsewhere.example/',
+    duration_ms: 12.4,
+    headers: { accept: '*/*', 'signature-input': 's', cookie: 'secret=1' },
+    response: { 'x-robots-tag': 'noindex', 'set-cookie': 'secret=2' },
+    signed: { scheme: 'https', authority: 'example.com', target: '/?a=1' },
+    shipped: { site: 9, as: 'human' },
+  })
+  t.same(fields(of({ ...seen, ...{ verified: true, agent_id: 'gptbot' } })), {
+    timestamp: '2026-11-21T08:00:00.000Z',
+    user_agent: seen.user_agent,
+    method: 'GET',
+    hostname: 'example.com',
+    pathname: '/',
+    status: 200,
+    bytes: 1234,
+    duration_ms: 12,
+    content_type: 'text/html; charset=utf-8',
+    conditional: 0,
+    ip: '203.0.113.7',
+    query: 'a=1',
+    referrer: 'https://elsewhere.example/',
+    headers: { accept: '*/*', 'signature-input': 's' },
+    response: { 'x-robots-tag': 'noindex' },
+    signed: { scheme: 'https', authority: 'example.com', target: '/?a=1' },
+  })
+})
+
+t.test('a person’s row', async (t) => {
+  const seen = observation({ timestamp: '2026-11-21T08:00:00.000Z', headers: { 'accept-language': 'de' } })
+  t.same(fields(of(seen)), {
+    timestamp: '2026-11-21T08:00:00.000Z',
+    user_agent: seen.user_agent,
+    hostname: 'example.com',
+    pathname: '/',
+    status: 200,
+    duration_ms: 12,
+    ip: '203.0.113.7',
+    headers: { 'accept-language': 'de' },
+  })
+})
+
+t.test('long and hostile texts', async (t) => {
+  const long = of(fetchByAgent({ pathname: `/${'x'.repeat(100_000)}`, query: '\u0000\ud800'.repeat(50_000) }))
+  t.ok(typeof long !== 'string' && long.json.length < 100_000, 'cut')
+  const whole = of(
+    fetchByAgent({
+      headers: { 'signature-input': 'x' },
+      signed: { scheme: 'https', authority: 'a', target: `/${'x'.repeat(9_000)}` },
+    }),
+  )
+  t.notMatch(fields(whole), { signed: {} }, 'half a signature base would be a wrong one')
+  const hit = { timestamp: '2026-11-21T08:00:00Z', ip: '::1', user_agent: 'x' }
+  t.same(fields(ofHit({ ...hit, headers: { dnt: '1', cookie: 'x' }, payload: { s: 1, u: '\ud800' } })), {
+    ...hit,
+    timestamp: '2026-11-21T08:00:00.000Z',
+    headers: { dnt: '1' },
+    payload: { s: 1, u: '\ud800' },
+  })
+  t.equal(ofHit({ ...hit, payload: 'x'.repeat(2_000_000) }), 'fault', 'a row that no delivery could hold')
+})
