@@ -1,0 +1,30 @@
+import type { Options } from './hit.js'
+import * as tracker from './start.js'
+
+export type { Options } from './hit.js'
+
+/** On a server there is no page: nothing happens there, and nothing is kept. */
+const inBrowser = typeof document === 'object'
+
+/**
+ * Counts the pages of this document, from now on and as they are seen. Nothing here ever throws, and a second call does
+ * nothing.
+ */
+export function start(options: Options): void {
+  if (inBrowser) tracker.start(options)
+}
+
+/** An event of your own, with properties of it. A `currency` among them is the event's own. */
+export function track(name: string, props?: Readonly<Record<string, unknown>>): void {
+  if (inBrowser) tracker.track(name, props)
+}
+
+/** From here on hits are this person's, who has these traits; with no id nobody's again. */
+export function identify(id?: string | number | null, traits?: Readonly<Record<string, unknown>>): void {
+  if (inBrowser) tracker.identify(id, traits)
+}
+
+/** Nothing is sent from this browser any more; `false` lifts it. */
+export function optOut(out = true): void {
+  if (inBrowser) tracker.optOut(out)
+}
