@@ -13,6 +13,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/address': [],
   'src/sql': [],
   'src/build': ['src/record/place'],
+  'src/tracker': [],
   'src/config': [],
   'src/store': ['src/sql', 'src/record/row'],
   'src/index': ['src/errors', 'src/readership', 'src/record/observation', 'src/proxy'],
@@ -74,6 +75,9 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/http/export/pdf/'],
   fontkit: ['src/http/export/pdf/'],
+  // The build alone.
+  rollup: ['src/build.ts'],
+  terser: ['src/build.ts'],
   'lru-cache': ['src/record/', 'src/agents/'],
 }
 

@@ -57,7 +57,7 @@ const post = (fields: Fields, kind?: Kind): void => {
     v: VERSION,
     ...fields,
   })
-  if (!navigator.sendBeacon || !navigator.sendBeacon(options.endpoint, body))
+  if (!('sendBeacon' in navigator && navigator.sendBeacon(options.endpoint, body)))
     fetch(options.endpoint, { method: 'POST', body, keepalive: true, mode: 'no-cors' }).catch(() => {})
 }
 

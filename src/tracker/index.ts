@@ -1,7 +1,13 @@
-import type { Options } from './hit.js'
 import * as tracker from './start.js'
 
-export type { Options } from './hit.js'
+export interface Options {
+  /** The site's id. */
+  site: number
+  /** Where hits go to, a URL: `/_readership/api/track` of the page's own origin when absent. */
+  endpoint?: string
+  /** Whether what follows `#` is part of what a page is: for applications that route by it. */
+  hash?: boolean
+}
 
 /** On a server there is no page: nothing happens there, and nothing is kept. */
 const inBrowser = typeof document === 'object'
@@ -11,7 +17,7 @@ const inBrowser = typeof document === 'object'
  * nothing.
  */
 export function start(options: Options): void {
-  if (inBrowser) tracker.start(options)
+  if (inBrowser) tracker.start({ endpoint: '/_readership/api/track', ...options })
 }
 
 /** An event of your own, with properties of it. A `currency` among them is the event's own. */

@@ -42,25 +42,24 @@ const follow = (name: 'pushState' | 'replaceState'): void => {
   }
 }
 
-const leave = (gone: boolean): void => {
+const leave = (): void => {
   if (unseen) return
   const left = news(true)
   if (left.d || left.sc) send('engagement', { u: page, ...left })
-  const e = vitals(gone)
+  const e = vitals()
   if (e) send('web_vitals', { u: landing, e })
 }
 
 export const watchPages = (): void => {
   show()
-  on('visibilitychange', () => (document.hidden ? leave(false) : show()))
+  on('visibilitychange', () => (document.hidden ? leave() : show()))
   on('pagehide', () => {
-    leave(true)
+    leave()
     pause()
+    // Should it be restored, that is a view as any other.
+    unseen = true
   })
-  on('pageshow', ({ persisted }) => {
-    unseen = unseen || persisted
-    show()
-  })
+  on('pageshow', show)
   on('popstate', turn)
   follow('pushState')
   follow('replaceState')

@@ -22,7 +22,15 @@ const interactions: Record<number, number> = {}
 let told = false
 
 /** Kinds of entries have no field in common that is told apart by here. */
-const take = ({ entryType, name, startTime, duration, interactionId, value, hadRecentInput }: PerformanceEntry): void => {
+const take = ({
+  entryType,
+  name,
+  startTime,
+  duration,
+  interactionId,
+  value,
+  hadRecentInput,
+}: PerformanceEntry): void => {
   if (interactionId) interactions[interactionId] = Math.max(interactions[interactionId] || 0, duration)
   else if (value && !hadRecentInput) {
     if (startTime - shiftEnd >= 1000 || startTime - shiftStart >= 5000) {
@@ -47,14 +55,14 @@ export const watchVitals = (): void => {
 }
 
 /**
- * What was measured, once: when the loaded document is first hidden, or `gone`. Later shifts and interactions of the
+ * What was measured, once: when the document is first hidden after it was loaded. Later shifts and interactions of the
  * same document are not told any more.
  */
-export const vitals = (gone: boolean): Vitals | undefined => {
+export const vitals = (): Vitals | undefined => {
   hidden = Math.min(hidden, performance.now())
   const navigation: Partial<PerformanceEntry> = performance.getEntriesByType('navigation')[0] || {}
   const { activationStart = 0, responseStart, loadEventEnd } = navigation
-  if (told || !(gone || loadEventEnd)) return
+  if (told || !loadEventEnd) return
   told = true
   observer.takeRecords().forEach(take)
   const wait = (until: number | undefined) => until && Math.round(Math.max(0, until - activationStart))
