@@ -1,3 +1,5 @@
+import { quietly } from './quietly.js'
+
 /** As https://web.dev/articles/vitals has them: milliseconds, but for `cls`, which has no unit. */
 export interface Vitals {
   lcp?: number | undefined
@@ -47,9 +49,9 @@ const take = ({
 const knows = (type: string) => PerformanceObserver.supportedEntryTypes.includes(type)
 
 export const watchVitals = (): void => {
-  // What is prerendered is hidden from nobody: it has not been asked for yet.
-  if (document.hidden && !document.prerendering) hidden = 0
-  observer = new PerformanceObserver((list) => list.getEntries().forEach(take))
+  // What is prerendered is hidden from nobody: it has not been asked for yet. Some browsers remember how it began.
+  if (!document.prerendering && (document.hidden || performance.getEntriesByName('hidden')[0])) hidden = 0
+  observer = new PerformanceObserver(quietly((list) => list.getEntries().forEach(take)))
   for (const type of ['paint', 'largest-contentful-paint', 'layout-shift', 'event', 'first-input'])
     if (knows(type)) observer.observe({ type, buffered: true, durationThreshold: 40 })
 }
