@@ -13,6 +13,7 @@ import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
+import { createScript } from './http/script.js'
 import { listenControl, socketPath } from './http/server.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
@@ -212,11 +213,12 @@ async function compose(
   }, KEY_USE_INTERVAL)
   flushing.unref()
 
+  const script = createScript()
   let telling = 0
   const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
   return {
     record: (observation) => recorder.record(observation),
-    fetch: (request, { ip }) => app(request, peer(ip, false)),
+    fetch: async (request, { ip }) => script(request) ?? app(request, peer(ip, false)),
     control: (request) => app(request, peer('', true)),
     policySeen(hostname, path, at) {
       // A stranger who asks with a new `Host` each time has each told: they must not pile up before a busy worker.

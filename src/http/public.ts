@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.js'
 import type { Peer } from './app.js'
 import { renderError } from './error.js'
+import { isScript } from './script.js'
 
 /** Parts of the service that the public listener may be told to serve under its base path (contract 1). */
 export type Exposed = 'api'
@@ -11,7 +12,9 @@ export type Exposed = 'api'
  */
 export const publicPart =
   (app: (request: Request, peer: Peer) => Promise<Response>, exposed: readonly Exposed[]) =>
-  async (request: Request, peer: { ip: string }): Promise<Response> =>
-    exposed.includes('api') && new URL(request.url).pathname.startsWith('/api/')
+  async (request: Request, peer: { ip: string }): Promise<Response> => {
+    const { pathname } = new URL(request.url)
+    return isScript(pathname) || (exposed.includes('api') && pathname.startsWith('/api/'))
       ? app(request, { ...peer, operator: false })
       : renderError(new ApiError('not_found', 'There is nothing here.'), () => {})
+  }

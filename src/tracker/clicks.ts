@@ -3,7 +3,7 @@ import { on } from './quietly.js'
 
 const PREFIX = 'data-readership-'
 /** What a link leads to that is taken away rather than read. */
-const FILE = /\.(7z|csv|dmg|docx?|epub|exe|iso|mov|mp[34]|msi|od[pst]|pdf|pptx?|rar|t?gz|txt|wav|xlsx?|zip)$/i
+const FILE = /\.(7z|csv|dmg|docx?|epub|exe|iso|mov|mp[34]|msi|odt|pdf|pptx?|rar|t?gz|txt|wav|xlsx?|zip)$/i
 
 /** `data-readership-event="Signup" data-readership-plan="pro"`: an event and its properties. */
 const sendNamed = (element: Element): void => {

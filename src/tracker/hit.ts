@@ -57,9 +57,9 @@ const post = (fields: Fields, kind?: Kind): void => {
     v: VERSION,
     ...fields,
   })
-  // Some blockers leave nothing where it was.
-  const taken = navigator.sendBeacon ? navigator.sendBeacon(options.endpoint, body) : false
-  if (!taken) fetch(options.endpoint, { method: 'POST', body, keepalive: true, mode: 'no-cors' }).catch(() => {})
+  // biome-ignore lint/complexity/useOptionalChain: for older browsers that becomes three times as long.
+  if (!navigator.sendBeacon || !navigator.sendBeacon(options.endpoint, body))
+    fetch(options.endpoint, { method: 'POST', body, keepalive: true, mode: 'no-cors' }).catch(() => {})
 }
 
 /** A page is seen: its view, and on the document's first what waited for that. */
