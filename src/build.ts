@@ -9,15 +9,18 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { rollup } from 'rollup'
+import { minify } from 'terser'
 import { z } from 'zod'
 import { compile } from './record/place/compile.js'
 import { encode } from './record/place/table.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
-cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$/.test(file) })
+cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tsconfig\.json$/.test(file) })
 // npm links the program once and marks it executable then; each build makes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
+await buildScript('dist/src/tracker')
 // The fonts that a PDF is set in, with the licence that goes with every copy of them.
 for (const [from, to] of [
   ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],
@@ -25,6 +28,29 @@ for (const [from, to] of [
   ['LICENSE', 'DejaVu-LICENSE.txt'],
 ])
   cpSync(`node_modules/dejavu-fonts-ttf/${from}`, `dist/data/${to}`)
+
+/** The tracker as browsers get it, in one file: `tag.js` and what it imports. */
+async function buildScript(folder: string): Promise<void> {
+  const bundle = await rollup({ input: `${folder}/tag.js` })
+  const [{ code }] = (await bundle.generate({ format: 'es' })).output
+  await bundle.close()
+  // One word for all declarations compresses better; nothing in the tracker is called after it.
+  const script = await minify(`(()=>{${code.replace(/\bconst\b/g, 'let')}})()`, {
+    ecma: 2018,
+    toplevel: true,
+    compress: {
+      passes: 3,
+      keep_fargs: false,
+      pure_getters: true,
+      unsafe: true,
+      unsafe_arrows: true,
+      unsafe_comps: true,
+    },
+    format: { comments: false },
+  })
+  if (!script.code) throw new Error(`${folder}: nothing is left of the tracker`)
+  writeFileSync(`${folder}/script.js`, script.code)
+}
 
 /** Countries and networks, from the two packages of data, into one dated file. It stays until their versions change. */
 function buildGeo(folder: string): void {

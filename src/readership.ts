@@ -20,6 +20,7 @@ import { managedRoutes } from './http/managed.js'
 import { createMetrics, type ProxyCounts } from './http/metrics.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
+import { createScript } from './http/script.js'
 import { listenControl, socketPath } from './http/server.js'
 import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
@@ -287,12 +288,13 @@ async function compose(
   }, SITES_INTERVAL)
   looking.unref()
 
+  const script = createScript()
   let telling = 0
   const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
   return {
     record: (observation) => recorder.record(observation),
-    fetch: (request, { ip }) => app(request, peer(ip, false)),
     hit: nodeDoors(doors),
+    fetch: async (request, { ip }) => script(request) ?? app(request, peer(ip, false)),
     control: (request) => app(request, peer('', true)),
     policySeen(hostname, path, at) {
       // A stranger who asks with a new `Host` each time has each told: they must not pile up before a busy worker.

@@ -55,7 +55,14 @@ export async function openShipping(
   })
   const drops = new Map<DropReason, number>()
   // What the collector's site says of paths and opt-outs is the collector's to apply; whose page it is the request says.
-  const here: Site = { id: site, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'month', excluded_paths: [] }
+  const here: Site = {
+    id: site,
+    domains: [],
+    timezone: 'UTC',
+    respect_gpc: false,
+    visitor_salt: 'month',
+    excluded_paths: [],
+  }
   const doors = createDoors({
     sites: async () => [here],
     record: ({ timestamp, ip, user_agent, headers, ...payload }) =>

@@ -15,6 +15,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/sql': [],
   'src/build': ['src/record/place'],
   'src/config': ['src/hostname'],
+  'src/tracker': [],
   'src/store': ['src/sql', 'src/record/row'],
   'src/index': ['src/errors', 'src/readership', 'src/record/observation', 'src/proxy'],
   'src/readership': ['src'],
@@ -79,6 +80,9 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/http/export/pdf/'],
   fontkit: ['src/http/export/pdf/'],
+  // The build alone.
+  rollup: ['src/build.ts'],
+  terser: ['src/build.ts'],
   'lru-cache': ['src/record/', 'src/agents/'],
 }
 

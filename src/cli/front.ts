@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { publicPart } from '../http/public.js'
+import { scriptName } from '../http/script.js'
 import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
 import { toNodeHandler, under } from '../proxy/bridge.js'
 import { type Pair, readPair } from '../proxy/certificate.js'
@@ -13,9 +14,6 @@ import { createTlsListener } from '../proxy/tls.js'
 import { createUpgrader } from '../proxy/upgrade.js'
 import type { Instance, Log } from '../readership.js'
 import { Failure } from './terminal.js'
-
-/** The script's name under the base path. */
-const SCRIPT = 'script.js'
 
 type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
 
@@ -70,7 +68,7 @@ export function createFront(
   const record: Instance['record'] = (observation) => instance.record(observation)
   const script = (hostname: string) => {
     const site = instance.siteOf(hostname)
-    return site === undefined ? undefined : `${config.base_path}/${SCRIPT}?site=${site}`
+    return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`
   }
   const own = (path: string) => under(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { z } from 'zod'
+
+const script = readFileSync('dist/src/tracker/script.js', 'utf8')
+
+t.test('the whole tracker is at most 2,500 bytes of gzip', async (t) => {
+  const size = gzipSync(script, { level: 9 }).length
+  t.ok(size <= 2500, `${size} bytes, ${script.length} as they are`)
+})
+
+t.test('it says the version of the package', async (t) => {
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
+  t.ok(script.includes(`"${version}"`), 'src/tracker/version.ts and package.json agree')
+})
+
+t.test('it leaves nothing behind but what it is for', async (t) => {
+  t.notMatch(script, /cookie|sessionStorage|indexedDB|XMLHttpRequest|eval\b|import\(/)
+  t.notMatch(script, /\?\.|\?\?|catch\{/, 'nothing that a browser of 2018 cannot read')
+})
