@@ -114,9 +114,7 @@ t.test('read by those who reach the site and nobody else', async (t) => {
   await records.write(
     sql`insert into organisations values (2, 'Other', ${now()})`,
     ...[2, 3].map(
-      (
-        id,
-      ) => sql`insert into sites select ${id}, 2, 'x', domains, timezone, currency, excluded_paths, respect_gpc,
+      (id) => sql`insert into sites select ${id}, 2, 'x', domains, timezone, currency, excluded_paths, respect_gpc,
         visitor_salt, retention_days, citation_threshold, created_at from sites where id = 1`,
     ),
   )
