@@ -1,4 +1,4 @@
-/** Why an observation became no row: closed, counted by name, readable in /metrics. */
+/** Why an observation or a hit became no row: closed, counted by name, readable in /metrics. */
 export const DROP_REASONS = [
   /** More rows waited for the store than the recorder's bound. */
   'queue_full',
@@ -14,10 +14,24 @@ export const DROP_REASONS = [
   'prefetch',
   /** By a person, of a path that the site does not want recorded. */
   'excluded_path',
-  /** The site honours Sec-GPC or DNT, and the visitor asked. */
+  /** The visitor asked: by the first-party opt-out, or by Sec-GPC or DNT where the site honours them. */
   'opted_out',
-  /** What a browser is said to have sent cannot be one of its hits. */
+  /** No payload of spec 2.4, or not as it came: no JSON, nested without end, compressed. */
   'malformed',
+  /** A body over its limit. */
+  'too_large',
+  /** Behind the first 200 of a batch. */
+  'over_batch',
+  /** For a site that is none. */
+  'unknown_site',
+  /** For a site whose hostname it is not. */
+  'foreign_host',
+  /** Over the hits a minute that a site takes from one address. */
+  'rate_limited',
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 export type Drops = Partial<Record<DropReason, number>>
+
+/** Where what is dropped came in from outside: the browser's three, and other servers. */
+export const DOORS = ['track', 'edge'] as const
+export type Door = (typeof DOORS)[number]
