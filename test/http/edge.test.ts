@@ -586,7 +586,7 @@ t.test('whatever comes: no fault of ours, and all or nothing', { timeout: 120_00
       if (status === 202) stored += (data?.agent_events ?? 0) + (data?.events ?? 0)
       return [202, 422].includes(status)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
   const found = (await rows()).length
   t.ok(found > 0 && found <= stored, `${found} rows of ${stored} that were taken`)
@@ -598,7 +598,7 @@ t.test('whatever comes: no fault of ours, and all or nothing', { timeout: 120_00
       const wrong = await send(bytes, { 'x-service-signature': safe, authorization: `Bearer ${safe}` })
       return [400, 401, 422].includes(right.status) && wrong.status === 401
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   )
   t.strictSame(faults, [])
 })
