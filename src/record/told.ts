@@ -26,14 +26,15 @@ const DAY = 86_400_000
 export function told(hit: Hit): Told {
   const identified_id = textOf(hit.identified_id)
   const props = hit.kind === 'error' ? null : propsText(hit.props)
+  const measures = hit.kind === 'pageview' || hit.kind === 'engagement'
   const identifies = hit.kind === 'engagement' && identified_id !== null
   return {
     event_name: hit.kind === 'custom' ? textOf(hit.name) : null,
     screen_class: screenClass(hit.screen_width ?? hit.viewport_width),
     language: language(hit.language) ?? language(hit.headers?.['accept-language']),
     timezone: timezone(hit.timezone),
-    engaged_ms: within(hit.engaged_ms, DAY),
-    scroll: within(hit.scroll, 100),
+    engaged_ms: measures ? within(hit.engaged_ms, DAY) : null,
+    scroll: measures ? within(hit.scroll, 100) : null,
     identified_id,
     props: identifies ? null : props,
     traits: identifies ? props : null,
