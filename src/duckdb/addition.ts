@@ -14,30 +14,50 @@ export function adding(all: readonly Addition[]): Sql {
   // The bounds let old blocks be skipped.
   const first = times.reduce((a, b) => Math.min(a, b))
   const last = times.reduce((a, b) => Math.max(a, b))
-  const rows = all.map(({ to, vitals, ...said }) => ({
-    at_site: to.site_id,
-    at_visitor: String(to.visitor_id),
-    at_ms: to.timestamp.getTime(),
-    at_host: to.hostname,
-    at_path: to.pathname,
-    ...Object.fromEntries(Object.entries(said).map(([column, value]) => [`new_${column}`, value])),
-    ...Object.fromEntries(VITALS.map((name) => [`new_${name}`, vitals?.[name] ?? null])),
-  }))
+  const before = new Map<string, number>()
+  const rows = all.map(({ to, vitals, ...said }) => {
+    const key = {
+      at_site: to.site_id,
+      at_visitor: String(to.visitor_id),
+      at_ms: to.timestamp.getTime(),
+      at_host: to.hostname,
+      at_path: to.pathname,
+      // The server's half is added to the browser's, and the other way round.
+      at_browser: said.status !== null,
+    }
+    const name = JSON.stringify(key)
+    const nth = (before.get(name) ?? 0) + 1
+    before.set(name, nth)
+    return {
+      ...{ ...key, nth },
+      ...Object.fromEntries(Object.entries(said).map(([column, value]) => [`new_${column}`, value])),
+      ...Object.fromEntries(VITALS.map((name) => [`new_${name}`, vitals?.[name] ?? null])),
+    }
+  })
   // A column that none of them says anything of costs nothing.
   const told = COLUMNS.filter((column) => rows.some((row) => Reflect.get(row, `new_${column}`) !== null))
   const shape = {
     ...{ at_site: 'INTEGER', at_visitor: 'UBIGINT', at_ms: 'BIGINT', at_host: 'VARCHAR', at_path: 'VARCHAR' },
-    ...Object.fromEntries(told.map((column) => [`new_${column}`, typeOf(column)])),
+    ...{
+      at_browser: 'BOOLEAN',
+      nth: 'INTEGER',
+      ...Object.fromEntries(told.map((name) => [`new_${name}`, typeOf(name)])),
+    },
   }
   const sets = told.map((column) => raw(`${column} = coalesce(now.new_${column}, events.${column})`))
+  // Of several views in the same millisecond each is added to once: rows keep their number within a transaction.
   return sql`update events set ${join([raw("recorded_by = 'browser'"), ...sets], ', ')}
-    from (select unnest(from_json(${JSON.stringify(rows, wellFormed)}, ${JSON.stringify([shape])}),
-      recursive := true)) as now
-    where events.timestamp between ${new Date(first)} and ${new Date(last)} and events.kind = 'pageview'
-      and events.site_id = now.at_site and events.visitor_id = now.at_visitor
-      and events.timestamp = make_timestamp(now.at_ms * 1000)
-      and events.hostname = now.at_host and events.pathname = now.at_path
-      and (events.recorded_by in ('server', 'edge') or (events.status is null and events.duration_ms is null))
+    from (
+      select e.rowid as id, a.* from events e
+      join (select unnest(from_json(${JSON.stringify(rows, wellFormed)}, ${JSON.stringify([shape])}),
+        recursive := true)) a
+        on e.site_id = a.at_site and e.visitor_id = a.at_visitor and e.timestamp = make_timestamp(a.at_ms * 1000)
+          and e.hostname = a.at_host and e.pathname = a.at_path and (e.recorded_by = 'browser') = a.at_browser
+      where e.timestamp between ${new Date(first)} and ${new Date(last)} and e.kind = 'pageview'
+        and (e.recorded_by in ('server', 'edge') or (e.status is null and e.duration_ms is null))
+      qualify dense_rank() over (partition by at_site, at_visitor, at_ms, at_host, at_path, at_browser order by e.rowid) = nth
+    ) as now
+    where events.timestamp between ${new Date(first)} and ${new Date(last)} and events.rowid = now.id
     returning events.site_id, events.session_id, events.session_start`
 }
 

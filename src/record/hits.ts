@@ -99,7 +99,9 @@ export function createHits(deps: PersonDeps): (hit: Hit, site: Site, at: number,
     if (page === undefined || isExcluded(from.site, page.pathname)) return
     const { engaged_ms, scroll, screen_class, language, timezone } = said
     const left = { ...NOTHING, engaged_ms, scroll, screen_class, language, timezone }
-    follow({ ...from, ...page, query: undefined, referrer: undefined }, who, 'engagement', left, made)
+    // Before the view that ended it: of two rows at once nobody could say which page was seen last.
+    const at = from.at - 1
+    follow({ ...from, ...page, at, query: undefined, referrer: undefined }, who, 'engagement', left, made)
   }
 
   const lastPage = (who: Who, at: number): Page | undefined => {
