@@ -154,7 +154,7 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
 
 /** A page of one visitor. No hostname has a line break. */
 export const nameOf = (visitor: bigint, { hostname, pathname }: Page): string =>
-  `${visitor.toString(36)}\n${hostname}\n${pathname}`
+  `${visitor.toString(16)}\n${hostname}\n${pathname}`
 
 /** How far apart the two halves of one view may be: server's before browser's; infinity where it is another view. */
 export function apart(server: number, browser: number): number {

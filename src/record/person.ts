@@ -56,7 +56,10 @@ export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | 
   const { browsing } = deps
   const who = visitorOf(seen, deps.salts)
   const { visitor_id } = who
-  const told = browsing.browsers.take(namesOf(who, seen), (at) => apart(seen.at, at))
+  const name = nameOf(visitor_id, seen)
+  const told = browsing.browsers.take((who.before ?? who.after) ? namesOf(who, seen) : [name], (at) =>
+    apart(seen.at, at),
+  )
   if (told !== undefined) {
     complete(made, told, seen, { status: seen.status, duration_ms: seen.duration_ms })
     return 'same_view'
@@ -86,7 +89,6 @@ export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | 
   made.rows.events.push(row)
   if (placed === undefined) made.unplaced.push({ row, who })
   else recall(row, placed.key, browsing)
-  const name = nameOf(visitor_id, seen)
   const view = { at: seen.at, visitor_id, session: placed?.key, taken: false }
   browsing.servers.add(name, view)
   browsing.see(name, placed?.key, seen.at)
@@ -105,9 +107,9 @@ function recall(row: EventRow, session: bigint, browsing: Browsing): void {
   known.page = pageOf(row)
 }
 
-/** The page of a row, copied, where it is short enough to be kept of every session. */
+/** The page of a row, where it is short enough to be kept of every session. */
 export const pageOf = ({ hostname, pathname }: Page): Page | undefined =>
-  hostname.length + pathname.length > 256 ? undefined : { hostname: alone(hostname), pathname: alone(pathname) }
+  hostname.length + pathname.length > 256 ? undefined : { hostname, pathname }
 
 /** A page under each id that its visitor has. */
 export const namesOf = (who: Who, page: Page): string[] => idsOf(who).map((id) => nameOf(id, page))
