@@ -6,10 +6,11 @@ import type { Repair } from '../duckdb/repair.js'
 import { type EventStore, openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { Browsing } from '../record/browsing.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
 import type { Sessions } from '../record/session.js'
-import type { SiteOf } from '../record/site.js'
+import type { SiteById, SiteOf } from '../record/site.js'
 import type { Records } from '../store.js'
 import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
@@ -17,7 +18,8 @@ import type { TailRow } from './engine.js'
 import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
-import { loadSiteOf } from './sites.js'
+import { loadSites } from './sites.js'
+import { openBrowsing } from './views.js'
 import { createWriter } from './writer.js'
 
 /** What the worker does its work with: the write path over its state, and the world outside. */
@@ -25,6 +27,7 @@ export interface Parts {
   classifier: Classifier
   /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
   sessions: Pick<Sessions, 'restore' | 'settle'>
+  browsing: Pick<Browsing, 'restore'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
@@ -52,6 +55,7 @@ export interface World {
 export type Compose = (deps: {
   options: WorkerOptions
   siteOf: SiteOf
+  siteById: SiteById
   records: Records
   events: EventStore
   /** Why nothing may be written just now; undefined when it may. */
@@ -91,12 +95,13 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     },
   )
 
-  let siteOf = await loadSiteOf(records)
+  let sites = await loadSites(records)
   const obstacle = () =>
     world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
   const parts = compose({
     options,
-    siteOf: (hostname) => siteOf(hostname),
+    siteOf: (hostname) => sites.siteOf(hostname),
+    siteById: (id) => sites.siteById(id),
     records,
     events,
     obstacle,
@@ -109,6 +114,12 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   } catch (error) {
     log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
     parts.sessions.restore([], world.now().getTime())
+  }
+  try {
+    parts.browsing.restore(await openBrowsing(events, world.now()))
+  } catch (error) {
+    log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
+    parts.browsing.restore({ views: [], known: [], since: world.now().getTime() })
   }
   await parts.start()
   const stored = await events.last(options.from.run)
@@ -185,7 +196,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
       case 'write':
         return answers.give(message.id, async () => {
           await records.write(...message.statements.map(sqlOf))
-          siteOf = await loadSiteOf(records)
+          sites = await loadSites(records)
           return { type: 'answer', id: message.id, rows: [] }
         })
     }

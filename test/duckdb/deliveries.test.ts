@@ -35,11 +35,6 @@ t.test('deliveries are kept for as long as they could come again', async (t) => 
     (await store.query(sql`select signature from deliveries order by signature`)).map(({ signature }) => signature)
   const mark = { run: '00000000000000aa', human: 0, agent: 0, drops: {} }
   const none = { events: [], agent_events: [] }
-  await store.append(
-    none,
-    { ...mark, sequence: 1 },
-    [],
-    all.map(([one]) => one),
-  )
+  await store.append(none, { ...mark, sequence: 1 }, { deliveries: all.map(([one]) => one) })
   for (const [{ signature }, kept, why] of all) t.equal((await found()).includes(signature), kept, why)
 })
