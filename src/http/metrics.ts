@@ -72,7 +72,7 @@ export function createMetrics(sources: Sources): Metrics {
   gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
     recorder().on ? 1 : 0,
   )
-  gauge('readership_worker_restarts', 'Times the worker thread was started again.', () => health().restarts)
+  gauge('readership_worker_restarts', 'Times the worker was started again.', () => health().restarts)
   new Gauge({
     name: 'readership_flush_seconds',
     help: 'Duration of the last 100 commits.',

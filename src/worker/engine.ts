@@ -4,7 +4,7 @@ import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
 import type { Records, Store } from '../store.js'
 
-/** The worker thread seen from the proxy's thread: everything that classifies, enriches and stores. */
+/** The worker's process seen from the one that serves the site: everything that classifies, enriches and stores. */
 export interface Engine {
   /** Resolves when every row of the batch is committed, once, across any number of worker restarts. */
   record(parcel: Parcel): Promise<void>
@@ -28,7 +28,7 @@ export interface EngineStatus {
   /** Rows committed since the process started. */
   rows: { human: number; agent: number }
   drops: Drops
-  /** Times the worker thread was started again. */
+  /** Times the worker was started again. */
   restarts: number
   /** What opening the store had to give up, one line each; absent when nothing. */
   losses?: readonly string[]

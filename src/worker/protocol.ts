@@ -9,7 +9,7 @@ import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import type { TailRow } from './engine.js'
 
-/** What the worker thread is started with. */
+/** What the worker is started with: its first message. */
 export interface WorkerOptions {
   /** The data directory. */
   data: string
@@ -29,7 +29,9 @@ export interface WorkerOptions {
   origin?: string
   /** Of reads; absent: the store's own. */
   limits?: Partial<Limits & Patience>
-  /** How far this process had come when the worker before it died. */
+  /** Milliseconds for which it waits for files that another process has; absent: its own. */
+  lock_ms?: number
+  /** How far the site's process had come when the worker before it died. */
   from: Mark
 }
 
