@@ -7,7 +7,7 @@ import type { PolicyChange } from '../policy/change.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { type Child, startChild } from './child.js'
-import type { Engine, EngineStatus, TailRow } from './engine.js'
+import type { Engine, EngineStatus, TailRow, WorkerUsage } from './engine.js'
 import { memoryLimit, thisMachine } from './memory.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
@@ -67,6 +67,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
   let worker: Child | undefined
   let status: Pick<EngineStatus, 'state' | 'reason'> = { state: 'starting' }
+  let usage: WorkerUsage | undefined
   let losses: readonly string[] = []
   let restarts = 0
   let deaths = 0
@@ -106,6 +107,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       case 'state':
         status = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
         log.warn({ reason: message.reason }, message.reason ? 'rows are not stored and wait' : 'rows are stored again')
+        return
+      case 'usage':
+        usage = message.usage
         return
       case 'answer':
         calls.get(message.id)?.resolve(message.rows)
@@ -210,6 +214,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
     void child.ended.then((reason) => {
       worker = undefined
+      usage = undefined
       outbox.close()
       const again = new ApiError('database_error', 'The store is being opened again.')
       for (const waiting of [calls, asked]) {
@@ -257,6 +262,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       rows: { human: acked.human, agent: acked.agent },
       drops: acked.drops,
       restarts,
+      ...(usage ? { worker: usage } : {}),
       ...(losses.length > 0 ? { losses } : {}),
       flush_ms: [...flush_ms],
     }),

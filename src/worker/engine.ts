@@ -30,10 +30,19 @@ export interface EngineStatus {
   drops: Drops
   /** Times the worker was started again. */
   restarts: number
+  /** Its process, while there is one: memory and CPU of the store are there, and not in the process that serves the site. */
+  worker?: WorkerUsage
   /** What opening the store had to give up, one line each; absent when nothing. */
   losses?: readonly string[]
   /** Duration of the last commits, newest last, at most 100. */
   flush_ms: readonly number[]
+}
+
+/** As of the last second; CPU of user and system since that process began. */
+export interface WorkerUsage {
+  pid: number
+  resident_bytes: number
+  cpu_seconds: number
 }
 
 /** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */

@@ -31,6 +31,10 @@ export async function runProcess(compose: Compose): Promise<void> {
         const { used_heap_size, heap_size_limit } = getHeapStatistics()
         return used_heap_size / heap_size_limit
       },
+      usage: () => {
+        const { user, system } = process.cpuUsage()
+        return { pid: process.pid, resident_bytes: process.memoryUsage.rss(), cpu_seconds: (user + system) / 1e6 }
+      },
       exit,
       vanish,
     })

@@ -7,7 +7,7 @@ import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import type { TailRow } from './engine.js'
+import type { TailRow, WorkerUsage } from './engine.js'
 
 /** What the worker is started with: its first message. */
 export interface WorkerOptions {
@@ -65,6 +65,8 @@ export type FromWorker =
   | { type: 'committed'; mark: Mark; ms: number }
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
+  /** Each second. */
+  | { type: 'usage'; usage: WorkerUsage }
   | { type: 'answer'; id: number; rows: ResultRow[] }
   | { type: 'chunk'; id: number; rows: ResultRow[] }
   | { type: 'told'; id: number; answer: unknown }

@@ -12,7 +12,7 @@ import type { SiteOf } from '../record/site.js'
 import type { Records } from '../store.js'
 import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
-import type { TailRow } from './engine.js'
+import type { TailRow, WorkerUsage } from './engine.js'
 import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -44,6 +44,7 @@ export interface World {
   freeDisk: () => number
   /** Of this process's own heap, 0 to 1. */
   heapUsed: () => number
+  usage: () => WorkerUsage
   /** Ends the process, once all that was posted is on its way. */
   exit: (code: number) => void
   /** Ends it at once, whatever is under way. */
@@ -161,6 +162,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     parts.tick()
     void completions.flush()
     void events.tidy()
+    post({ type: 'usage', usage: world.usage() })
     if (world.heapUsed() > HEAP_FULL) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
@@ -212,6 +214,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     ...records.repairs.map((repair) => `records: ${lossOf(repair)} (with the sites and keys in it)`),
   ]
   post({ type: 'ready', mark: from, losses })
+  post({ type: 'usage', usage: world.usage() })
 }
 
 const lossOf = ({ what, bytes, kept }: Repair): string =>
