@@ -30,12 +30,21 @@ export function startChild(given: {
     const ended = Promise.resolve(`the worker cannot be started: ${child.message}`)
     return { post() {}, kill() {}, ended }
   }
-  let over = (_reason: string) => {}
-  const ended = new Promise<string>((resolve) => {
-    over = resolve
+  const timers = new Set<NodeJS.Timeout>()
+  let resolve = (_reason: string) => {}
+  let done = false
+  const ended = new Promise<string>((given) => {
+    resolve = given
   })
-  const timers: NodeJS.Timeout[] = []
-  const after = (ms: number, run: () => void) => void timers.push(setTimeout(run, ms))
+  const over = (reason: string) => {
+    done = true
+    for (const timer of timers) clearTimeout(timer)
+    child.off('message', given.receive)
+    resolve(reason)
+  }
+  const after = (ms: number, run: () => void) => {
+    if (!done) timers.add(setTimeout(run, ms))
+  }
   const kill = () => {
     child.kill('SIGKILL')
     after(LAST_WORDS, () => {
@@ -53,10 +62,6 @@ export function startChild(given: {
   })
   child.on('disconnect', () => after(UNHEARD, kill))
   child.on('message', given.receive)
-  void ended.then(() => {
-    for (const timer of timers) clearTimeout(timer)
-    child.off('message', given.receive)
-  })
   // With a callback an error is no event: one that cannot be reached is one that ended.
   const post = (message: ToWorker | WorkerOptions) => {
     if (child.connected) child.send(message, () => {})
