@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
@@ -14,7 +13,7 @@ import type { SiteById, SiteOf } from '../record/site.js'
 import type { Records } from '../store.js'
 import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
-import type { TailRow } from './engine.js'
+import type { TailRow, WorkerUsage } from './engine.js'
 import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
@@ -37,7 +36,7 @@ export interface Parts {
   desk: Desk
 }
 
-/** What the main thread may ask of the worker's parts, by name; each parses its argument. */
+/** What the site's process may ask of the worker's parts, by name; each parses its argument. */
 export type Desk = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
 
 export interface World {
@@ -46,10 +45,23 @@ export interface World {
   clock: () => number
   /** Bytes that may still be written to the data directory. */
   freeDisk: () => number
-  /** Of the thread's own heap, 0 to 1. */
+  /** Of this process's own heap, 0 to 1. */
   heapUsed: () => number
-  /** Ends the thread. */
+  usage: () => WorkerUsage
+  /** Ends the process, once all that was posted is on its way. */
   exit: (code: number) => void
+  /** Ends it at once, whatever is under way. */
+  vanish: () => void
+}
+
+/** The way to the process that serves the site. */
+export interface Port {
+  /** Throws where the message is no data. */
+  post(message: FromWorker): void
+  /** To be called once: what came before is handed over then. */
+  receive(listener: (message: ToWorker) => void): void
+  /** Called when that process is there no more. */
+  gone(listener: () => void): void
 }
 
 export type Compose = (deps: {
@@ -64,18 +76,20 @@ export type Compose = (deps: {
   policyChanged: (change: PolicyChange) => void
 }) => Parts
 
+/** A process that was killed leaves a worker that has its files for two seconds more. */
+const LOCKED = 5_000
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
 const HEAP_FULL = 0.9
-/** Rows in one message to the main thread, which reads each at once. */
+/** Rows in one message to the site's process, which reads each at once. */
 const TAIL = 500
 
 /**
- * The worker thread's whole life: opens both files, answers messages, ends in good order. Order matters at the end: an
- * asynchronous DuckDB call that is under way when its thread dies takes the process with it, so every way out that is
- * ours stops and awaits them first.
+ * The worker's whole life: opens both files, answers messages, ends in good order. Order matters at the end: a DuckDB
+ * call that is under way when its environment is torn down aborts the process, so every way out that is ours stops and
+ * awaits them first.
  */
-export async function serve(port: MessagePort, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
-  const post = (message: FromWorker) => port.postMessage(message)
+export async function serve(port: Port, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
+  const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: textOf(error) }) })
   const opening = {
@@ -85,6 +99,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     log,
     limits: options.limits,
     patience: options.limits,
+    lock_ms: options.lock_ms ?? LOCKED,
   }
   const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
   const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
@@ -158,6 +173,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     parts.tick()
     void completions.flush()
     void events.tidy()
+    post({ type: 'usage', usage: world.usage() })
     if (world.heapUsed() > HEAP_FULL) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
@@ -168,9 +184,12 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     end(1)
   })
 
+  // Nobody is left to be told, and the next process waits for the files: what is being committed may end, no more.
+  port.gone(() => void writer.stop().then(world.vanish))
+
   const failed = (error: unknown) => log('error', 'a statement failed', error)
   const answers = createAnswers({ events, records, post, failed })
-  port.on('message', (message: ToWorker) => {
+  port.receive((message) => {
     switch (message.type) {
       case 'batch':
         return writer.push(message.sequence, message.parcel, message.delivery)
@@ -206,6 +225,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     ...records.repairs.map((repair) => `records: ${lossOf(repair)} (with the sites and keys in it)`),
   ]
   post({ type: 'ready', mark: from, losses })
+  post({ type: 'usage', usage: world.usage() })
 }
 
 const lossOf = ({ what, bytes, kept }: Repair): string =>
