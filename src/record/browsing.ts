@@ -94,8 +94,18 @@ export type Known = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'i
 }
 export type Page = Pick<EventRow, 'hostname' | 'pathname'>
 
-/** What hits and the server's rows must know of each other. */
+/**
+ * What hits and the server's rows must know of each other. Of a site from whose pages no browser told of anything yet
+ * there is nothing to know: it pays for none of it.
+ */
 export interface Browsing {
+  /** Whether a browser told of something on this site: what the server tells of it is remembered from then on. */
+  hears(site: number): boolean
+  hear(site: number): void
+  /** The server told of a view at `at` that nobody remembers. */
+  pass(at: number): void
+  /** Whether all views of a site that the server told of since `at` are in memory still. */
+  holds(site: number, at: number): boolean
   /** Views of people that only the server told of, and those that only the browser did. */
   servers: Views
   browsers: Views
@@ -114,8 +124,11 @@ export interface Browsing {
 export interface Restored {
   views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<Waiting, 'at' | 'visitor_id' | 'session'>)[]
   known: readonly ({ session: bigint } & Omit<Known, 'page'>)[]
-  /** That is all since then, milliseconds since 1970. */
+  /** Those of which browsers told of something; the above is of them. */
+  sites: readonly number[]
+  /** That is all since then, and nothing is stored behind `last`; milliseconds since 1970. */
   since: number
+  last: number
 }
 
 export function createBrowsing(bounds: Bounds = {}): Browsing {
@@ -126,6 +139,9 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     of: ({ length }) => length,
     limit: texts,
   })
+  /** By site, the latest view that was not remembered when its first hit came. */
+  const heard = new Map<number, number>()
+  let passed = Number.NEGATIVE_INFINITY
   const known = (session: bigint): Known => {
     let one = knowns.get(session)
     if (one === undefined) {
@@ -135,6 +151,15 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     return one
   }
   return {
+    hears: (site) => heard.has(site),
+    hear(site) {
+      if (!heard.has(site)) heard.set(site, passed)
+    },
+    pass(at) {
+      // One clock far ahead must not make memory know of nothing.
+      if (at > passed) passed = passed < 0 ? at : Math.min(at, passed + LATEST)
+    },
+    holds: (site, at) => at > (heard.get(site) ?? Number.POSITIVE_INFINITY) && servers.holds(at),
     servers,
     browsers,
     fetches: createViews(bounds),
@@ -143,6 +168,8 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     seen: (name) => pages.get(name),
     see: (name, session, at) => pages.set(name, { length: name.length, session, at }),
     restore(told) {
+      for (const site of told.sites) heard.set(site, Number.NEGATIVE_INFINITY)
+      passed = told.last
       for (const { from, name, ...view } of told.views)
         (from === 'server' ? servers : browsers).add(name, { ...view, taken: false })
       for (const { session, ...said } of told.known) Object.assign(known(session), said)

@@ -100,6 +100,10 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
       const drops: Drops = {}
       let faults = 0
       let fault: unknown
+      // Of a site's first hit the store knows what was before this batch; what is in it must be remembered from its start.
+      for (const evidence of batch)
+        if (evidence?.timestamp !== undefined && isHit(evidence) && deps.siteById?.(evidence.site) !== undefined)
+          browsing.hear(evidence.site)
       for (const { evidence, at } of inOrder(batch)) {
         let reason: DropReason | undefined
         try {

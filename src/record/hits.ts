@@ -154,7 +154,7 @@ export function createHits(deps: PersonDeps): (hit: Hit, site: Site, at: number,
     browsing.browsers.add(nameOf(visitor_id, from), view)
     made.fresh.set(view, row)
     // One that is a little early may be of a view that the server tells of next: memory has that then.
-    if (!browsing.servers.holds(at - SESSION_TIMEOUT)) made.unsure.set(row, { row, who, half: 'browser', view })
+    if (!browsing.holds(site.id, at - SESSION_TIMEOUT)) made.unsure.set(row, { row, who, half: 'browser', view })
     return undefined
   }
 }

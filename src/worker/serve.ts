@@ -134,7 +134,8 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     parts.browsing.restore(await openBrowsing(events, world.now()))
   } catch (error) {
     log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
-    parts.browsing.restore({ views: [], known: [], since: world.now().getTime() })
+    const now = world.now().getTime()
+    parts.browsing.restore({ views: [], known: [], sites: [], since: now, last: now })
   }
   await parts.start()
   const stored = await events.last(options.from.run)

@@ -4,8 +4,9 @@ import { apart, nameOf, type Restored, SAME_VIEW } from '../record/browsing.js'
 import type { Unsure } from '../record/classifier.js'
 import { additionTo } from '../record/made.js'
 import { type Addition, type EventRow, SERVERS } from '../record/row.js'
+import { LATEST } from '../record/session.js'
 import { idsOf } from '../record/visitor.js'
-import { raw, sql } from '../sql.js'
+import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
 const id = z.string().transform((hex) => BigInt(`0x${hex}`))
@@ -20,6 +21,7 @@ const Half = z.object({
   pathname: z.string(),
 })
 type Stored = z.infer<typeof Half>
+const Active = z.object({ site_id: z.int(), told: z.boolean(), last: z.date() })
 const Known = z.object({ session: id, screen_class: text, language: text, timezone: text, identified_id: text })
 
 /** Views that one half is stored of. */
@@ -34,7 +36,20 @@ const MOST = 30_000
 /** What was known of the last half hour at `at`, so that a restart makes two views of none. */
 export async function openBrowsing(store: Pick<Store, 'query'>, at: Date): Promise<Restored> {
   const since = new Date(at.getTime() - SAME_VIEW)
+  const active = await store.query(sql`
+    select site_id, bool_or(recorded_by = 'browser') as told, max(timestamp) as last from events
+    where timestamp > ${since} group by site_id`)
+  const all = active.map((row) => Active.parse(row))
+  const sites = all.filter(({ told }) => told).map(({ site_id }) => site_id)
+  // Of a clock far ahead as much is believed as memory itself believes.
+  const last = all.reduce((last, one) => Math.max(last, one.last.getTime()), since.getTime())
+  const until = Math.min(last, at.getTime() + LATEST)
+  if (sites.length === 0) return { views: [], known: [], sites, since: since.getTime(), last: until }
   const rows = await store.query(sql`select * from (${HALVES} and timestamp > ${since})
+    where site_id in (${join(
+      sites.map((site) => sql`${site}`),
+      ', ',
+    )})
     order by timestamp desc, visitor_id limit ${MOST + 1}`)
   const halves = rows.map((row) => Half.parse(row))
   const left = halves.length > MOST ? halves.at(-1) : undefined
@@ -48,7 +63,9 @@ export async function openBrowsing(store: Pick<Store, 'query'>, at: Date): Promi
       ...{ from: half, name: nameOf(visitor_id, page), visitor_id, session: session_id, at: timestamp.getTime() },
     })),
     known: known.map((row) => Known.parse(row)),
+    sites,
     since: (left?.timestamp ?? since).getTime(),
+    last: until,
   }
 }
 

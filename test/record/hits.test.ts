@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { VERDICT, type Verifier } from '../../src/agents/verdict.js'
-import { type Bounds, createBrowsing } from '../../src/record/browsing.js'
+import { type Bounds, type Browsing, createBrowsing } from '../../src/record/browsing.js'
 import { createClassifier } from '../../src/record/classify.js'
 import type { Evidence, Hit } from '../../src/record/hit.js'
 import type { Observation } from '../../src/record/observation.js'
@@ -26,6 +26,13 @@ const SITE: Site = {
 
 /** The write path without a store: what batches at minutes past noon become, as far as memory tells. */
 function writing(changed: Partial<Site> = {}, bounds: Bounds = {}, verifier: Verifier = unverified) {
+  const browsing = createBrowsing(bounds)
+  for (const site of [1, 2]) browsing.hear(site)
+  return unheard(changed, browsing, verifier)
+}
+
+/** The same where no browser has told of anything yet. */
+function unheard(changed: Partial<Site>, browsing: Browsing, verifier: Verifier = unverified) {
   let now = NOON
   const sites: Site[] = [
     { ...SITE, ...changed },
@@ -39,7 +46,7 @@ function writing(changed: Partial<Site> = {}, bounds: Bounds = {}, verifier: Ver
     },
   }
   const { classify } = createClassifier({
-    ...{ catalog, places, verifier, judges: unjudged, browsing: createBrowsing(bounds) },
+    ...{ catalog, places, verifier, judges: unjudged, browsing },
     siteOf: createSiteOf(sites),
     siteById: (id) => sites.find((site) => site.id === id),
     salts: openSalts({ file, now: () => now, random: randomBytes, log: () => {} }),
@@ -420,6 +427,28 @@ t.test('nothing that a flood makes it forget is forgotten silently, and memory i
   const known = writing()
   known(view(0))
   t.strictSame([known(told(1)).unsure, known(told(2)).unsure, known(view(3, { pathname: '/b' })).unsure], [[], [], []])
+})
+
+t.test('a site from which no browser told of anything has nothing remembered', async (t) => {
+  const browsing = createBrowsing()
+  const classify = unheard({}, browsing)
+  const ON_TWO = { hostname: 'two.example' }
+  const [here] = classify(view(0), view(0, ON_TWO)).rows.events
+  t.strictSame([browsing.hears(1), browsing.hears(2)], [false, false])
+  const first = classify(told(1), view(2, { pathname: '/b' }), view(2, ON_TWO))
+  t.match(
+    first.unsure,
+    [{ half: 'browser', row: { visitor_id: here?.visitor_id } }],
+    'what was before the store is asked',
+  )
+  t.strictSame([browsing.hears(1), browsing.hears(2)], [true, false])
+  t.equal(classify(told(3, { pathname: '/b' })).additions.length, 1, 'what came since is in memory')
+  t.equal(classify(told(29.9, { pathname: '/c' })).unsure.length, 1, 'the store is asked for half an hour')
+  t.equal(classify(told(32.1, { pathname: '/d' })).unsure.length, 0, 'and no longer')
+  t.equal(classify(view(33, ON_TWO), told(33.1, { ...ON_TWO, site: 2 })).rows.events.length, 1, 'a batch is one')
+  const nobody = createBrowsing()
+  unheard({}, nobody)(told(0, { site: 9 }))
+  t.notOk(nobody.hears(9), 'a site that is none')
 })
 
 t.test('suspicion: a hit is no navigation', async (t) => {

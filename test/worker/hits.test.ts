@@ -99,6 +99,43 @@ t.test('one row for one view, over commits and restarts', { timeout: 120_000 }, 
     )
 })
 
+t.test('the first hit that a site ever has is of the view that was there, and no row of its own', async (t) => {
+  // Batches of views (`v`) and first hits (`h`) at seconds, `|` between batches, `!` a restart; how many rows.
+  const rows: [string, number, string][] = [
+    ['v0 h1', 1, 'in one batch'],
+    ['v0 | h1', 1, 'behind its commit'],
+    ['v0 | ! | h1', 1, 'and a restart'],
+    ['v0 | v5 | h6 h7', 2, 'two tabs'],
+    ['v0 | v5 h6 | h7', 2, 'one of them before the first hit’s batch'],
+    ['v0 | v5 | h6 | v8 | h9 h10', 3, 'and one behind it'],
+    ['v0 | h1 | ! | v2 | h3', 2, 'a site that is known to have hits'],
+    ['v0 | h1 h900', 2, 'once completed it is no half any more'],
+    ['h1 | v0', 1, 'the script ran before the page had ended'],
+    ['h1 | ! | v0', 1, 'and a restart between'],
+    ['v0 | h1800', 2, 'not of the same view'],
+    ['v0 | h1799', 1, 'within half an hour'],
+    ['v100 | v0 | h1', 2, 'a view that ended late'],
+  ]
+  for (const [batches, expected, why] of rows) {
+    const { store, record, restart, stop } = await world(t)
+    let now = 0
+    for (const batch of batches.split(' | ')) {
+      if (batch === '!') {
+        await restart()
+        continue
+      }
+      const all = batch.split(' ').map((word) => {
+        const at = NOON + Number(word.slice(1)) * SECOND
+        now = Math.max(now, at)
+        return word[0] === 'v' ? view(at) : told(at, { screen_width: 800 })
+      })
+      await record(now, ...all)
+    }
+    await stop()
+    t.equal((await rowsOf(store)).length, expected, `${batches}: ${why}`)
+  }
+})
+
 t.test('what the reads make of it, from the rows and summed up', async (t) => {
   const { store, record, stop } = await world(t)
   const [ann, bob] = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }]
