@@ -1,4 +1,5 @@
 import { createRecent } from './memo.js'
+import { askedPath } from './route.js'
 import type { EventRow } from './row.js'
 import { LATEST, SESSION_TIMEOUT } from './session.js'
 
@@ -12,6 +13,8 @@ export interface Waiting {
   /** Milliseconds since 1970: the timestamp of its row. */
   at: number
   visitor_id: bigint
+  /** As its row has it. */
+  pathname: string
   /** The key of its session; undefined where that was not known. */
   session: bigint | undefined
   /** Its other half came by another way. */
@@ -122,7 +125,10 @@ export interface Browsing {
 
 /** What the store knows of the last half hour. */
 export interface Restored {
-  views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<Waiting, 'at' | 'visitor_id' | 'session'>)[]
+  views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<
+    Waiting,
+    'at' | 'visitor_id' | 'pathname' | 'session'
+  >)[]
   known: readonly ({ session: bigint } & Omit<Known, 'page'>)[]
   /** Those of which browsers told of something; the above is of them. */
   sites: readonly number[]
@@ -182,6 +188,9 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
 /** A page of one visitor. No hostname has a line break. */
 export const nameOf = (visitor: bigint, { hostname, pathname }: Page): string =>
   `${visitor.toString(16)}\n${hostname}\n${pathname}`
+
+/** What both halves of a view call it: of a route only the browser knows. */
+export const viewOf = ({ hostname, pathname }: Page): Page => ({ hostname, pathname: askedPath(pathname) })
 
 /** How far apart the two halves of one view may be: server's before browser's; infinity where it is another view. */
 export function apart(server: number, browser: number): number {

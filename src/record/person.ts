@@ -93,7 +93,7 @@ export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | 
   const isSure = browsing.browsers.holds(seen.at - SKEW)
   if (!heard) browsing.pass(seen.at)
   if (!heard && isSure) return undefined
-  const view = { at: seen.at, visitor_id, session: placed?.key, taken: false }
+  const view = { at: seen.at, visitor_id, pathname: row.pathname, session: placed?.key, taken: false }
   if (!isSure) made.unsure.set(row, { row, who, half: 'server', view })
   if (!heard) return undefined
   browsing.servers.add(name, view)

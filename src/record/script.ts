@@ -9,6 +9,7 @@ import type { Hit } from './hit.js'
 import type { Made } from './made.js'
 import type { Observation } from './observation.js'
 import type { Places } from './place/places.js'
+import { askedPath } from './route.js'
 import type { AgentEventRow } from './row.js'
 import type { Salts } from './salt.js'
 import { see } from './seen.js'
@@ -28,11 +29,12 @@ export function requestOf(hit: Hit): Request & { user_agent: string } {
 
 /** What an agent renders it may have fetched from another address, so a view is told by agent and page alone. */
 const nameOf = (row: AgentEventRow): string =>
-  `${row.site_id}\n${row.agent_id}\n${row.agent_id === 'other' ? row.user_agent : ''}\n${row.hostname}\n${row.pathname}`
+  `${row.site_id}\n${row.agent_id}\n${row.agent_id === 'other' ? row.user_agent : ''}\n${row.hostname}\n${askedPath(row.pathname)}`
 
 const waiting = (row: AgentEventRow): Waiting => ({
   at: row.timestamp.getTime(),
   visitor_id: row.ip_hash,
+  pathname: row.pathname,
   session: undefined,
   taken: false,
 })

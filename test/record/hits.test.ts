@@ -212,6 +212,55 @@ t.test('what completes a row', async (t) => {
   t.match(slow(view(0, { duration_ms: 900 })).additions, [{ status: 200, duration_ms: 900, screen_class: null }])
 })
 
+t.test('a route in the fragment, of which no server hears', async (t) => {
+  const paths = (...batches: Evidence[][]) => {
+    const classify = writing()
+    return batches.flatMap((batch) => classify(...batch).rows.events.map(({ kind, pathname }) => `${kind} ${pathname}`))
+  }
+  const SPA = { engaged_ms: 0, scroll: 0 }
+  const READ = { kind: 'engagement' as const, engaged_ms: 5_000 }
+  const [a, b] = [{ pathname: '/#/a' }, { pathname: '/#/b' }]
+  const rows: [Evidence[][], string[], string][] = [
+    [[[view(0), told(0.1, a)]], ['pageview /'], 'one view, by the path that the server was asked for'],
+    [[[view(0)], [told(0.1, a)]], ['pageview /'], 'behind its commit'],
+    [[[told(0.1, a)], [view(0)]], ['pageview /#/a'], 'the browser first'],
+    [[[view(0), told(0.1, { pathname: '/#!a' })]], ['pageview /'], 'written the old way'],
+    [[[view(0), told(0.1, { pathname: '/x#/a' })]], ['pageview /', 'pageview /x#/a'], 'another page'],
+    [[[told(0, a)]], ['pageview /#/a'], 'no server tells of it'],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...b, ...SPA })]],
+      ['pageview /', 'pageview /#/b'],
+      'the next route is a page',
+    ],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...a, ...READ })]],
+      ['pageview /', 'engagement /'],
+      'what the first says of itself',
+    ],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...b, engaged_ms: 5_000, referrer: 'https://a.example/#/a' })]],
+      ['pageview /', 'engagement /', 'pageview /#/b'],
+      'and what is said of it by the next',
+    ],
+    [
+      [
+        [view(0), told(0.1, a), told(1, { ...b, ...SPA })],
+        [told(2, { ...a, engaged_ms: 5_000, referrer: 'https://a.example/#/b' })],
+      ],
+      ['pageview /', 'pageview /#/b', 'engagement /#/b', 'pageview /#/a'],
+      'the route that was left',
+    ],
+    [
+      [[view(0), told(0.1, a), told(1, { ...b, ...SPA }), told(2, { ...a, ...SPA })], [told(3, { ...a, ...READ })]],
+      ['pageview /', 'pageview /#/b', 'pageview /#/a', 'engagement /#/a'],
+      'a route that was seen as a page',
+    ],
+  ]
+  for (const [batches, expected, why] of rows) t.strictSame(paths(...batches), expected, why)
+  const { drops } = writing({ excluded_paths: ['/admin'] })(told(0, { pathname: '/admin#/a' }))
+  t.strictSame(drops, { excluded_path: 1 }, 'a route of a path that is excluded')
+})
+
 t.test('what browsers said of themselves is the same for the rest of the session, and nobody else’s', async (t) => {
   const classify = writing()
   const said = { screen_width: 800, timezone: 'Asia/Tokyo', language: 'ja' }

@@ -237,6 +237,30 @@ t.test('an hour’s outage: what comes late is one row a view too, in one sessio
   for (const row of rows) t.equal(row.session_start.getTime(), NOON, row.pathname)
 })
 
+t.test('a page whose route is in the fragment is one row, which the server’s path names', async (t) => {
+  const { store, record, restart, stop } = await world(t)
+  const [a, b] = [{ pathname: '/app#/a', screen_width: 800 }, { pathname: '/app#/b' }]
+  const s = (seconds: number) => NOON + seconds * SECOND
+  await record(s(0), view(s(0), { pathname: '/app' }))
+  await record(s(1), told(s(1), a))
+  await record(s(60), view(s(60), { pathname: '/app' }))
+  await restart()
+  await record(s(61), told(s(61), a))
+  await record(s(62), told(s(62), { ...b, engaged_ms: 0, scroll: 0 }))
+  await record(s(120), told(s(120), a))
+  await restart()
+  await record(s(121), view(s(119), { pathname: '/app' }))
+  await stop()
+  t.match(await rowsOf(store), [
+    { pathname: '/app', timestamp: new Date(s(0)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+    { pathname: '/app', timestamp: new Date(s(60)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+    { pathname: '/app#/b', recorded_by: 'browser', status: null },
+    // The browser told of it first: what was read is known then.
+    { pathname: '/app#/a', timestamp: new Date(s(120)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+  ])
+  t.equal((await rowsOf(store)).length, 4)
+})
+
 /** Tabs that open a page, and what becomes of each: when it is asked for, its script runs, and both are heard of. */
 const tabs = fc.array(
   fc.record({
