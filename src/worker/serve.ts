@@ -151,9 +151,9 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     obstacle,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    onCommit({ mark, rows, late, ms }) {
+    onCommit({ mark, rows, dropped, late, ms }) {
       completions.add(late)
-      post({ type: 'committed', mark, ms })
+      post({ type: 'committed', mark, dropped, ms })
       if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
     },
     onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),

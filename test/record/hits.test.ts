@@ -466,6 +466,60 @@ t.test('agents that run the script', async (t) => {
   )
 })
 
+t.test('a signed request is one use of its nonce, however many hits it brought', async (t) => {
+  const [agent] = catalog.agents
+  // As the real one: a nonce that another request had already is a replay, and the same request is asked twice.
+  const used = new Map<string, object>()
+  const signing: Verifier = {
+    signer(request) {
+      const input = request.headers?.['signature-input']
+      if (input === undefined) return undefined
+      if (!used.has(input)) used.set(input, request)
+      return used.get(input) === request ? agent : undefined
+    },
+    check: () => ({ now: VERDICT.web_bot_auth }),
+  }
+  const classify = writing({}, {}, signing)
+  const signed = { method: 'POST', scheme: 'https' as const, authority: 'a.example', target: '/api/track/batch' }
+  const by = (nonce: string, minute = 0, given: Partial<Hit> = {}) =>
+    told(minute, { headers: { 'signature-input': nonce, signature: 'x' }, signed, ...given })
+  const { rows, drops, dropped } = classify(by('n1'), by('n1', 0, { pathname: '/b' }), by('n1', 0, { kind: 'form' }))
+  t.match(rows, { events: [], agent_events: [{ agent_id: agent?.id }, { agent_id: agent?.id, pathname: '/b' }] })
+  t.strictSame(drops, { agent: 1 }, 'what an agent does on a page is nobody’s')
+  t.strictSame(dropped, [{ site: 1, door: 'track', reason: 'agent', count: 1 }])
+  const count = (one: Hit) => {
+    const { events, agent_events } = classify(one).rows
+    return [events.length, agent_events.length]
+  }
+  t.strictSame(count(by('n1', 0, { pathname: '/c' })), [0, 1], 'the rest of it in the next batch')
+  t.strictSame(count(by('n1', 1, { pathname: '/d' })), [1, 0], 'the same once more is a replay')
+  t.strictSame(count(by('n1', 0, { pathname: '/e', ip: '203.0.113.8' })), [1, 0], 'and so it is from elsewhere')
+  t.strictSame(count(told(2)), [1, 0], 'unsigned is a person')
+  t.strictSame(count(by('n2', 3, { signed })), [0, 1], 'another signature')
+})
+
+t.test('what is dropped of a site, by the door it came in at', async (t) => {
+  const edge = (given: Partial<Observation>, site = 1) => view(0, { shipped: { site, as: 'human' }, ...given })
+  const agents = { user_agent: fetchByAgent().user_agent }
+  const rows: [Evidence, [number, string, string] | undefined, string][] = [
+    [told(0, { kind: 'engagement' }), [1, 'track', 'nothing_measured'], 'a hit'],
+    [told(0, { ...agents, kind: 'form' }), [1, 'track', 'agent'], 'an agent’s'],
+    [told(0, { pathname: '/admin' }), [1, 'track', 'excluded_path'], 'of a path that is excluded'],
+    [told(0, { hostname: 'two.example' }), [1, 'track', 'unknown_host'], 'of another site’s page'],
+    [told(0, { site: 9 }), undefined, 'for no site'],
+    [edge({ pathname: '/admin' }), [1, 'edge', 'excluded_path'], 'a row that was shipped'],
+    [edge({ headers: { 'sec-purpose': 'prefetch' } }, 2), [2, 'edge', 'prefetch'], 'to another site'],
+    [edge({}, 9), undefined, 'to none'],
+    [view(0, { pathname: '/admin' }), undefined, 'what we saw ourselves came in at no door'],
+    [told(0), undefined, 'no drop'],
+  ]
+  for (const [one, expected, why] of rows) {
+    const { dropped } = writing({ excluded_paths: ['/admin'] })(one, one)
+    const [site, door, reason] = expected ?? []
+    t.strictSame(dropped, expected ? [{ site, door, reason, count: 2 }] : [], why)
+  }
+})
+
 t.test('nothing that a flood makes it forget is forgotten silently, and memory is bounded', async (t) => {
   const classify = writing({}, { limit: 100 })
   const [first] = classify(view(0)).rows.events

@@ -60,6 +60,7 @@ async function world(t: Test) {
       now = at
     },
     drops: () => writing.mark().drops,
+    dropped: () => writing.dropped,
     record: async (at: number, ...batch: Evidence[]) => {
       now = at
       await writing.record(batch)
@@ -259,6 +260,26 @@ t.test('a page whose route is in the fragment is one row, which the server’s p
     { pathname: '/app#/a', timestamp: new Date(s(120)), recorded_by: 'browser', status: 200, screen_class: 'md' },
   ])
   t.equal((await rowsOf(store)).length, 4)
+})
+
+t.test('what only the store can tell is counted for its site too', async (t) => {
+  const { record, restart, dropped, stop } = await world(t)
+  await record(NOON, told(NOON, { pathname: '/a' }), told(NOON, { pathname: '/b' }))
+  // Memory has forgotten: the store knows that both have their rows.
+  await restart(4)
+  const more = ['/e', '/f', '/g', '/h'].map((pathname) => told(NOON + 1, { pathname, ip: '192.0.2.7' }))
+  await record(NOON + 1, ...more)
+  await record(
+    NOON + 2,
+    view(NOON, { pathname: '/a', shipped: { site: 2, as: 'human' } }),
+    view(NOON, { pathname: '/b' }),
+    told(NOON + 100 * MINUTE, { kind: 'engagement', engaged_ms: 1, pathname: '/nobody', ip: '192.0.2.8' }),
+  )
+  t.strictSame(dropped(), [
+    { site: 2, door: 'edge', reason: 'same_view', count: 1 },
+    { site: 2, door: 'track', reason: 'no_session', count: 1 },
+  ])
+  await stop()
 })
 
 /** Tabs that open a page, and what becomes of each: when it is asked for, its script runs, and both are heard of. */
