@@ -198,6 +198,7 @@ async function compose(
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const drops = createDrops({ records, now })
+  engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   const newLimit = () => createLimit({ now: () => now().getTime(), random: randomBytes })
   const doors = createDoors({
     sites: sites.list,

@@ -56,3 +56,35 @@ t.test('what strangers make pass as changes of policies does not pile up before 
   flood()
   t.equal(heard.length, 128, 'and goes on when it has heard')
 })
+
+t.test('what the worker drops of what came in is the owner’s to see, and counted once', async (t) => {
+  const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
+  const log = { info() {}, warn() {}, error() {} }
+  const instance = await openInstance(config, { log })
+  t.teardown(() => instance.close())
+  const hit = { s: 1, u: 'http://localhost/' }
+  const events = [hit, { ...hit, t: 'engagement' }, { ...hit, t: 'error', p: {} }, { ...hit, t: 'web_vitals' }]
+  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/137.0.0.0 Safari/537.36' }
+  const post = (body: object, headers: Record<string, string>) =>
+    instance.fetch(
+      new Request('http://localhost/api/track/batch', { method: 'POST', headers, body: JSON.stringify(body) }),
+      { ip: '192.0.2.1' },
+    )
+  t.equal((await post(events, headers)).status, 204)
+  t.equal((await post([{ ...hit, t: 'custom', n: 'x' }], { 'user-agent': 'GPTBot/1.2' })).status, 204)
+  const Drops = z.object({ data: z.array(z.object({ door: z.string(), reason: z.string(), count: z.number() })) })
+  const ask = async () =>
+    Drops.parse(await (await instance.control(new Request('http://localhost/api/sites/1/drops'))).json()).data
+  let drops = await ask()
+  for (let n = 0; n < 100 && drops.length < 2; n++) {
+    await sleep(50)
+    drops = await ask()
+  }
+  t.strictSame(drops, [
+    { door: 'track', reason: 'nothing_measured', count: 3 },
+    { door: 'track', reason: 'agent', count: 1 },
+  ])
+  const metrics = await (await instance.control(new Request('http://localhost/metrics'))).text()
+  t.match(metrics, /^readership_door_drops_total\{door="track",reason="nothing_measured"\} 3$/m)
+  t.match(metrics, /^readership_drops_total\{reason="nothing_measured"\} 3$/m)
+})

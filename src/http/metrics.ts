@@ -68,7 +68,7 @@ export function createGauges() {
 export function addDoors(registers: Registry[], doors: Sources['doors']) {
   new Counter({
     name: 'readership_door_drops_total',
-    help: 'Hits and rows from outside that were not recorded, by door and reason.',
+    help: 'Hits and rows from outside that became no row, by door and reason; what the worker dropped of them is in readership_drops_total too.',
     labelNames: ['door', 'reason'],
     registers,
     collect() {

@@ -7,7 +7,7 @@ import type { Records } from '../store.js'
 export const Dropped = z.object({
   day: z.iso.date().describe('Of UTC.'),
   door: z.enum(DOORS).describe('`track`: what browsers send, `edge`: what other servers send.'),
-  reason: z.enum(DROP_REASONS).describe('Why.'),
+  reason: z.enum(DROP_REASONS).describe('Why. `same_view` and `nothing_measured` are no loss.'),
   count: z.int().describe('How many.'),
 })
 export type Dropped = z.infer<typeof Dropped>

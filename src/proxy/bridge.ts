@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Readership } from '../readership.js'
 import { clientAddress, parseTrust } from './address.js'
-import { type Seen, splitTarget } from './facts.js'
+import { askedFor, type Seen, splitTarget } from './facts.js'
 import { each, endToEnd } from './fields.js'
 import { observe } from './watch.js'
 
@@ -55,7 +55,7 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
   return async (req: Incoming, res: Outgoing, ip: string = peerAddress(req), seen: Seen = {}): Promise<void> => {
     if (app.hit) {
       const target = below(basePath, seen.url ?? req.url ?? '/')
-      if (app.hit(req, res, { target, host: hostOf(req, seen), ip })) return
+      if (app.hit(req, res, { target, host: hostOf(req, seen), ip, asked: askedFor(req, seen) })) return
     }
     const gone = new AbortController()
     const over: Over = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }

@@ -53,11 +53,19 @@ export function requestFacts(req: RequestLike, ip: string, at: number, seen: See
   }
   if (observed !== undefined) made.headers = observed
   if (headers['signature-input'] !== undefined) {
-    const target = seen.target ?? seen.url ?? req.url ?? '/'
-    made.signed = { scheme: schemeOf(req, seen.hop), authority: host, target }
+    made.signed = { authority: host, ...askedFor(req, seen) }
   }
   return made
 }
+
+/** How a client asked: what a signature may cover beside the host. */
+export const askedFor = (
+  req: RequestLike,
+  { hop, target, url }: Seen,
+): { scheme: 'http' | 'https'; target: string } => ({
+  scheme: schemeOf(req, hop),
+  target: target ?? url ?? req.url ?? '/',
+})
 
 /** `https` where TLS ends here, or where a trusted proxy says that it ended there. */
 export function schemeOf({ socket, headers }: RequestLike, hop: Seen['hop']): 'http' | 'https' {

@@ -1,4 +1,5 @@
 import { createRecent } from './memo.js'
+import { askedPath } from './route.js'
 import type { EventRow } from './row.js'
 import { LATEST, SESSION_TIMEOUT } from './session.js'
 
@@ -12,6 +13,8 @@ export interface Waiting {
   /** Milliseconds since 1970: the timestamp of its row. */
   at: number
   visitor_id: bigint
+  /** As its row has it. */
+  pathname: string
   /** The key of its session; undefined where that was not known. */
   session: bigint | undefined
   /** Its other half came by another way. */
@@ -94,8 +97,18 @@ export type Known = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'i
 }
 export type Page = Pick<EventRow, 'hostname' | 'pathname'>
 
-/** What hits and the server's rows must know of each other. */
+/**
+ * What hits and the server's rows must know of each other. Of a site from whose pages no browser told of anything yet
+ * there is nothing to know: it pays for none of it.
+ */
 export interface Browsing {
+  /** Whether a browser told of something on this site: what the server tells of it is remembered from then on. */
+  hears(site: number): boolean
+  hear(site: number): void
+  /** The server told of a view at `at` that nobody remembers. */
+  pass(at: number): void
+  /** Whether all views of a site that the server told of since `at` are in memory still. */
+  holds(site: number, at: number): boolean
   /** Views of people that only the server told of, and those that only the browser did. */
   servers: Views
   browsers: Views
@@ -112,10 +125,16 @@ export interface Browsing {
 
 /** What the store knows of the last half hour. */
 export interface Restored {
-  views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<Waiting, 'at' | 'visitor_id' | 'session'>)[]
+  views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<
+    Waiting,
+    'at' | 'visitor_id' | 'pathname' | 'session'
+  >)[]
   known: readonly ({ session: bigint } & Omit<Known, 'page'>)[]
-  /** That is all since then, milliseconds since 1970. */
+  /** Those of which browsers told of something; the above is of them. */
+  sites: readonly number[]
+  /** That is all since then, and nothing is stored behind `last`; milliseconds since 1970. */
   since: number
+  last: number
 }
 
 export function createBrowsing(bounds: Bounds = {}): Browsing {
@@ -126,6 +145,9 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     of: ({ length }) => length,
     limit: texts,
   })
+  /** By site, the latest view that was not remembered when its first hit came. */
+  const heard = new Map<number, number>()
+  let passed = Number.NEGATIVE_INFINITY
   const known = (session: bigint): Known => {
     let one = knowns.get(session)
     if (one === undefined) {
@@ -135,6 +157,15 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     return one
   }
   return {
+    hears: (site) => heard.has(site),
+    hear(site) {
+      if (!heard.has(site)) heard.set(site, passed)
+    },
+    pass(at) {
+      // One clock far ahead must not make memory know of nothing.
+      if (at > passed) passed = passed < 0 ? at : Math.min(at, passed + LATEST)
+    },
+    holds: (site, at) => at > (heard.get(site) ?? Number.POSITIVE_INFINITY) && servers.holds(at),
     servers,
     browsers,
     fetches: createViews(bounds),
@@ -143,6 +174,8 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
     seen: (name) => pages.get(name),
     see: (name, session, at) => pages.set(name, { length: name.length, session, at }),
     restore(told) {
+      for (const site of told.sites) heard.set(site, Number.NEGATIVE_INFINITY)
+      passed = told.last
       for (const { from, name, ...view } of told.views)
         (from === 'server' ? servers : browsers).add(name, { ...view, taken: false })
       for (const { session, ...said } of told.known) Object.assign(known(session), said)
@@ -155,6 +188,9 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
 /** A page of one visitor. No hostname has a line break. */
 export const nameOf = (visitor: bigint, { hostname, pathname }: Page): string =>
   `${visitor.toString(16)}\n${hostname}\n${pathname}`
+
+/** What both halves of a view call it: of a route only the browser knows. */
+export const viewOf = ({ hostname, pathname }: Page): Page => ({ hostname, pathname: askedPath(pathname) })
 
 /** How far apart the two halves of one view may be: server's before browser's; infinity where it is another view. */
 export function apart(server: number, browser: number): number {

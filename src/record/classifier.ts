@@ -1,6 +1,6 @@
 import type { Verdict } from '../agents/verdict.js'
 import type { Waiting } from './browsing.js'
-import type { Drops } from './drop.js'
+import type { DoorDrop, Drops } from './drop.js'
 import type { Evidence } from './hit.js'
 import type { Unplaced } from './late.js'
 import type { Addition, AgentEventRow, EventRow, Rows } from './row.js'
@@ -24,6 +24,8 @@ export interface Unsure {
 export interface Classified {
   rows: Rows
   drops: Drops
+  /** Those of the drops that came in from outside for a site. */
+  dropped: DoorDrop[]
   open: Open[]
   /** Those of the rows whose session the store has to tell, before they are stored. */
   unplaced: Unplaced[]

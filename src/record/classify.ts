@@ -7,7 +7,7 @@ import { type Browsing, createBrowsing } from './browsing.js'
 import { CAPS, cap } from './caps.js'
 import type { Classifier } from './classifier.js'
 import { createDevices } from './device.js'
-import type { DropReason, Drops } from './drop.js'
+import { countDrop, type Door, type DoorDrop, type DropReason, type Drops } from './drop.js'
 import { type Evidence, type Hit, isHit } from './hit.js'
 import { createHits } from './hits.js'
 import { type Made, newMade } from './made.js'
@@ -16,7 +16,7 @@ import type { Observation } from './observation.js'
 import { addView, overhear, refusal } from './person.js'
 import type { Places } from './place/places.js'
 import type { Salts } from './salt.js'
-import { createScripts, meetScript, requestOf } from './script.js'
+import { createRequests, createScripts, meetScript } from './script.js'
 import { see } from './seen.js'
 import type { Sessions } from './session.js'
 import type { SiteById, SiteOf } from './site.js'
@@ -57,6 +57,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const browsing = deps.browsing ?? createBrowsing()
   const personDeps = { ...deps, device, suspicion, browsing }
   const addHit = createHits(personDeps)
+  const requests = createRequests()
   const addScript = createScripts({ ...agentDeps, browsing })
 
   /** Who signed, whatever the user agent says; then who the user agent says it is. */
@@ -89,7 +90,7 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const told = (hit: Hit, at: number, made: Made): DropReason | undefined => {
     const site = deps.siteById?.(hit.site)
     if (site === undefined || deps.siteOf(hit.hostname)?.id !== site.id) return 'unknown_host'
-    const request = requestOf(hit)
+    const request = requests.of(hit)
     const found = identified(request, at)
     return found === undefined ? addHit(hit, site, at, made) : addScript(hit, request, found, site, at, made)
   }
@@ -98,8 +99,14 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
     classify(batch) {
       const made = newMade()
       const drops: Drops = {}
+      const dropped: DoorDrop[] = []
+      requests.age()
       let faults = 0
       let fault: unknown
+      // Of a site's first hit the store knows what was before this batch; what is in it must be remembered from its start.
+      for (const evidence of batch)
+        if (evidence?.timestamp !== undefined && isHit(evidence) && deps.siteById?.(evidence.site) !== undefined)
+          browsing.hear(evidence.site)
       for (const { evidence, at } of inOrder(batch)) {
         let reason: DropReason | undefined
         try {
@@ -109,13 +116,24 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
           faults++
           fault = error
         }
-        if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
+        if (reason === undefined) continue
+        drops[reason] = (drops[reason] ?? 0) + 1
+        const from = cameIn(evidence)
+        if (from !== undefined && deps.siteById?.(from.site) !== undefined)
+          countDrop(dropped, from.site, from.door, reason)
       }
       if (faults > 0) report(deps.log, faults, fault)
       const { rows, open, unplaced, additions, unsure } = made
-      return { rows, drops, open, unplaced, additions, unsure: [...unsure.values()] }
+      return { rows, drops, dropped, open, unplaced, additions, unsure: [...unsure.values()] }
     },
   }
+}
+
+/** For which site, and at which door; undefined where we saw it ourselves. */
+function cameIn(evidence: Evidence): { site: number; door: Door } | undefined {
+  if (evidence?.timestamp === undefined) return undefined
+  if (isHit(evidence)) return { site: evidence.site, door: 'track' }
+  return evidence.shipped && { site: evidence.shipped.site, door: 'edge' }
 }
 
 function inOrder(batch: readonly Evidence[]): { evidence: Evidence; at: number }[] {

@@ -30,7 +30,7 @@ export const DROP_REASONS = [
   'rate_limited',
   /** By an agent that runs the script, and no pageview: what an agent does on a page is nothing that people did. */
   'agent',
-  /** Of a view that has its row already: the browser told of it before the server had answered, or an agent ran the script. */
+  /** Of a view that has its row already: the browser told of it before the server had answered, or an agent ran the script. No loss. */
   'same_view',
   /** It says nothing: an engagement without time, scroll or id, vitals or an error without any. No loss. */
   'nothing_measured',
@@ -43,3 +43,18 @@ export type Drops = Partial<Record<DropReason, number>>
 /** Where what is dropped came in from outside: the browser's three, and other servers. */
 export const DOORS = ['track', 'edge'] as const
 export type Door = (typeof DOORS)[number]
+
+/** What came in for one site at one door and became no row. */
+export interface DoorDrop {
+  site: number
+  door: Door
+  reason: DropReason
+  count: number
+}
+
+/** Counts one more. */
+export function countDrop(all: DoorDrop[], site: number, door: Door, reason: DropReason): void {
+  const known = all.find((one) => one.site === site && one.door === door && one.reason === reason)
+  if (known === undefined) all.push({ site, door, reason, count: 1 })
+  else known.count += 1
+}

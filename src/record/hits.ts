@@ -1,4 +1,4 @@
-import { apart, nameOf, type Page } from './browsing.js'
+import { apart, nameOf, type Page, viewOf } from './browsing.js'
 import { CAPS, cap } from './caps.js'
 import { asksForPrivacy } from './document.js'
 import type { DropReason } from './drop.js'
@@ -7,6 +7,7 @@ import type { Hit, Kind } from './hit.js'
 import { complete, type Made } from './made.js'
 import { arrivalOf, namesOf, type PersonDeps, pageOf, rowOf, visitorOf } from './person.js'
 import { parseReferrer } from './referrer.js'
+import { askedPath, routeOf } from './route.js'
 import type { EventRow } from './row.js'
 import { type Caller, callerOf } from './seen.js'
 import { openSession, SESSION_TIMEOUT, type Session } from './session.js'
@@ -68,8 +69,20 @@ export function createHits(deps: PersonDeps): (hit: Hit, site: Site, at: number,
     return { ...said, screen_class, timezone, language, identified_id }
   }
 
+  /**
+   * A document's first view has the path that its server was asked for, and so has what it says of itself, until its
+   * route is seen as a page of its own.
+   */
+  const asSeen = (from: Caller, who: Who): Caller => {
+    const pathname = askedPath(from.pathname)
+    const saw = (page: Page) => namesOf(who, page).some((name) => browsing.seen(name) !== undefined)
+    if (pathname === from.pathname || saw(from) || !saw({ hostname: from.hostname, pathname })) return from
+    return { ...from, pathname }
+  }
+
   /** Adds what a page says of itself to the visit that it was seen in, however long ago that was. */
-  const follow = (from: Caller, who: Who, kind: Kind, said: Told, made: Made): void => {
+  const follow = (caller: Caller, who: Who, kind: Kind, said: Told, made: Made): void => {
+    const from = asSeen(caller, who)
     const seen = namesOf(who, from)
       .map((name) => browsing.seen(name))
       .find((page) => page !== undefined)
@@ -143,18 +156,18 @@ export function createHits(deps: PersonDeps): (hit: Hit, site: Site, at: number,
       if (hit.kind === 'pageview') row.duration_ms = 0
       return undefined
     }
-    const stored = browsing.servers.take(namesOf(who, from), (server) => apart(server, at))
+    const stored = browsing.servers.take(namesOf(who, viewOf(from)), (server) => apart(server, at))
     if (stored !== undefined) {
       complete(made, stored, from, settled(ofItself(hit, said), stored.session))
       return undefined
     }
     const row = act(hit, from, who, said, made)
     const { visitor_id } = who
-    const view = { at, visitor_id, session: undefined, taken: false }
-    browsing.browsers.add(nameOf(visitor_id, from), view)
+    const view = { at, visitor_id, pathname: row.pathname, session: undefined, taken: false }
+    browsing.browsers.add(nameOf(visitor_id, viewOf(from)), view)
     made.fresh.set(view, row)
     // One that is a little early may be of a view that the server tells of next: memory has that then.
-    if (!browsing.servers.holds(at - SESSION_TIMEOUT)) made.unsure.set(row, { row, who, half: 'browser', view })
+    if (!browsing.holds(site.id, at - SESSION_TIMEOUT)) made.unsure.set(row, { row, who, half: 'browser', view })
     return undefined
   }
 }
@@ -179,5 +192,6 @@ function pageBefore({ referrer }: Hit, { hostname, site }: Caller): Page | undef
   if (found === undefined || found.app) return undefined
   const isOwn = found.host === bare(hostname) || site.domains.some((domain) => bare(domain) === found.host)
   const [, , host = ''] = found.url.split('/', 3)
-  return isOwn ? { hostname: host.replace(/\.$/, ''), pathname: cap(found.path, CAPS.pathname) } : undefined
+  const route = routeOf(/#.*/s.exec(referrer ?? '')?.[0] ?? '')
+  return isOwn ? { hostname: host.replace(/\.$/, ''), pathname: cap(found.path + route, CAPS.pathname) } : undefined
 }

@@ -29,13 +29,13 @@ type Said = Partial<Omit<Addition, 'to'>>
 export function complete(
   made: Made,
   view: Waiting,
-  page: { site: { id: number } } & Pick<ViewKey, 'hostname' | 'pathname'>,
+  page: { site: { id: number } } & Pick<ViewKey, 'hostname'>,
   said: Said,
 ): void {
   const row = made.fresh.get(view)
   if (row === undefined) {
-    const { hostname, pathname, site } = page
-    const { visitor_id, at } = view
+    const { hostname, site } = page
+    const { visitor_id, pathname, at } = view
     made.additions.push(additionTo({ site_id: site.id, visitor_id, timestamp: new Date(at), hostname, pathname }, said))
     return
   }

@@ -1,5 +1,6 @@
 import { CAPS, cap } from './caps.js'
 import { type Hit, KINDS, type Kind } from './hit.js'
+import { routeOf } from './route.js'
 import type { Vitals } from './row.js'
 
 /** What a payload says by itself; the rest of a hit is its request's. */
@@ -112,8 +113,7 @@ function pageOf(value: unknown): Pick<Payload, 'hostname' | 'pathname' | 'query'
   }
   const { protocol, hostname, pathname, search, hash } = url
   if (protocol !== 'https:' && protocol !== 'http:') return undefined
-  const route = hash.startsWith('#/') || hash.startsWith('#!') ? hash : ''
-  const page = { hostname, pathname: cap(pathname + route, CAPS.pathname) }
+  const page = { hostname, pathname: cap(pathname + routeOf(hash), CAPS.pathname) }
   return search === '' ? page : { ...page, query: cap(search.slice(1), QUERY) }
 }
 

@@ -56,10 +56,11 @@ export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | 
   const { browsing } = deps
   const who = visitorOf(seen, deps.salts)
   const { visitor_id } = who
-  const name = nameOf(visitor_id, seen)
-  const told = browsing.browsers.take((who.before ?? who.after) ? namesOf(who, seen) : [name], (at) =>
-    apart(seen.at, at),
-  )
+  const heard = browsing.hears(seen.site.id)
+  const name = heard ? nameOf(visitor_id, seen) : ''
+  const told = heard
+    ? browsing.browsers.take((who.before ?? who.after) ? namesOf(who, seen) : [name], (at) => apart(seen.at, at))
+    : undefined
   if (told !== undefined) {
     complete(made, told, seen, { status: seen.status, duration_ms: seen.duration_ms })
     return 'same_view'
@@ -88,12 +89,16 @@ export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | 
   }
   made.rows.events.push(row)
   if (placed === undefined) made.unplaced.push({ row, who })
-  else recall(row, placed.key, browsing)
-  const view = { at: seen.at, visitor_id, session: placed?.key, taken: false }
+  else if (heard) recall(row, placed.key, browsing)
+  const isSure = browsing.browsers.holds(seen.at - SKEW)
+  if (!heard) browsing.pass(seen.at)
+  if (!heard && isSure) return undefined
+  const view = { at: seen.at, visitor_id, pathname: row.pathname, session: placed?.key, taken: false }
+  if (!isSure) made.unsure.set(row, { row, who, half: 'server', view })
+  if (!heard) return undefined
   browsing.servers.add(name, view)
   browsing.see(name, placed?.key, seen.at)
   made.fresh.set(view, row)
-  if (!browsing.browsers.holds(seen.at - SKEW)) made.unsure.set(row, { row, who, half: 'server', view })
   return undefined
 }
 

@@ -7,15 +7,46 @@ import { type Browsing, SAME_VIEW, type Waiting } from './browsing.js'
 import type { DropReason } from './drop.js'
 import type { Hit } from './hit.js'
 import type { Made } from './made.js'
+import { createRecent } from './memo.js'
 import type { Observation } from './observation.js'
 import type { Places } from './place/places.js'
+import { askedPath } from './route.js'
 import type { AgentEventRow } from './row.js'
 import type { Salts } from './salt.js'
 import { see } from './seen.js'
 import type { Site } from './site.js'
 
-/** The request that brought a hit, as far as its signature covers it. */
-export function requestOf(hit: Hit): Request & { user_agent: string } {
+type Brought = Request & { user_agent: string }
+
+/** The requests that brought hits. */
+export interface Requests {
+  of(hit: Hit): Brought
+  /** Forgets those that brought nothing since it was called before: they have addresses. */
+  age(): void
+}
+
+/** Signed requests that are remembered. */
+const REMEMBERED = 256
+
+/** All hits that one signed request brought have that request: each by itself would use its nonce again, as a replay does. */
+export function createRequests(): Requests {
+  const signed = createRecent<string, Brought>(REMEMBERED)
+  return {
+    of(hit) {
+      const input = hit.headers?.['signature-input']
+      if (input === undefined) return requestOf(hit)
+      const { timestamp, ip, user_agent, headers } = hit
+      const key = JSON.stringify([timestamp, ip, user_agent, input, headers?.signature, hit.signed])
+      const request = signed.get(key) ?? requestOf(hit)
+      signed.set(key, request)
+      return request
+    },
+    age: signed.age,
+  }
+}
+
+/** As far as its signature covers it. */
+function requestOf(hit: Hit): Brought {
   const { ip, user_agent, headers, signed } = hit
   const [pathname = '/', query] = signed?.target.split(/\?(.*)/s) ?? []
   return {
@@ -28,11 +59,12 @@ export function requestOf(hit: Hit): Request & { user_agent: string } {
 
 /** What an agent renders it may have fetched from another address, so a view is told by agent and page alone. */
 const nameOf = (row: AgentEventRow): string =>
-  `${row.site_id}\n${row.agent_id}\n${row.agent_id === 'other' ? row.user_agent : ''}\n${row.hostname}\n${row.pathname}`
+  `${row.site_id}\n${row.agent_id}\n${row.agent_id === 'other' ? row.user_agent : ''}\n${row.hostname}\n${askedPath(row.pathname)}`
 
 const waiting = (row: AgentEventRow): Waiting => ({
   at: row.timestamp.getTime(),
   visitor_id: row.ip_hash,
+  pathname: row.pathname,
   session: undefined,
   taken: false,
 })

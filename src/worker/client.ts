@@ -4,6 +4,7 @@ import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { DoorDrop } from '../record/drop.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { type Child, startChild } from './child.js'
@@ -62,6 +63,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const calls = new Map<number, Call<ResultRow[]>>()
   const asked = new Map<number, Call<unknown>>()
   const listeners = new Set<(row: TailRow) => void>()
+  const dropListeners = new Set<(dropped: DoorDrop) => void>()
   const policyListeners = new Set<(change: PolicyChange) => void>()
   const flush_ms: number[] = []
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
@@ -102,6 +104,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       case 'committed':
         flush_ms.push(message.ms)
         if (flush_ms.length > 100) flush_ms.shift()
+        for (const dropped of message.dropped) for (const listener of dropListeners) listener(dropped)
         settle(message.mark)
         return
       case 'state':
@@ -276,6 +279,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     onPolicy(listener) {
       policyListeners.add(listener)
       return () => policyListeners.delete(listener)
+    },
+    onDropped(listener) {
+      dropListeners.add(listener)
+      return () => dropListeners.delete(listener)
     },
     async close() {
       if (closing) return

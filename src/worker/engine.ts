@@ -1,6 +1,6 @@
 import type { PolicyChange } from '../policy/change.js'
 import type { Delivery } from '../record/delivery.js'
-import type { Drops } from '../record/drop.js'
+import type { DoorDrop, Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
 import type { Records, Store } from '../store.js'
@@ -21,6 +21,11 @@ export interface Engine {
   tail(listener: (row: TailRow) => void): () => void
   /** Every change of a robots.txt or llms.txt from now on; call what is returned to stop. */
   onPolicy(listener: (change: PolicyChange) => void): () => void
+  /**
+   * What came in from outside and became no row, once each, by the time `record` resolves; call what is returned to stop.
+   * Of a worker that dies between a commit and its word of it they are in `status` alone.
+   */
+  onDropped(listener: (dropped: DoorDrop) => void): () => void
   close(): Promise<void>
 }
 

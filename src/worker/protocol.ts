@@ -4,7 +4,7 @@ import type { Patience } from '../duckdb/stream.js'
 import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Delivery } from '../record/delivery.js'
-import type { Drops } from '../record/drop.js'
+import type { DoorDrop, Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
@@ -63,7 +63,8 @@ export type FromWorker =
   | { type: 'ready'; mark: Mark; losses: readonly string[] }
   /** They cannot be opened, and only the operator can change that; the worker ends. */
   | { type: 'failed'; message: string }
-  | { type: 'committed'; mark: Mark; ms: number }
+  /** `dropped`: what of these batches came in from outside and became no row. */
+  | { type: 'committed'; mark: Mark; dropped: readonly DoorDrop[]; ms: number }
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
   /** Each second. */

@@ -134,7 +134,8 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     parts.browsing.restore(await openBrowsing(events, world.now()))
   } catch (error) {
     log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
-    parts.browsing.restore({ views: [], known: [], since: world.now().getTime() })
+    const now = world.now().getTime()
+    parts.browsing.restore({ views: [], known: [], sites: [], since: now, last: now })
   }
   await parts.start()
   const stored = await events.last(options.from.run)
@@ -150,9 +151,9 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     obstacle,
     clock: world.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    onCommit({ mark, rows, late, ms }) {
+    onCommit({ mark, rows, dropped, late, ms }) {
       completions.add(late)
-      post({ type: 'committed', mark, ms })
+      post({ type: 'committed', mark, dropped, ms })
       if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
     },
     onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),

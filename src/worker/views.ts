@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/store.js'
-import { apart, nameOf, type Restored, SAME_VIEW } from '../record/browsing.js'
+import { apart, nameOf, type Restored, SAME_VIEW, viewOf } from '../record/browsing.js'
 import type { Unsure } from '../record/classifier.js'
 import { additionTo } from '../record/made.js'
+import { askedPath } from '../record/route.js'
 import { type Addition, type EventRow, SERVERS } from '../record/row.js'
+import { LATEST } from '../record/session.js'
 import { idsOf } from '../record/visitor.js'
-import { raw, sql } from '../sql.js'
+import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
 const id = z.string().transform((hex) => BigInt(`0x${hex}`))
@@ -20,6 +22,7 @@ const Half = z.object({
   pathname: z.string(),
 })
 type Stored = z.infer<typeof Half>
+const Active = z.object({ site_id: z.int(), told: z.boolean(), last: z.date() })
 const Known = z.object({ session: id, screen_class: text, language: text, timezone: text, identified_id: text })
 
 /** Views that one half is stored of. */
@@ -34,7 +37,20 @@ const MOST = 30_000
 /** What was known of the last half hour at `at`, so that a restart makes two views of none. */
 export async function openBrowsing(store: Pick<Store, 'query'>, at: Date): Promise<Restored> {
   const since = new Date(at.getTime() - SAME_VIEW)
+  const active = await store.query(sql`
+    select site_id, bool_or(recorded_by = 'browser') as told, max(timestamp) as last from events
+    where timestamp > ${since} group by site_id`)
+  const all = active.map((row) => Active.parse(row))
+  const sites = all.filter(({ told }) => told).map(({ site_id }) => site_id)
+  // Of a clock far ahead as much is believed as memory itself believes.
+  const last = all.reduce((last, one) => Math.max(last, one.last.getTime()), since.getTime())
+  const until = Math.min(last, at.getTime() + LATEST)
+  if (sites.length === 0) return { views: [], known: [], sites, since: since.getTime(), last: until }
   const rows = await store.query(sql`select * from (${HALVES} and timestamp > ${since})
+    where site_id in (${join(
+      sites.map((site) => sql`${site}`),
+      ', ',
+    )})
     order by timestamp desc, visitor_id limit ${MOST + 1}`)
   const halves = rows.map((row) => Half.parse(row))
   const left = halves.length > MOST ? halves.at(-1) : undefined
@@ -45,10 +61,13 @@ export async function openBrowsing(store: Pick<Store, 'query'>, at: Date): Promi
     group by session_id order by max(timestamp) desc limit ${MOST}`)
   return {
     views: halves.reverse().map(({ half, visitor_id, session_id, timestamp, ...page }) => ({
-      ...{ from: half, name: nameOf(visitor_id, page), visitor_id, session: session_id, at: timestamp.getTime() },
+      ...{ from: half, name: nameOf(visitor_id, viewOf(page)), visitor_id, pathname: page.pathname },
+      ...{ session: session_id, at: timestamp.getTime() },
     })),
     known: known.map((row) => Known.parse(row)),
+    sites,
     since: (left?.timestamp ?? since).getTime(),
+    last: until,
   }
 }
 
@@ -59,7 +78,11 @@ export async function meetStored(
 ): Promise<{ additions: Addition[]; met: Unsure[] }> {
   if (unsure.length === 0) return { additions: [], met: [] }
   const asked = unsure.flatMap(({ row, who }) =>
-    idsOf(who).map((visitor) => ({ of_visitor: String(visitor), of_host: row.hostname, of_path: row.pathname })),
+    idsOf(who).map((visitor) => ({
+      of_visitor: String(visitor),
+      of_host: row.hostname,
+      of_path: askedPath(row.pathname),
+    })),
   )
   const times = unsure.map(({ row }) => row.timestamp.getTime())
   // The bounds let old blocks be skipped.
@@ -68,12 +91,12 @@ export async function meetStored(
   const shape = '[{"of_visitor": "UBIGINT", "of_host": "VARCHAR", "of_path": "VARCHAR"}]'
   const rows = await store.lookUp(sql`select * from (${HALVES} and timestamp between ${from} and ${to}) h
     semi join (select unnest(from_json(${JSON.stringify(asked, wellFormed)}, ${shape}), recursive := true)) a
-      on h.visitor_id = a.of_visitor and h.hostname = a.of_host and h.pathname = a.of_path
+      on h.visitor_id = a.of_visitor and h.hostname = a.of_host and split_part(h.pathname, '#', 1) = a.of_path
     order by timestamp`)
   const stored = new Map<string, Stored[]>()
   for (const row of rows) {
     const half = Half.parse(row)
-    const name = nameOf(half.visitor_id, half)
+    const name = nameOf(half.visitor_id, viewOf(half))
     stored.set(name, [...(stored.get(name) ?? []), half])
   }
   const additions: Addition[] = []
@@ -81,7 +104,7 @@ export async function meetStored(
   for (const one of unsure) {
     const found = nearest(one, stored)
     if (found === undefined) continue
-    const name = nameOf(found.visitor_id, found)
+    const name = nameOf(found.visitor_id, viewOf(found))
     stored.set(
       name,
       (stored.get(name) ?? []).filter((other) => other !== found),
@@ -97,7 +120,7 @@ function nearest({ row, who, half }: Unsure, stored: ReadonlyMap<string, readonl
   const at = row.timestamp.getTime()
   let best: Stored | undefined
   let least = Number.POSITIVE_INFINITY
-  for (const one of idsOf(who).flatMap((visitor) => stored.get(nameOf(visitor, row)) ?? [])) {
+  for (const one of idsOf(who).flatMap((visitor) => stored.get(nameOf(visitor, viewOf(row))) ?? [])) {
     if (one.half === half || one.site_id !== row.site_id) continue
     const other = one.timestamp.getTime()
     const distance = half === 'server' ? apart(at, other) : apart(other, at)

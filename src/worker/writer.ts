@@ -4,10 +4,10 @@ import type { Mark } from '../duckdb/mark.js'
 import type { EventStore } from '../duckdb/store.js'
 import type { Classified, Classifier, Open } from '../record/classifier.js'
 import type { Delivery } from '../record/delivery.js'
-import type { Drops } from '../record/drop.js'
+import { countDrop, type DoorDrop, type DropReason, type Drops } from '../record/drop.js'
 import type { Evidence } from '../record/hit.js'
 import { type Parcel, unpack } from '../record/parcel.js'
-import type { EventRow, Rows } from '../record/row.js'
+import type { AgentEventRow, EventRow, Rows } from '../record/row.js'
 import type { Asked, Placed } from './place.js'
 import { addDrops } from './protocol.js'
 
@@ -24,7 +24,13 @@ export interface WriterDeps {
   clock: () => number
   sleep: (ms: number) => Promise<void>
   /** `late` are those of the rows that may yet be verified. */
-  onCommit: (commit: { mark: Mark; rows: Rows; late: readonly Open[]; ms: number }) => void
+  onCommit: (commit: {
+    mark: Mark
+    rows: Rows
+    dropped: readonly DoorDrop[]
+    late: readonly Open[]
+    ms: number
+  }) => void
   /** Told when storing stops or stops for another reason, and when it goes on (undefined). */
   onState: (reason: string | undefined) => void
   log: Log
@@ -113,6 +119,7 @@ export function createWriter(deps: WriterDeps): Writer {
             placed = { moves, additions: [...made.additions, ...additions], gone }
             rows.events = rows.events.filter((row) => !gone.has(row))
             dropped = { ...dropped, drops: addDrops(dropped.drops, dropsOf(gone)) }
+            for (const [row, reason] of gone) if (reason !== undefined) drop(made, row, reason)
           }
           const { moves, additions } = placed
           const { events, agent_events } = rows
@@ -123,7 +130,7 @@ export function createWriter(deps: WriterDeps): Writer {
           return next
         } catch (error) {
           if (error instanceof RowError) {
-            rows[error.table].splice(error.index, 1)
+            for (const row of rows[error.table].splice(error.index, 1)) drop(made, row, 'fault')
             dropped = { ...dropped, drops: addDrops(dropped.drops, { fault: 1 }) }
             deps.log('error', 'a row was dropped that no store could take', error)
             wait = FIRST_RETRY / 2
@@ -148,7 +155,7 @@ export function createWriter(deps: WriterDeps): Writer {
       const next = await commit(made, taken.deliveries, dropped)
       if (next === undefined) return
       mark = next
-      deps.onCommit({ mark, rows: made.rows, late, ms: deps.clock() - from })
+      deps.onCommit({ mark, rows: made.rows, dropped: made.dropped, late, ms: deps.clock() - from })
     }
   }
 
@@ -165,6 +172,13 @@ export function createWriter(deps: WriterDeps): Writer {
       await running
     },
   }
+}
+
+/** Counts a row that is none for its site, where its door can be told. */
+function drop({ dropped }: Classified, row: EventRow | AgentEventRow, reason: DropReason): void {
+  if (!('recorded_by' in row)) return
+  if (row.recorded_by === 'browser') countDrop(dropped, row.site_id, 'track', reason)
+  if (row.recorded_by === 'edge') countDrop(dropped, row.site_id, 'edge', reason)
 }
 
 function dropsOf(gone: Placed['gone']): Drops {

@@ -74,8 +74,9 @@ async function stand(t: Test, origin: string, outside: { web: string; dns: strin
   return {
     lines,
     /** One request from `ip`, which a trusted proxy names. */
-    async fetch(ip: string, path: string, headers: IncomingHttpHeaders) {
-      const sent = request({ port, path, headers: { host: HOST, 'x-forwarded-for': ip, ...headers } }).end()
+    async fetch(ip: string, path: string, headers: IncomingHttpHeaders, body?: string) {
+      const method = body === undefined ? 'GET' : 'POST'
+      const sent = request({ port, path, method, headers: { host: HOST, 'x-forwarded-for': ip, ...headers } }).end(body)
       const [response] = await once(sent, 'response')
       response.resume()
       await once(response, 'end')
@@ -155,12 +156,19 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
   ]
   for (const [ip, path, headers] of cases) await fetch(ip, path, headers)
   for (const [path, headers] of people) await fetch('203.0.113.7', path, headers)
+  // A browser that an agent drives runs the script: what it tells of is the agent's, and its nonce is used once.
+  const driven = ['/hit-a', '/hit-b']
+  const hits = (...paths: string[]) => JSON.stringify(paths.map((path) => ({ s: 1, u: `https://${HOST}${path}` })))
+  const used = signed(HOST)
+  await fetch('203.0.113.7', '/_readership/api/track/batch', used, hits(...driven))
+  await sleep(5)
+  await fetch('203.0.113.7', '/_readership/api/track/batch', used, hits('/hit-replayed'))
 
   const verified = async () => {
     const filter = (path: string) =>
       encodeURIComponent(JSON.stringify([{ dimension: 'pathname', op: 'is', value: path }]))
     const found: Record<string, unknown> = {}
-    for (const [, path] of cases) {
+    for (const path of [...cases.map(([, path]) => path), ...driven]) {
       const of = `/api/agents/breakdown?site=1&filters=${filter(path)}`
       const [agent] = await rows(`${of}&dimension=agent_id`)
       const [how] = await rows(`${of}&dimension=verification`)
@@ -168,14 +176,18 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
     }
     return found
   }
-  const expected = Object.fromEntries(cases.map(([, path, , agent, how]) => [path, [agent, how, 1]]))
+  const expected = Object.fromEntries([
+    ...cases.map(([, path, , agent, how]) => [path, [agent, how, 1]] as const),
+    ...driven.map((path) => [path, ['chatgpt-agent', 'web_bot_auth', 1]] as const),
+  ])
   // The late ones, whose names take their time, are completed within seconds of being stored.
   await until('every verdict', async () =>
     JSON.stringify(await verified()) === JSON.stringify(expected) ? true : undefined,
   ).catch(() => {})
   t.strictSame(await verified(), expected)
   const paths = (await rows('/api/agents/breakdown?site=1&dimension=pathname')).map(({ value }) => value)
-  for (const [path] of people) t.notOk(paths.includes(path), `${path} is nobody’s we know`)
+  for (const path of [...people.map(([path]) => path), '/hit-replayed'])
+    t.notOk(paths.includes(path), `${path} is nobody’s we know`)
 })
 
 t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) => {

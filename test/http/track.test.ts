@@ -113,6 +113,26 @@ t.test('a hit as it is recorded', async (t) => {
   }
 })
 
+t.test('of a signed request there is what its signature may cover', async (t) => {
+  const { ways, since } = await openDoors(t)
+  const headers = { Host: 'a.com:8080', 'Signature-Input': 'sig=("@authority")', Signature: 'sig=:eA==:' }
+  const seen = { 'signature-input': headers['Signature-Input'], signature: headers.Signature }
+  for (const way of ways) {
+    const scheme = 'http'
+    const [post, pixel] = ['/api/track', '/api/track/pixel.gif?s=1&u=https%3A%2F%2Fa.com%2F']
+    const target = (path: string) => `${way.base}${path}`
+    await send(way, 'POST', post, { headers, body: json(HIT) })
+    await send(way, 'GET', pixel, { headers })
+    await send(way, 'POST', post, { body: json(HIT) })
+    const [first, second, unsigned] = since().hits
+    const authority = 'a.com:8080'
+    t.strictSame(first?.signed, { method: 'POST', scheme, authority, target: target(post) }, way.name)
+    t.match(first?.headers, seen)
+    t.strictSame(second?.signed, { method: 'GET', scheme, authority, target: target(pixel) }, `${way.name}: the pixel`)
+    t.notOk(unsigned && 'signed' in unsigned, 'no signature')
+  }
+})
+
 t.test('what was dropped cannot be told from what was written', async (t) => {
   const { ways, since, state, limit } = await openDoors(t)
   const dropped: [string, string, Record<string, string>][] = [

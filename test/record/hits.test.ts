@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { VERDICT, type Verifier } from '../../src/agents/verdict.js'
-import { type Bounds, createBrowsing } from '../../src/record/browsing.js'
+import { type Bounds, type Browsing, createBrowsing } from '../../src/record/browsing.js'
 import { createClassifier } from '../../src/record/classify.js'
 import type { Evidence, Hit } from '../../src/record/hit.js'
 import type { Observation } from '../../src/record/observation.js'
@@ -26,6 +26,13 @@ const SITE: Site = {
 
 /** The write path without a store: what batches at minutes past noon become, as far as memory tells. */
 function writing(changed: Partial<Site> = {}, bounds: Bounds = {}, verifier: Verifier = unverified) {
+  const browsing = createBrowsing(bounds)
+  for (const site of [1, 2]) browsing.hear(site)
+  return unheard(changed, browsing, verifier)
+}
+
+/** The same where no browser has told of anything yet. */
+function unheard(changed: Partial<Site>, browsing: Browsing, verifier: Verifier = unverified) {
   let now = NOON
   const sites: Site[] = [
     { ...SITE, ...changed },
@@ -39,7 +46,7 @@ function writing(changed: Partial<Site> = {}, bounds: Bounds = {}, verifier: Ver
     },
   }
   const { classify } = createClassifier({
-    ...{ catalog, places, verifier, judges: unjudged, browsing: createBrowsing(bounds) },
+    ...{ catalog, places, verifier, judges: unjudged, browsing },
     siteOf: createSiteOf(sites),
     siteById: (id) => sites.find((site) => site.id === id),
     salts: openSalts({ file, now: () => now, random: randomBytes, log: () => {} }),
@@ -203,6 +210,55 @@ t.test('what completes a row', async (t) => {
   const slow = writing()
   slow(told(0.01, said))
   t.match(slow(view(0, { duration_ms: 900 })).additions, [{ status: 200, duration_ms: 900, screen_class: null }])
+})
+
+t.test('a route in the fragment, of which no server hears', async (t) => {
+  const paths = (...batches: Evidence[][]) => {
+    const classify = writing()
+    return batches.flatMap((batch) => classify(...batch).rows.events.map(({ kind, pathname }) => `${kind} ${pathname}`))
+  }
+  const SPA = { engaged_ms: 0, scroll: 0 }
+  const READ = { kind: 'engagement' as const, engaged_ms: 5_000 }
+  const [a, b] = [{ pathname: '/#/a' }, { pathname: '/#/b' }]
+  const rows: [Evidence[][], string[], string][] = [
+    [[[view(0), told(0.1, a)]], ['pageview /'], 'one view, by the path that the server was asked for'],
+    [[[view(0)], [told(0.1, a)]], ['pageview /'], 'behind its commit'],
+    [[[told(0.1, a)], [view(0)]], ['pageview /#/a'], 'the browser first'],
+    [[[view(0), told(0.1, { pathname: '/#!a' })]], ['pageview /'], 'written the old way'],
+    [[[view(0), told(0.1, { pathname: '/x#/a' })]], ['pageview /', 'pageview /x#/a'], 'another page'],
+    [[[told(0, a)]], ['pageview /#/a'], 'no server tells of it'],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...b, ...SPA })]],
+      ['pageview /', 'pageview /#/b'],
+      'the next route is a page',
+    ],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...a, ...READ })]],
+      ['pageview /', 'engagement /'],
+      'what the first says of itself',
+    ],
+    [
+      [[view(0), told(0.1, a)], [told(1, { ...b, engaged_ms: 5_000, referrer: 'https://a.example/#/a' })]],
+      ['pageview /', 'engagement /', 'pageview /#/b'],
+      'and what is said of it by the next',
+    ],
+    [
+      [
+        [view(0), told(0.1, a), told(1, { ...b, ...SPA })],
+        [told(2, { ...a, engaged_ms: 5_000, referrer: 'https://a.example/#/b' })],
+      ],
+      ['pageview /', 'pageview /#/b', 'engagement /#/b', 'pageview /#/a'],
+      'the route that was left',
+    ],
+    [
+      [[view(0), told(0.1, a), told(1, { ...b, ...SPA }), told(2, { ...a, ...SPA })], [told(3, { ...a, ...READ })]],
+      ['pageview /', 'pageview /#/b', 'pageview /#/a', 'engagement /#/a'],
+      'a route that was seen as a page',
+    ],
+  ]
+  for (const [batches, expected, why] of rows) t.strictSame(paths(...batches), expected, why)
+  const { drops } = writing({ excluded_paths: ['/admin'] })(told(0, { pathname: '/admin#/a' }))
+  t.strictSame(drops, { excluded_path: 1 }, 'a route of a path that is excluded')
 })
 
 t.test('what browsers said of themselves is the same for the rest of the session, and nobody else’s', async (t) => {
@@ -410,6 +466,60 @@ t.test('agents that run the script', async (t) => {
   )
 })
 
+t.test('a signed request is one use of its nonce, however many hits it brought', async (t) => {
+  const [agent] = catalog.agents
+  // As the real one: a nonce that another request had already is a replay, and the same request is asked twice.
+  const used = new Map<string, object>()
+  const signing: Verifier = {
+    signer(request) {
+      const input = request.headers?.['signature-input']
+      if (input === undefined) return undefined
+      if (!used.has(input)) used.set(input, request)
+      return used.get(input) === request ? agent : undefined
+    },
+    check: () => ({ now: VERDICT.web_bot_auth }),
+  }
+  const classify = writing({}, {}, signing)
+  const signed = { method: 'POST', scheme: 'https' as const, authority: 'a.example', target: '/api/track/batch' }
+  const by = (nonce: string, minute = 0, given: Partial<Hit> = {}) =>
+    told(minute, { headers: { 'signature-input': nonce, signature: 'x' }, signed, ...given })
+  const { rows, drops, dropped } = classify(by('n1'), by('n1', 0, { pathname: '/b' }), by('n1', 0, { kind: 'form' }))
+  t.match(rows, { events: [], agent_events: [{ agent_id: agent?.id }, { agent_id: agent?.id, pathname: '/b' }] })
+  t.strictSame(drops, { agent: 1 }, 'what an agent does on a page is nobody’s')
+  t.strictSame(dropped, [{ site: 1, door: 'track', reason: 'agent', count: 1 }])
+  const count = (one: Hit) => {
+    const { events, agent_events } = classify(one).rows
+    return [events.length, agent_events.length]
+  }
+  t.strictSame(count(by('n1', 0, { pathname: '/c' })), [0, 1], 'the rest of it in the next batch')
+  t.strictSame(count(by('n1', 1, { pathname: '/d' })), [1, 0], 'the same once more is a replay')
+  t.strictSame(count(by('n1', 0, { pathname: '/e', ip: '203.0.113.8' })), [1, 0], 'and so it is from elsewhere')
+  t.strictSame(count(told(2)), [1, 0], 'unsigned is a person')
+  t.strictSame(count(by('n2', 3, { signed })), [0, 1], 'another signature')
+})
+
+t.test('what is dropped of a site, by the door it came in at', async (t) => {
+  const edge = (given: Partial<Observation>, site = 1) => view(0, { shipped: { site, as: 'human' }, ...given })
+  const agents = { user_agent: fetchByAgent().user_agent }
+  const rows: [Evidence, [number, string, string] | undefined, string][] = [
+    [told(0, { kind: 'engagement' }), [1, 'track', 'nothing_measured'], 'a hit'],
+    [told(0, { ...agents, kind: 'form' }), [1, 'track', 'agent'], 'an agent’s'],
+    [told(0, { pathname: '/admin' }), [1, 'track', 'excluded_path'], 'of a path that is excluded'],
+    [told(0, { hostname: 'two.example' }), [1, 'track', 'unknown_host'], 'of another site’s page'],
+    [told(0, { site: 9 }), undefined, 'for no site'],
+    [edge({ pathname: '/admin' }), [1, 'edge', 'excluded_path'], 'a row that was shipped'],
+    [edge({ headers: { 'sec-purpose': 'prefetch' } }, 2), [2, 'edge', 'prefetch'], 'to another site'],
+    [edge({}, 9), undefined, 'to none'],
+    [view(0, { pathname: '/admin' }), undefined, 'what we saw ourselves came in at no door'],
+    [told(0), undefined, 'no drop'],
+  ]
+  for (const [one, expected, why] of rows) {
+    const { dropped } = writing({ excluded_paths: ['/admin'] })(one, one)
+    const [site, door, reason] = expected ?? []
+    t.strictSame(dropped, expected ? [{ site, door, reason, count: 2 }] : [], why)
+  }
+})
+
 t.test('nothing that a flood makes it forget is forgotten silently, and memory is bounded', async (t) => {
   const classify = writing({}, { limit: 100 })
   const [first] = classify(view(0)).rows.events
@@ -420,6 +530,28 @@ t.test('nothing that a flood makes it forget is forgotten silently, and memory i
   const known = writing()
   known(view(0))
   t.strictSame([known(told(1)).unsure, known(told(2)).unsure, known(view(3, { pathname: '/b' })).unsure], [[], [], []])
+})
+
+t.test('a site from which no browser told of anything has nothing remembered', async (t) => {
+  const browsing = createBrowsing()
+  const classify = unheard({}, browsing)
+  const ON_TWO = { hostname: 'two.example' }
+  const [here] = classify(view(0), view(0, ON_TWO)).rows.events
+  t.strictSame([browsing.hears(1), browsing.hears(2)], [false, false])
+  const first = classify(told(1), view(2, { pathname: '/b' }), view(2, ON_TWO))
+  t.match(
+    first.unsure,
+    [{ half: 'browser', row: { visitor_id: here?.visitor_id } }],
+    'what was before the store is asked',
+  )
+  t.strictSame([browsing.hears(1), browsing.hears(2)], [true, false])
+  t.equal(classify(told(3, { pathname: '/b' })).additions.length, 1, 'what came since is in memory')
+  t.equal(classify(told(29.9, { pathname: '/c' })).unsure.length, 1, 'the store is asked for half an hour')
+  t.equal(classify(told(32.1, { pathname: '/d' })).unsure.length, 0, 'and no longer')
+  t.equal(classify(view(33, ON_TWO), told(33.1, { ...ON_TWO, site: 2 })).rows.events.length, 1, 'a batch is one')
+  const nobody = createBrowsing()
+  unheard({}, nobody)(told(0, { site: 9 }))
+  t.notOk(nobody.hears(9), 'a site that is none')
 })
 
 t.test('suspicion: a hit is no navigation', async (t) => {

@@ -60,6 +60,7 @@ async function world(t: Test) {
       now = at
     },
     drops: () => writing.mark().drops,
+    dropped: () => writing.dropped,
     record: async (at: number, ...batch: Evidence[]) => {
       now = at
       await writing.record(batch)
@@ -97,6 +98,43 @@ t.test('one row for one view, over commits and restarts', { timeout: 120_000 }, 
       { recorded_by: 'browser', status: 200, screen_class: 'md', props: '{"plan":"pro"}' },
       pathname,
     )
+})
+
+t.test('the first hit that a site ever has is of the view that was there, and no row of its own', async (t) => {
+  // Batches of views (`v`) and first hits (`h`) at seconds, `|` between batches, `!` a restart; how many rows.
+  const rows: [string, number, string][] = [
+    ['v0 h1', 1, 'in one batch'],
+    ['v0 | h1', 1, 'behind its commit'],
+    ['v0 | ! | h1', 1, 'and a restart'],
+    ['v0 | v5 | h6 h7', 2, 'two tabs'],
+    ['v0 | v5 h6 | h7', 2, 'one of them before the first hit’s batch'],
+    ['v0 | v5 | h6 | v8 | h9 h10', 3, 'and one behind it'],
+    ['v0 | h1 | ! | v2 | h3', 2, 'a site that is known to have hits'],
+    ['v0 | h1 h900', 2, 'once completed it is no half any more'],
+    ['h1 | v0', 1, 'the script ran before the page had ended'],
+    ['h1 | ! | v0', 1, 'and a restart between'],
+    ['v0 | h1800', 2, 'not of the same view'],
+    ['v0 | h1799', 1, 'within half an hour'],
+    ['v100 | v0 | h1', 2, 'a view that ended late'],
+  ]
+  for (const [batches, expected, why] of rows) {
+    const { store, record, restart, stop } = await world(t)
+    let now = 0
+    for (const batch of batches.split(' | ')) {
+      if (batch === '!') {
+        await restart()
+        continue
+      }
+      const all = batch.split(' ').map((word) => {
+        const at = NOON + Number(word.slice(1)) * SECOND
+        now = Math.max(now, at)
+        return word[0] === 'v' ? view(at) : told(at, { screen_width: 800 })
+      })
+      await record(now, ...all)
+    }
+    await stop()
+    t.equal((await rowsOf(store)).length, expected, `${batches}: ${why}`)
+  }
 })
 
 t.test('what the reads make of it, from the rows and summed up', async (t) => {
@@ -198,6 +236,50 @@ t.test('an hour’s outage: what comes late is one row a view too, in one sessio
   ])
   t.equal(rows.length, 4)
   for (const row of rows) t.equal(row.session_start.getTime(), NOON, row.pathname)
+})
+
+t.test('a page whose route is in the fragment is one row, which the server’s path names', async (t) => {
+  const { store, record, restart, stop } = await world(t)
+  const [a, b] = [{ pathname: '/app#/a', screen_width: 800 }, { pathname: '/app#/b' }]
+  const s = (seconds: number) => NOON + seconds * SECOND
+  await record(s(0), view(s(0), { pathname: '/app' }))
+  await record(s(1), told(s(1), a))
+  await record(s(60), view(s(60), { pathname: '/app' }))
+  await restart()
+  await record(s(61), told(s(61), a))
+  await record(s(62), told(s(62), { ...b, engaged_ms: 0, scroll: 0 }))
+  await record(s(120), told(s(120), a))
+  await restart()
+  await record(s(121), view(s(119), { pathname: '/app' }))
+  await stop()
+  t.match(await rowsOf(store), [
+    { pathname: '/app', timestamp: new Date(s(0)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+    { pathname: '/app', timestamp: new Date(s(60)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+    { pathname: '/app#/b', recorded_by: 'browser', status: null },
+    // The browser told of it first: what was read is known then.
+    { pathname: '/app#/a', timestamp: new Date(s(120)), recorded_by: 'browser', status: 200, screen_class: 'md' },
+  ])
+  t.equal((await rowsOf(store)).length, 4)
+})
+
+t.test('what only the store can tell is counted for its site too', async (t) => {
+  const { record, restart, dropped, stop } = await world(t)
+  await record(NOON, told(NOON, { pathname: '/a' }), told(NOON, { pathname: '/b' }))
+  // Memory has forgotten: the store knows that both have their rows.
+  await restart(4)
+  const more = ['/e', '/f', '/g', '/h'].map((pathname) => told(NOON + 1, { pathname, ip: '192.0.2.7' }))
+  await record(NOON + 1, ...more)
+  await record(
+    NOON + 2,
+    view(NOON, { pathname: '/a', shipped: { site: 2, as: 'human' } }),
+    view(NOON, { pathname: '/b' }),
+    told(NOON + 100 * MINUTE, { kind: 'engagement', engaged_ms: 1, pathname: '/nobody', ip: '192.0.2.8' }),
+  )
+  t.strictSame(dropped(), [
+    { site: 2, door: 'edge', reason: 'same_view', count: 1 },
+    { site: 2, door: 'track', reason: 'no_session', count: 1 },
+  ])
+  await stop()
 })
 
 /** Tabs that open a page, and what becomes of each: when it is asked for, its script runs, and both are heard of. */

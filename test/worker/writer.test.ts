@@ -30,7 +30,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, open: [], unplaced: [], additions: [], unsure: [] }
+        return { rows, drops, dropped: [], open: [], unplaced: [], additions: [], unsure: [] }
       },
     },
     store,
@@ -136,6 +136,7 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
       classify: () => ({
         rows: { events: [late], agent_events: [] },
         drops: {},
+        dropped: [],
         open: [],
         unplaced: [{ row: late, who }],
         additions: [],
@@ -186,7 +187,15 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
           row,
           later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
         }))
-        return { rows: { events: [], agent_events }, drops: {}, open, unplaced: [], additions: [], unsure: [] }
+        return {
+          rows: { events: [], agent_events },
+          drops: {},
+          dropped: [],
+          open,
+          unplaced: [],
+          additions: [],
+          unsure: [],
+        }
       },
     },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),

@@ -39,7 +39,5 @@ export function declined(
 ): DropReason | undefined {
   if (cookie !== undefined && OPTED_OUT.test(cookie)) return 'opted_out'
   if (site.respect_gpc && headers !== undefined && asksForPrivacy({ headers })) return 'opted_out'
-  // Of a route in the fragment the whole may be excluded, and the page that all routes are of.
-  const [path = pathname] = pathname.split('#', 1)
-  return isExcluded(site, pathname) || isExcluded(site, path) ? 'excluded_path' : undefined
+  return isExcluded(site, pathname) ? 'excluded_path' : undefined
 }

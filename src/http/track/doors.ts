@@ -15,6 +15,8 @@ export interface Sender {
   host: string
   /** A header's value by its lower-case name, several joined by commas. */
   header(name: string): string | undefined
+  /** What a signature may cover, asked where there is one. */
+  signed(): Hit['signed']
 }
 
 /** What came in by one of the three: a body in UTF-8, why there is none, or a query string. */
@@ -31,6 +33,8 @@ export interface Doors {
 const MOST = 200
 /** No row is made of more of one header, and each hit of a batch carries them all. */
 const HEADER = 1_024
+/** Of a host and a target together, as of an observation's. */
+const TARGET = 8_192
 
 /** The browsers' three doors (spec 4.7, 5.6 rule 1): from payload to hit, or to a drop with its reason. */
 export function createDoors(deps: {
@@ -121,9 +125,9 @@ export function createDoors(deps: {
 }
 
 /** What each hit has of its request. */
-type FromRequest = Pick<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'>
+type FromRequest = Pick<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers' | 'signed'>
 
-function fromRequest({ ip, header }: Sender, at: number): FromRequest {
+function fromRequest({ ip, header, signed }: Sender, at: number): FromRequest {
   const made: FromRequest = {
     timestamp: new Date(at).toISOString(),
     ip,
@@ -137,6 +141,10 @@ function fromRequest({ ip, header }: Sender, at: number): FromRequest {
     headers[name] = cap(value, HEADER)
   }
   if (headers !== undefined) made.headers = headers
+  if (headers?.['signature-input'] === undefined) return made
+  const covered = signed()
+  // What was cut would be a wrong signature; without it nobody can tell.
+  if (covered !== undefined && covered.authority.length + covered.target.length <= TARGET) made.signed = covered
   return made
 }
 

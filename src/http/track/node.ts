@@ -13,6 +13,8 @@ export interface Taken {
   /** `Host` or `:authority`. */
   host: string
   ip: string
+  /** How it was asked for, where the request does not say it: behind a proxy, below a base path. */
+  asked?: { scheme: 'http' | 'https'; target: string }
 }
 
 /** A body is whole within this, or its sender is cut off: a place at a door is not to be held. */
@@ -25,7 +27,7 @@ const PATIENCE = 15_000
  */
 export const nodeDoors =
   (doors: Doors, patience = PATIENCE) =>
-  (req: Incoming, res: Outgoing, { target, host, ip }: Taken): boolean => {
+  (req: Incoming, res: Outgoing, { target, host, ip, asked }: Taken): boolean => {
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const door = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined
@@ -38,6 +40,12 @@ export const nodeDoors =
         const value = req.headers[name]
         return typeof value === 'string' ? value : value?.join(', ')
       },
+      signed: () => ({
+        method: req.method ?? '',
+        scheme: asked?.scheme ?? ('encrypted' in req.socket ? ('https' as const) : ('http' as const)),
+        authority: host,
+        target: asked?.target ?? req.url ?? target,
+      }),
     }
     const { method } = req
     if (method === 'OPTIONS') send(req, res, pixel ? MAY_GET : MAY_POST)

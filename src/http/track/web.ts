@@ -25,10 +25,17 @@ export const pixelDoor =
     return doors.take({ door: 'pixel', query }, senderOf(request, peer)).then(rendered)
   }
 
-const senderOf = ({ url, headers }: Request, { ip }: Peer): Sender => ({
+const senderOf = ({ method, url, headers }: Request, { ip }: Peer): Sender => ({
   ip,
   host: new URL(url).hostname,
   header: (name) => headers.get(name) ?? undefined,
+  signed() {
+    const { protocol, host, pathname, search } = new URL(url)
+    return {
+      ...{ method, scheme: protocol === 'https:' ? 'https' : 'http' },
+      ...{ authority: headers.get('host') ?? host, target: pathname + search },
+    }
+  },
 })
 
 /** Rejects where the client leaves within it. */
