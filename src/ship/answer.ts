@@ -16,8 +16,11 @@ export type Outcome =
   | { kind: 'refused'; why: string }
   /** The operator has to change something. */
   | { kind: 'denied'; why: string; hint?: string; key: boolean }
-  /** Nobody knows; the same again, not before `after` milliseconds where the collector says so. */
-  | { kind: 'later'; why: string; after?: number }
+  /**
+   * Nobody knows; the same again, not before `after` milliseconds where the collector says so. `often`: requests came too
+   * often, with those of others at the same address.
+   */
+  | { kind: 'later'; why: string; after?: number; often?: true }
 
 /** Further ahead than this no Retry-After is taken at its word. */
 const LONGEST_WAIT = 3_600_000
@@ -49,7 +52,12 @@ export function outcomeOf(answer: Answer, now: number): Outcome {
     case 425:
     case 429: {
       const after = retryAfter(answer.headers['retry-after'], now)
-      return { kind: 'later', why, ...(after !== undefined && { after }) }
+      return {
+        kind: 'later',
+        why,
+        ...(after !== undefined && { after }),
+        ...(status === 429 && { often: true as const }),
+      }
     }
   }
   if (status >= 500) {

@@ -40,8 +40,12 @@ export interface Delivery {
   finish(bound: number): Promise<void>
 }
 
-/** Between two requests: the collector takes 600 a minute (spec 8). */
+/** Between two requests: the collector takes 600 a minute of one address (spec 8). */
 const SPACING = 105
+/** A fleet may have one address: who is told that it sends too often doubles its spacing, up to this. */
+const WIDEST = 10_000
+/** It narrows by this much with each delivery: being told so again costs a minute. */
+const NARROWING = 0.9999
 /** Where the operator has to change something, one attempt a minute or so shows when it is done. */
 const SLOW = 30_000
 /** So many rows refused one after another, and it is hardly the rows: what comes must not be thrown after them at once. */
@@ -66,6 +70,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   let failures = 0
   let refusals = 0
   let earliest = Number.NEGATIVE_INFINITY
+  let spacing = SPACING
   let trouble: string | undefined
   let finishing = false
 
@@ -103,6 +108,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
         failures = 0
         refusals = 0
         most *= 2
+        spacing = Math.max(SPACING, spacing * NARROWING)
         await settle(batch.number)
         return 0
       }
@@ -134,6 +140,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
         open = batch.number
         fails(outcome.why, 'warn')
         failures += 1
+        if (outcome.often) spacing = Math.min(WIDEST, spacing * 2)
         return (outcome.after ?? 0) + backOff(failures, random)
       }
     }
@@ -156,7 +163,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     open = batch.number
     await sleep(earliest - clock(), stop.signal)
     if (stop.signal.aborted) return undefined
-    earliest = clock() + SPACING
+    earliest = clock() + spacing
     const wait = await heed(await attempt(batch), batch)
     return finishing && trouble !== undefined ? undefined : wait
   }
