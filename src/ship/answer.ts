@@ -40,7 +40,9 @@ export function outcomeOf(answer: Answer, now: number): Outcome {
         : { kind: 'later', why: 'it answered 202 with something that is not the answer of a readership' }
     // An exact repeat of a signature that was accepted: so were its rows.
     case 409:
-      return { kind: 'accepted' }
+      return Failed.safeParse(jsonOf(answer.text)).data?.error.code === 'conflict'
+        ? { kind: 'accepted' }
+        : { kind: 'later', why: 'it answered 409 with something that is not the answer of a readership' }
     case 400:
     case 413:
     case 415:

@@ -1,8 +1,12 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type OutgoingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sql } from '../../src/sql.js'
+import { signed } from '../fixtures/edge.js'
 import { directory } from '../fixtures/files.js'
 import {
   CHROME,
@@ -11,6 +15,7 @@ import {
   freePort,
   GPTBOT,
   type Instance,
+  startInstance,
   startOrigin,
   startProxy,
   startService,
@@ -62,8 +67,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
     return () => startProxy(place, '--collector', url, '--site', '1', '--ingest-key-file', key)
   }
   const [startOne, startTwo] = [await sidecar('one', lossy.url), await sidecar('two', collector.admin)]
-  const [one, first] = await Promise.all([startOne(), startTwo()])
-  let two = first
+  let [one, two] = await Promise.all([startOne(), startTwo()])
   t.teardown(() => Promise.all([one, two].map((instance) => instance.stop('SIGKILL'))))
   const at = (n: number): Instance => (n === 0 ? one : two)
 
@@ -117,17 +121,20 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   }
   on = false
   await Promise.all(streams)
-  await eventually(
-    'all that waits',
-    async () =>
-      (await Promise.all([one, two].map((of) => metric(of, 'readership_spool_rows')))).every((of) => of[''] === 0),
-    60_000,
-  )
-  const losses = await Promise.all([one, two].map((of) => metric(of, 'readership_drops_total')))
-  for (const of of [one, two]) {
-    await count(of)
-    t.equal(await of.stop(), 0)
+  const losses: Record<string, number>[] = []
+  const end = async () => {
+    for (const of of [one, two]) {
+      await count(of)
+      losses.push(await metric(of, 'readership_drops_total'))
+      t.equal(await of.stop(), 0)
+    }
   }
+  await end()
+  // What the end of a sidecar leaves in its spool goes with its next start.
+  ;[one, two] = await Promise.all([startOne(), startTwo()])
+  const waiting = () => Promise.all([one, two].map((of) => metric(of, 'readership_spool_rows')))
+  await eventually('what waits', async () => (await waiting()).every((of) => of[''] === 0), 30_000)
+  await end()
   t.equal(await collector.stop(), 0)
 
   const store = await openAt(join(collector.data, 'events.duckdb'))
@@ -190,4 +197,65 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
     ...{ lost_answers: lossy.lost(), attempts, deliveries },
   })
   await origin.close()
+})
+
+t.test('a collector that the world reaches, below its base path', async (t) => {
+  const site = createServer((_, res) => {
+    res.setHeader('content-type', 'text/html').end('<!doctype html><title>Tides</title><p>High at noon.')
+  }).listen(0, '127.0.0.1')
+  await once(site, 'listening')
+  t.teardown(() => site.close())
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  const folder = directory(t)
+  const collector = await startInstance(origin, join(folder, 'collector'), '--expose', 'ingest')
+  t.teardown(() => collector.stop())
+  const key = (await cli('sites', 'ingest-key', '1', '--data', collector.data)).stdout.trim()
+  const shipping = ['--collector', `${collector.site}/_readership`, '--site', '1', '--ingest-key', key, '--inject']
+  const sidecar = await startInstance(origin, join(folder, 'sidecar'), ...shipping)
+  t.teardown(() => sidecar.stop())
+  const page = await fetch(`${sidecar.site}/page`, { headers: { 'user-agent': CHROME, accept: 'text/html' } })
+  const [, src = ''] = /<script defer src="([^"]+)"/.exec(await page.text()) ?? []
+  t.match(src, /^\/_readership\/script-[0-9a-f]{8}\.js\?site=1$/, 'the collector’s id of the site')
+  const script = await fetch(`${sidecar.site}${src}`)
+  t.match(script.headers.get('content-type'), /javascript/)
+  t.equal((await fetch(`${sidecar.site}/agent`, { headers: { 'user-agent': GPTBOT } })).status, 200)
+  await eventually('both rows', async () => (await collector.fetches()) === 1 && (await collector.pageviews()) === 1)
+
+  /** Sends the head, and the body when it is asked for. */
+  const post = (site: string, body: string, headers: OutgoingHttpHeaders) =>
+    new Promise<{ status: number | undefined; asked: boolean }>((resolve, reject) => {
+      let asked = false
+      const request = httpRequest(`${site}/_readership/api/log/edge`, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': body.length,
+          expect: '100-continue',
+        },
+      })
+      request.on('continue', () => {
+        asked = true
+        request.end(body)
+      })
+      request.on('response', (response) => {
+        response.resume()
+        request.destroy()
+        resolve({ status: response.statusCode, asked })
+      })
+      request.on('error', reject)
+      request.flushHeaders()
+    })
+  const row = (n: number) => ({
+    ...{ timestamp: new Date().toISOString(), user_agent: GPTBOT, method: 'GET', hostname: 'one.example', status: 200 },
+    pathname: `/${n}/${'x'.repeat(1_500)}`,
+  })
+  const agent_events = Array.from({ length: 500 }, (_, n) => row(n))
+  const body = JSON.stringify({ site_id: 1, agent_events, note: 'x'.repeat(500_000) })
+  const signature = { 'x-service-signature': signed(key, Math.floor(Date.now() / 1000), body) }
+  t.ok(body.length > 1 << 20, 'beyond what curl sends unasked')
+  t.strictSame(await post(collector.site, body, signature), { status: 202, asked: true })
+  t.equal((await post(collector.site, body, {})).status, 401)
+  t.equal((await post(sidecar.site, body, signature)).status, 404, 'not exposed')
+  t.equal(await collector.fetches(), 501)
 })
