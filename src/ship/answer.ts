@@ -18,9 +18,9 @@ export type Outcome =
   | { kind: 'denied'; why: string; hint?: string; key: boolean }
   /**
    * Nobody knows; the same again, not before `after` milliseconds where the collector says so. `often`: requests came too
-   * often, with those of others at the same address.
+   * often, with those of others at the same address. `gone`: nobody was there who could have had too much to do.
    */
-  | { kind: 'later'; why: string; after?: number; often?: true }
+  | { kind: 'later'; why: string; after?: number; often?: true; gone?: boolean }
 
 /** Further ahead than this no Retry-After is taken at its word. */
 const LONGEST_WAIT = 3_600_000

@@ -46,6 +46,8 @@ const SPACING = 105
 const WIDEST = 10_000
 /** It narrows by this much with each delivery: being told so again costs a minute. */
 const NARROWING = 0.9999
+/** A collector that is started again is found within this: asking where nobody is costs nobody anything. */
+const GONE = 10_000
 /** Where the operator has to change something, one attempt a minute or so shows when it is done. */
 const SLOW = 30_000
 /** So many rows refused one after another, and it is hardly the rows: what comes must not be thrown after them at once. */
@@ -93,7 +95,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     try {
       return outcomeOf(await send(body, signature(key.current(), now(), body), stop.signal), now())
     } catch (error) {
-      return { kind: 'later', why: reasonOf(error) }
+      return { kind: 'later', why: reasonOf(error), gone: !isLate(error) }
     }
   }
 
@@ -141,7 +143,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
         fails(outcome.why, 'warn')
         failures += 1
         if (outcome.often) spacing = Math.min(WIDEST, spacing * 2)
-        return (outcome.after ?? 0) + backOff(failures, random)
+        return (outcome.after ?? 0) + backOff(failures, random, outcome.gone ? GONE : undefined)
       }
     }
   }
@@ -202,10 +204,13 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   }
 }
 
+/** Somebody took the request, and was too slow. */
+const isLate = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
+
 /** In a few words, which stay the same for the same fault. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return 'it did not answer in time'
+  if (isLate(error)) return 'it did not answer in time'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return `it cannot be reached (${code})`
 }

@@ -87,6 +87,11 @@ t.test('back-off: a second to a minute, spread over all of it', async (t) => {
     backOff(1e6, () => 1),
     60_000,
   )
+  t.equal(
+    backOff(1e6, () => 0.5, 10_000),
+    5_500,
+    'of another ceiling',
+  )
 })
 
 t.test('a delivery: 500 of each list and 2 MB at most, in order', async (t) => {
