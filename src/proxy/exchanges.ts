@@ -128,6 +128,11 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
     const target = guard(method, version, req.rawHeaders.length / 2, head) ?? originForm(req.url ?? '', head)
     const refused = typeof target !== 'string'
     if (!refused && options.own?.(target) && options.handle) {
+      // A body that waits to be asked for would never come: who reads it knows nothing of that.
+      if (req.headers.expect !== undefined) res.writeContinue()
+      res.on('close', () => {
+        if (!req.complete && res.writableFinished && res instanceof ServerResponse) linger(req)
+      })
       options.handle(req, res)
       return
     }

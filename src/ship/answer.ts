@@ -16,8 +16,11 @@ export type Outcome =
   | { kind: 'refused'; why: string }
   /** The operator has to change something. */
   | { kind: 'denied'; why: string; hint?: string; key: boolean }
-  /** Nobody knows; the same again, not before `after` milliseconds where the collector says so. */
-  | { kind: 'later'; why: string; after?: number }
+  /**
+   * Nobody knows; the same again, not before `after` milliseconds where the collector says so. `often`: requests came too
+   * often, with those of others at the same address. `gone`: nobody was there who could have had too much to do.
+   */
+  | { kind: 'later'; why: string; after?: number; often?: true; gone?: boolean }
 
 /** Further ahead than this no Retry-After is taken at its word. */
 const LONGEST_WAIT = 3_600_000
@@ -37,7 +40,9 @@ export function outcomeOf(answer: Answer, now: number): Outcome {
         : { kind: 'later', why: 'it answered 202 with something that is not the answer of a readership' }
     // An exact repeat of a signature that was accepted: so were its rows.
     case 409:
-      return { kind: 'accepted' }
+      return Failed.safeParse(jsonOf(answer.text)).data?.error.code === 'conflict'
+        ? { kind: 'accepted' }
+        : { kind: 'later', why: 'it answered 409 with something that is not the answer of a readership' }
     case 400:
     case 413:
     case 415:
@@ -49,7 +54,12 @@ export function outcomeOf(answer: Answer, now: number): Outcome {
     case 425:
     case 429: {
       const after = retryAfter(answer.headers['retry-after'], now)
-      return { kind: 'later', why, ...(after !== undefined && { after }) }
+      return {
+        kind: 'later',
+        why,
+        ...(after !== undefined && { after }),
+        ...(status === 429 && { often: true as const }),
+      }
     }
   }
   if (status >= 500) {

@@ -40,8 +40,14 @@ export interface Delivery {
   finish(bound: number): Promise<void>
 }
 
-/** Between two requests: the collector takes 600 a minute (spec 8). */
+/** Between two requests: the collector takes 600 a minute of one address (spec 8). */
 const SPACING = 105
+/** A fleet may have one address: who is told that it sends too often doubles its spacing, up to this. */
+const WIDEST = 10_000
+/** It narrows by this much with each delivery: being told so again costs a minute. */
+const NARROWING = 0.9999
+/** A collector that is started again is found within this: asking where nobody is costs nobody anything. */
+const GONE = 10_000
 /** Where the operator has to change something, one attempt a minute or so shows when it is done. */
 const SLOW = 30_000
 /** So many rows refused one after another, and it is hardly the rows: what comes must not be thrown after them at once. */
@@ -66,6 +72,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   let failures = 0
   let refusals = 0
   let earliest = Number.NEGATIVE_INFINITY
+  let spacing = SPACING
   let trouble: string | undefined
   let finishing = false
 
@@ -88,7 +95,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     try {
       return outcomeOf(await send(body, signature(key.current(), now(), body), stop.signal), now())
     } catch (error) {
-      return { kind: 'later', why: reasonOf(error) }
+      return { kind: 'later', why: reasonOf(error), gone: !isLate(error) }
     }
   }
 
@@ -103,6 +110,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
         failures = 0
         refusals = 0
         most *= 2
+        spacing = Math.max(SPACING, spacing * NARROWING)
         await settle(batch.number)
         return 0
       }
@@ -134,7 +142,8 @@ export function startDelivery(options: DeliveryOptions): Delivery {
         open = batch.number
         fails(outcome.why, 'warn')
         failures += 1
-        return (outcome.after ?? 0) + backOff(failures, random)
+        if (outcome.often) spacing = Math.min(WIDEST, spacing * 2)
+        return (outcome.after ?? 0) + backOff(failures, random, outcome.gone ? GONE : undefined)
       }
     }
   }
@@ -156,7 +165,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     open = batch.number
     await sleep(earliest - clock(), stop.signal)
     if (stop.signal.aborted) return undefined
-    earliest = clock() + SPACING
+    earliest = clock() + spacing
     const wait = await heed(await attempt(batch), batch)
     return finishing && trouble !== undefined ? undefined : wait
   }
@@ -195,10 +204,13 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   }
 }
 
+/** Somebody took the request, and was too slow. */
+const isLate = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
+
 /** In a few words, which stay the same for the same fault. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return 'it did not answer in time'
+  if (isLate(error)) return 'it did not answer in time'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return `it cannot be reached (${code})`
 }

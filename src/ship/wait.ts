@@ -39,5 +39,5 @@ const FLOOR = 1_000
 const CEILING = 60_000
 
 /** Exponential back-off with full jitter above a second: before attempt `failures` + 1, in milliseconds. */
-export const backOff = (failures: number, random: () => number): number =>
-  FLOOR + random() * (Math.min(CEILING, FLOOR * 2 ** Math.min(failures, 10)) - FLOOR)
+export const backOff = (failures: number, random: () => number, ceiling = CEILING): number =>
+  FLOOR + random() * (Math.min(ceiling, FLOOR * 2 ** Math.min(failures, 10)) - FLOOR)

@@ -381,6 +381,10 @@ t.test('a delivery is taken once, however often it comes', async (t) => {
   const retries = await Promise.all(Array.from({ length: 6 }, () => post(batch('c', 1))))
   t.ok(retries.every(({ status }) => status === 202))
   t.equal((await rows()).filter((path) => path === '/c1').length, 1, 'also all at once')
+  const stored = batch('a', 5)
+  clock.now = new Date(clock.now.getTime() - 600_000)
+  t.equal((await post(stored)).status, 202, 'a clock that was set back makes no stored row a wrong one')
+  t.match(await post({ ...stored, batch: { ...stored.batch, number: 6 } }), { status: 422 }, 'but a new one')
 })
 
 t.test('what fails is not taken, and may come again', async (t) => {

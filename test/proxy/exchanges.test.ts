@@ -206,6 +206,33 @@ t.test('paths of our own', async (t) => {
   await origin.close()
 })
 
+t.test('a body for our own paths that waits to be asked for, or that nobody reads', async (t) => {
+  const origin = await rawServer(() => {})
+  const { proxy, port } = await proxyFor(origin.port, {
+    own: (path) => path.startsWith('/_readership/'),
+    handle(req, res) {
+      if (req.url === '/_readership/refused') return void res.end('no')
+      let size = 0
+      req.on('data', (part: Buffer) => {
+        size += part.length
+      })
+      req.on('end', () => res.end(`${size} bytes`))
+    },
+  })
+  const post = (path: string, more = '') =>
+    `POST /_readership/${path} HTTP/1.1\r\nHost: s\r\nContent-Length: 4\r\n${more}\r\n`
+  const asked = await talk(port, [post('read', 'Expect: 100-continue\r\n')], {
+    done: (text) => text.endsWith('HTTP/1.1 100 Continue\r\n\r\n'),
+  })
+  t.ok(asked.ms < 1_000, 'asked for at once')
+  const whole = await talk(port, [post('read', 'Expect: 100-continue\r\nConnection: close\r\n'), 50, 'body'])
+  t.match(whole.text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n[\s\S]*4 bytes/)
+  const refused = await talk(port, [post('refused'), 'b'], { done: (text) => text.includes('no') })
+  t.ok(refused.ms < 1_000, 'answered without it')
+  await proxy.close(100)
+  await origin.close()
+})
+
 t.test('HTTP/2 in front', async (t) => {
   const seen: Message[] = []
   const origin = await rawServer((socket) => {

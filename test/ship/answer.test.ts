@@ -45,7 +45,9 @@ t.test('what an answer means', async (t) => {
     [202, '[]', 'later'],
     [200, committed, 'later'],
     [204, '', 'later'],
-    [409, '', 'accepted'],
+    [409, '{"error":{"code":"conflict","message":"Accepted before."}}', 'accepted'],
+    [409, '', 'later'],
+    [409, '{"error":{"code":"busy","message":"Of somebody else."}}', 'later'],
     [400, '', 'refused'],
     [413, '', 'refused'],
     [415, '', 'refused'],
@@ -84,6 +86,11 @@ t.test('back-off: a second to a minute, spread over all of it', async (t) => {
   t.equal(
     backOff(1e6, () => 1),
     60_000,
+  )
+  t.equal(
+    backOff(1e6, () => 0.5, 10_000),
+    5_500,
+    'of another ceiling',
   )
 })
 

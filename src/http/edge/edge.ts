@@ -122,8 +122,13 @@ async function admit(
   if (signature && replay.isFull()) throw new ApiError('rate_limited', 'Too many signatures within ten minutes.')
   const body = check(EdgeHead, value)
   const { agent_events, events, batch } = body
+  // What is stored is not judged again: the clock, and what a row may be, need not be as they were then.
+  const isStored = batch ? batch.number <= (await replay.highest(site, batch.sender)) : false
+  const packed = isStored
+    ? { parcel: createPacker().take(), drops: new Map<DropReason, number>() }
+    : await pack(edge, body)
   return {
-    ...{ site, signature, batch: batch ?? undefined, ...(await pack(edge, body)) },
+    ...{ site, signature, batch: batch ?? undefined, ...packed },
     counts: { agent_events: agent_events?.length ?? 0, events: events?.length ?? 0 },
   }
 }
