@@ -206,6 +206,34 @@ t.test('paths of our own', async (t) => {
   await origin.close()
 })
 
+t.test('a body sent to a path of our own', async (t) => {
+  const origin = await rawServer(() => {})
+  const { proxy, port } = await proxyFor(origin.port, {
+    own: (path) => path === '/ours' || path === '/early',
+    clientTimeout: 300,
+    handle(req, res) {
+      req.resume()
+      if (req.url === '/early') res.end('early')
+      else req.once('end', () => res.end('whole'))
+    },
+  })
+  const post = (path: string, lines: string) => `POST ${path} HTTP/1.1\r\nHost: s\r\n${lines}\r\n`
+  const expecting = post('/ours', 'Expect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n')
+  const { messages } = readStrictly((await talk(port, [expecting, 50, 'hello'])).text, 'response')
+  t.same(
+    messages.map(({ start }) => start),
+    ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK'],
+    'who waits to be asked for it is asked',
+  )
+  const trickle = Array.from({ length: 30 }, (): [string, number] => ['x', 100]).flat()
+  const slow = await talk(port, [post('/early', 'Content-Length: 5000\r\n'), ...trickle], { ms: 5_000 })
+  t.match(slow.text, /^HTTP\/1\.1 200 /)
+  t.not(slow.end, 'open', 'who goes on sending after the answer is cut')
+  t.ok(slow.ms < 2_500, `after ${slow.ms} ms`)
+  await proxy.close(100)
+  await origin.close()
+})
+
 t.test('HTTP/2 in front', async (t) => {
   const seen: Message[] = []
   const origin = await rawServer((socket) => {
