@@ -88,3 +88,10 @@ export function isGlobal(address: Address): boolean {
   if (address.family === 6) return first >= 0x20000000 && first < 0x40000000 && first !== 0x20010db8
   return !RESERVED.some(([block, prefix]) => first >= block && first < block + 2 ** (32 - prefix))
 }
+
+/** What an address is counted as: IPv6 by the /64 that one household or machine has; what is none is one for all. */
+export function placeOf(ip: string): string {
+  const address = parseAddress(ip)
+  if (address === undefined) return ''
+  return address.family === 4 ? `${address.words[0]}` : `${address.words[0]}:${address.words[1]}`
+}

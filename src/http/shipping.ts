@@ -45,7 +45,9 @@ export function createShippingApp(source: Shipping): (request: Request, peer: Pe
               data: { ...source.status(), collector: source.collector, store: health(), shipping: source.shipping() },
             })
       }
-    throw new ApiError('not_found', `Rows are not kept here but shipped to ${source.collector}: ask there.`)
+    // Where it is, is nobody's business who comes from outside.
+    const where = operator ? source.collector : 'its collector'
+    throw new ApiError('not_found', `Rows are not kept here but shipped to ${where}: ask there.`)
   }
   return async (request, peer) => {
     const response = await answer(request, peer).catch((error) => renderError(error, () => {}))

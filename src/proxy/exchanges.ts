@@ -11,7 +11,7 @@ import { type RequestHead, requestHead } from './headers.js'
 import { type Hop, plainAddress } from './hop.js'
 import { observation } from './observe.js'
 import { waitForClient } from './patience.js'
-import type { Incoming, Outgoing } from './respond.js'
+import { type Incoming, type Outgoing, speaksModern } from './respond.js'
 
 export interface ExchangeOptions {
   /** Called once for each exchange, when it is over. */
@@ -79,6 +79,7 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
   const active: Exchange[] = []
   const connections = new WeakMap<object, Connection>()
   let draining: (() => void) | undefined
+  const linger = Math.min(LINGER, options.clientTimeout)
 
   const sweep = setInterval(
     () => {
@@ -128,11 +129,9 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
     const target = guard(method, version, req.rawHeaders.length / 2, head) ?? originForm(req.url ?? '', head)
     const refused = typeof target !== 'string'
     if (!refused && options.own?.(target) && options.handle) {
-      // A body that waits to be asked for would never come: who reads it knows nothing of that.
-      if (req.headers.expect !== undefined) res.writeContinue()
-      res.on('close', () => {
-        if (!req.complete && res.writableFinished && res instanceof ServerResponse) linger(req)
-      })
+      // It waits for that, and nobody else says it: Node hands over what expects before it has.
+      if (req.headers.expect !== undefined && res instanceof ServerResponse && speaksModern(req)) res.writeContinue()
+      res.once('close', () => lingerUnread(req, res, linger))
       options.handle(req, res)
       return
     }
@@ -178,7 +177,7 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
       last.place = exchange.place
     }
     if (exchange.status === 0) counters.left += 1
-    if (!req.complete && res.writableFinished && res instanceof ServerResponse) linger(req)
+    lingerUnread(req, res, linger)
     draining?.()
     const fact = observation(exchange, monotonic() - exchange.started)
     const kind = CLASSES[Math.floor(fact.status / 100)] ?? '9xx'
@@ -261,9 +260,11 @@ function fieldsOf({ fields, host, length }: RequestHead): string[] {
   return fields
 }
 
-function linger(req: Incoming): void {
+/** Of a request that was answered before its end the rest is read, for a while: there is no other bound on it. */
+function lingerUnread(req: Incoming, res: Outgoing, ms: number): void {
+  if (req.complete || !res.writableFinished || !(res instanceof ServerResponse)) return
   const { socket } = req
-  const timer = setTimeout(() => req.complete || socket.destroy(), LINGER)
+  const timer = setTimeout(() => req.complete || socket.destroy(), ms)
   timer.unref()
   socket.once('close', () => clearTimeout(timer))
 }

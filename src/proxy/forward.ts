@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { errorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
-import { responseHead, trailerFields } from './headers.js'
+import { type ResponseHead, responseHead, trailerFields } from './headers.js'
 import { createInjection, type Injection, type ScriptOf } from './inject/injection.js'
 import type { Client, Page } from './inject/page.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
@@ -190,7 +190,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
       return true
     }
     this.#message = message
-    this.#page = this.way.injection?.page(exchange, status, head, this)
+    this.#page = this.#injected(status, head)
     if (this.#page === undefined) {
       sendHead(res, status, message, head.fields)
       this.#sized = head.sized
@@ -205,6 +205,15 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.end([])
     return true
+  }
+
+  /** A fault of ours there is a page without the tag. */
+  #injected(status: number, head: ResponseHead): Page | undefined {
+    try {
+      return this.way.injection?.page(this.exchange, status, head, this)
+    } catch {
+      return undefined
+    }
   }
 
   onData(chunk: Buffer): boolean {
@@ -301,9 +310,15 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
   }
 
   end(trailers: [string, string][]): void {
-    if (this.exchange.ended) return
-    this.exchange.ended = true
-    sendEnd(this.exchange.res, trailers)
+    const { exchange } = this
+    if (exchange.ended) return
+    exchange.ended = true
+    try {
+      sendEnd(exchange.res, trailers)
+    } catch {
+      // Trailers that cannot be sent: the client hears that it is not whole.
+      cut(exchange.res, this.#sized)
+    }
     this.#digest?.end()
   }
 }

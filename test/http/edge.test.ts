@@ -476,6 +476,14 @@ t.test('too much at once', async (t) => {
     held[2]?.()
     t.equal((await last).status, 202)
   })
+  await t.test('bytes of one household', async (t) => {
+    const room = createRoom({ total: 100, each: 50 })
+    t.ok(room.take(50, '2001:db8:1:2::1'))
+    t.notOk(room.take(1, '2001:db8:1:2:ffff::9'), 'a /64 is one sender, however many addresses it has')
+    t.ok(room.take(50, '2001:db8:1:3::1'))
+    room.give(50, '2001:db8:1:2::9')
+    t.ok(room.take(50, '2001:db8:1:2::1'))
+  })
   await t.test('rows that are not stored just now', async (t) => {
     fresh({ engine: { ...engine, status: () => ({ ...engine.status(), state: 'degraded', reason: 'secret' }) } })
     const answer = await post({ site_id: 1, agent_events: [fetched()] })

@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.js'
+import { gather } from '../gather.js'
 import type { Room } from './room.js'
 
 /** A body that is not read to its end, by the status that no code of its own stands for (contract 6). */
@@ -27,27 +28,28 @@ export async function readBody(
   { room, address, patience }: { room: Room; address: string; patience: number },
 ): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
-  const chunks: Uint8Array[] = []
-  let size = 0
+  const gathered = gather()
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), patience)
-  })
+  let over = false
+  // No race with a promise, which would keep what each of a million small reads waited with.
+  const timer = setTimeout(() => {
+    over = true
+    reader.cancel().catch(() => {})
+  }, patience)
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), over])
+      const { done, value } = await reader.read()
+      if (over) throw late()
       if (done) break
-      if (size + value.length > MOST_BYTES) throw tooLarge()
+      if (gathered.size + value.length > MOST_BYTES) throw tooLarge()
       if (!room.take(value.length, address))
         throw new ApiError('database_error', 'Too much waits to be stored; try again soon.')
-      size += value.length
-      chunks.push(value)
+      gathered.add(value)
     }
-    return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+    return gathered.whole()
   } catch (error) {
-    room.give(size, address)
+    room.give(gathered.size, address)
     reader.cancel().catch(() => {})
     throw error instanceof ApiError || error instanceof BodyFault ? error : late()
   } finally {

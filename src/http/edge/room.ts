@@ -1,3 +1,5 @@
+import { placeOf } from '../../address.js'
+
 /** A bound on the bytes of requests that are read and not stored yet. */
 export interface Room {
   /** False where there is none left, or this address has taken its share; nothing is taken then. */
@@ -5,23 +7,25 @@ export interface Room {
   give(bytes: number, address: string): void
 }
 
-/** `total` bytes, no more than `each` of them for one address: a stranger's bodies must not shut out the others. */
+/** `total` bytes, no more than `each` of them for one address (of IPv6 for one /64): a stranger's bodies must not shut out the others. */
 export function createRoom({ total, each }: { total: number; each: number }): Room {
   const taken = new Map<string, number>()
   let all = 0
   return {
     take(bytes, address) {
-      const mine = (taken.get(address) ?? 0) + bytes
+      const place = placeOf(address)
+      const mine = (taken.get(place) ?? 0) + bytes
       if (all + bytes > total || mine > each) return false
       all += bytes
-      taken.set(address, mine)
+      taken.set(place, mine)
       return true
     },
     give(bytes, address) {
-      const left = (taken.get(address) ?? 0) - bytes
+      const place = placeOf(address)
+      const left = (taken.get(place) ?? 0) - bytes
       all -= bytes
-      if (left > 0) taken.set(address, left)
-      else taken.delete(address)
+      if (left > 0) taken.set(place, left)
+      else taken.delete(place)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { type Gathered, gather } from '../gather.js'
 import type { Delivery } from './doors.js'
 
 export type Body = Extract<Delivery, { body: unknown }>['body']
@@ -15,15 +16,13 @@ export interface Collector {
 /** `length` and `encoding` are the request's own words: a body that is compressed could be of any size once it is not. */
 export function collect(length: string | null | undefined, encoding: string | null | undefined): Collector {
   const encoded = !!encoding && encoding.trim().toLowerCase() !== 'identity'
-  let chunks: Uint8Array[] = []
-  let size = Number(length ?? 0) > MAX_BODY ? Number.POSITIVE_INFINITY : 0
+  let gathered: Gathered | undefined = Number(length ?? 0) > MAX_BODY ? undefined : gather()
   return {
     add(chunk) {
-      size += chunk.length
-      if (size <= MAX_BODY) chunks.push(chunk)
-      else chunks = []
-      return size <= MAX_BODY
+      if (gathered !== undefined && gathered.size + chunk.length > MAX_BODY) gathered = undefined
+      gathered?.add(chunk)
+      return gathered !== undefined
     },
-    body: () => (size > MAX_BODY ? 'too_large' : encoded ? 'encoded' : Buffer.concat(chunks)),
+    body: () => (gathered === undefined ? 'too_large' : encoded ? 'encoded' : gathered.whole()),
   }
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { parseAddress } from '../../address.js'
+import { placeOf } from '../../address.js'
 
 /** Hits a minute that a site takes from one address (spec 8). */
 export const PER_MINUTE = 600
@@ -38,7 +38,7 @@ export function createLimit(deps: {
         counts = new Map()
       }
       // 48 bits: two of 100,000 addresses meet once in some 50,000 windows, and nobody can choose which.
-      const key = hash('sha256', `${salt} ${site} ${place(ip)}`, 'buffer').readUIntBE(0, 6)
+      const key = hash('sha256', `${salt} ${site} ${placeOf(ip)}`, 'buffer').readUIntBE(0, 6)
       const before = counts.get(key) ?? 0
       if (before >= per) return false
       if (before === 0 && counts.size >= most)
@@ -53,11 +53,4 @@ export function createLimit(deps: {
       return counts.size
     },
   }
-}
-
-/** What an address is counted as; what is none is one for all. */
-function place(ip: string): string {
-  const address = parseAddress(ip)
-  if (address === undefined) return ''
-  return address.family === 4 ? `${address.words[0]}` : `${address.words[0]}:${address.words[1]}`
 }

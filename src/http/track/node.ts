@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { type Answer, GIF, MAY_GET, MAY_POST } from './answer.js'
 import { type Body, collect } from './body.js'
-import type { Doors } from './doors.js'
+import type { Delivery, Doors } from './doors.js'
 
 type Incoming = IncomingMessage | Http2ServerRequest
 type Outgoing = ServerResponse | Http2ServerResponse
@@ -47,16 +47,16 @@ export const nodeDoors =
         target: asked?.target ?? req.url ?? target,
       }),
     }
+    /** A client that is gone takes no answer; what fails on the way to it must end nothing but its connection. */
+    const take = (delivery: Delivery) =>
+      void doors
+        .take(delivery, from)
+        .then((answer) => send(req, res, answer))
+        .catch(() => res.destroy())
     const { method } = req
     if (method === 'OPTIONS') send(req, res, pixel ? MAY_GET : MAY_POST)
-    else if (door !== undefined && method === 'POST')
-      read(req, patience, (body) => {
-        void doors.take({ door, body }, from).then((answer) => send(req, res, answer))
-      })
-    else if (pixel && method === 'GET')
-      void doors
-        .take({ door: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) }, from)
-        .then((answer) => send(req, res, answer))
+    else if (door !== undefined && method === 'POST') read(req, patience, (body) => take({ door, body }))
+    else if (pixel && method === 'GET') take({ door: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
     else if (pixel && method === 'HEAD') send(req, res, { ...GIF, body: null })
     else return false
     return true

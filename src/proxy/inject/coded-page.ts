@@ -47,6 +47,7 @@ export class CodedPage implements Page {
     readonly client: Client,
     readonly coding: Exclude<Coding, ''>,
     readonly free: () => void,
+    readonly make = recoderFor,
   ) {
     this.#placement = new Placement(target)
   }
@@ -64,11 +65,15 @@ export class CodedPage implements Page {
   write(part: Buffer): boolean {
     if (this.#untouched) return this.client.body(part)
     if (this.#over || this.#left || part.length === 0) return true
-    this.#recoder ??= this.#start(part[0] ?? 0)
+    const recoder = this.#recoder ?? this.#start(part[0] ?? 0)
+    if (recoder === undefined) {
+      this.#asItWas()
+      return this.client.body(part)
+    }
     if (!this.#begun) this.#raw.push(part)
     this.#taken += part.length
     this.#pending += 1
-    const room = this.#recoder.decoder.write(part, (error) => {
+    const room = recoder.decoder.write(part, (error) => {
       this.#pending -= 1
       if (!error) this.#idle()
     })
@@ -101,9 +106,12 @@ export class CodedPage implements Page {
     this.free()
   }
 
-  #start(first: number): Recoder {
-    const recoder = recoderFor(this.coding, first)
+  /** Undefined where there is no memory for it. */
+  #start(first: number): Recoder | undefined {
+    const recoder = this.#made(first)
+    if (recoder === undefined) return undefined
     const { decoder, encoder } = recoder
+    this.#recoder = recoder
     decoder.on('data', (part: Buffer) => this.#read(part))
     decoder.on('drain', () => this.#more())
     decoder.on('end', () => {
@@ -126,6 +134,14 @@ export class CodedPage implements Page {
     })
     encoder.on('error', (error) => this.client.fail(error))
     return recoder
+  }
+
+  #made(first: number): Recoder | undefined {
+    try {
+      return this.make(this.coding, first)
+    } catch {
+      return undefined
+    }
   }
 
   /** A part of the content, decoded. */
@@ -191,7 +207,7 @@ export class CodedPage implements Page {
     const raw = this.#raw
     this.leave()
     this.#untouched = true
-    this.client.head(this.fields, lengthOf(this.fields) !== undefined)
+    if (!this.#begun) this.client.head(this.fields, lengthOf(this.fields) !== undefined)
     const room = raw.length === 0 || this.client.body(Buffer.concat(raw))
     if (this.#trailers !== undefined) this.client.end(this.#trailers)
     else if (room) this.#more()

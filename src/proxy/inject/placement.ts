@@ -1,6 +1,6 @@
 import { Head, type Target } from './head.js'
 import { HtmlSearch } from './html.js'
-import { LONGEST, type Search } from './search.js'
+import { LONGEST, NEVER, type Search, type Step } from './search.js'
 import { XhtmlSearch } from './xhtml.js'
 
 /** Bytes of a page within which its head has to end. Styles written into pages make heads of 100 KB. */
@@ -46,10 +46,19 @@ export class Placement {
     return this.placed === undefined ? this.#step(this.#kept, true) : Buffer.alloc(0)
   }
 
+  /** A fault of ours is a page without the tag, not a site without the page. */
+  #look(bytes: Buffer, last: boolean): Step & { near: boolean; tag?: string | undefined } {
+    try {
+      const step = this.#search.read(bytes.toString('latin1'), last)
+      const near = this.#read - bytes.length + step.flow <= LIMIT
+      return { ...step, near, tag: step.found === 'here' && near ? this.#head.tag() : undefined }
+    } catch {
+      return { ...NEVER, near: false }
+    }
+  }
+
   #step(bytes: Buffer, last: boolean): Buffer {
-    const { found, flow } = this.#search.read(bytes.toString('latin1'), last)
-    const near = this.#read - bytes.length + flow <= LIMIT
-    const tag = found === 'here' && near ? this.#head.tag() : undefined
+    const { found, flow, near, tag } = this.#look(bytes, last)
     if (tag !== undefined) {
       const inserted = Buffer.from(tag, 'latin1')
       this.placed = true
