@@ -13,6 +13,8 @@ export interface Taken {
   /** `Host` or `:authority`. */
   host: string
   ip: string
+  /** Where somebody before us has read it off the request. */
+  body?: Uint8Array | undefined
 }
 
 /** A body is whole within this, or its sender is cut off: a place at a door is not to be held. */
@@ -25,7 +27,7 @@ const PATIENCE = 15_000
  */
 export const nodeDoors =
   (doors: Doors, patience = PATIENCE) =>
-  (req: Incoming, res: Outgoing, { target, host, ip }: Taken): boolean => {
+  (req: Incoming, res: Outgoing, { target, host, ip, body: before }: Taken): boolean => {
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const door = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined
@@ -42,7 +44,7 @@ export const nodeDoors =
     const { method } = req
     if (method === 'OPTIONS') send(req, res, pixel ? MAY_GET : MAY_POST)
     else if (door !== undefined && method === 'POST')
-      read(req, patience, (body) => {
+      read(req, before, patience, (body) => {
         void doors.take({ door, body }, from).then((answer) => send(req, res, answer))
       })
     else if (pixel && method === 'GET')
@@ -55,7 +57,13 @@ export const nodeDoors =
   }
 
 /** Hands the body on once, as soon as it is known: whole, or why not. Of a client that leaves within it there is none. */
-function read(req: Incoming, patience: number, done: (body: Body) => void): void {
+function read(req: Incoming, before: Uint8Array | undefined, patience: number, done: (body: Body) => void): void {
+  if (before !== undefined) {
+    const { headers } = req
+    const whole = before.length > MAX_BODY ? 'too_large' : Buffer.from(before)
+    done(unread(headers['content-encoding'], headers['content-length']) ?? whole)
+    return
+  }
   const cut = setTimeout(() => ('stream' in req ? req.stream : req.socket).destroy(), patience)
   const over = () => clearTimeout(cut)
   req.once('end', over)
