@@ -25,7 +25,7 @@ const Options = z.strictObject({
     .refine((value) => !/[?#@]/.test(value), 'must have no query, fragment or password'),
   site: z.int('must be a whole number').min(1, 'must be 1 or more').default(1),
   ingest_key: z.string('must be a text').regex(/^\S+$/, 'must be one word'),
-  log: z.unknown(),
+  log: z.unknown().optional(),
 })
 
 /**
