@@ -55,7 +55,8 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
   const expected = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { description }]) => {
       const scope = /^Needs the scope (\S+)\./.exec(description)?.[1]
-      return [method.toUpperCase(), path, scope ?? (/^Open\./.test(description) ? 'public' : 'admin')].join(' ')
+      const other = /^Open\./.test(description) ? 'public' : /signature/.test(description) ? 'signed' : 'admin'
+      return [method.toUpperCase(), path, scope ?? other].join(' ')
     }),
   )
   // `GET` where a row names no method; else the methods named last before a word in backticks are its.

@@ -176,7 +176,7 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
         holds,
         async () => {
           const open = await opening()
-          // Each piece takes its turn among the reads: libuv has four threads, and the site's DNS needs one.
+          // Each piece takes its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
             (work) => reads(() => read(open, open.holder, work, signal), { signal }),
             (work) => read(open, open.holder, work),

@@ -1,9 +1,10 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, keepOpen, LIMITS, type Limits } from './database.js'
 import { type Migration, migrate } from './migrate.js'
-import { type Connections, openFile, type Settings } from './open.js'
-import { openMended, type Repair } from './repair.js'
+import { type Connections, openFile, type Settings, StoreHeld } from './open.js'
+import { type Opened, openMended, type Repair } from './repair.js'
 import type { WalReport } from './wal.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
@@ -18,7 +19,12 @@ export interface DataFileOptions {
   clock: () => number
   log: Log
   limits?: Partial<Limits> | undefined
+  /** Milliseconds for which it waits for a file that another process has; 0. */
+  lock_ms?: number
 }
+
+/** Between two tries for a file that another process has, ms. */
+const LOCK_RETRY = 50
 
 export interface DataFile extends Database {
   /** What opening had to give up; each is in the log already. */
@@ -40,7 +46,7 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
     return connections
   }
   const mended = async () => {
-    const opened = await openMended(file, connect, options.now)
+    const opened = await whenFree(() => openMended(file, connect, options.now), options)
     for (const { what, kept, bytes, why } of opened.repairs) {
       log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${kept} (${why})`)
     }
@@ -66,5 +72,21 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
     repairs,
     wal,
     walBytes: () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
+  }
+}
+
+/** The whole of it is tried again: of a log that was read while another process wrote it nothing can be said. */
+async function whenFree(
+  open: () => Promise<Opened>,
+  { clock, lock_ms = 0 }: Pick<DataFileOptions, 'clock' | 'lock_ms'>,
+): Promise<Opened> {
+  const until = clock() + lock_ms
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!(error instanceof StoreHeld) || clock() >= until) throw error
+      await sleep(LOCK_RETRY)
+    }
   }
 }

@@ -1,7 +1,8 @@
 import { fstatSync, readdirSync, statSync } from 'node:fs'
 
 /**
- * Whether this process has `file` open, through whatever thread or library.
+ * Whether this process has `file` open, through whatever thread or library: an instance of ours that did not close.
+ * Another process's lock DuckDB finds by itself.
  *
  * DuckDB's lock is a POSIX lock, which belongs to the process: a second instance in the same process is not refused and
  * loses data silently (duckdb issues 17343, 24739). It asks descriptors, because opening the file to ask would drop the

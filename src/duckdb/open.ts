@@ -7,6 +7,9 @@ export class StoreFault extends Error {
   override readonly name = 'StoreFault'
 }
 
+/** Another process has it. */
+export class StoreHeld extends StoreFault {}
+
 export interface Settings {
   /** As DuckDB writes sizes, `512MB`. */
   memory_limit: string

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { type Connections, StoreFault } from './open.js'
+import { type Connections, StoreFault, StoreHeld } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
 /** What had to be given up so that a file opens. Nothing is deleted: `kept` is where it lies. */
@@ -98,9 +98,18 @@ async function withoutFile(
 
 function faultOf(file: string, { error, why }: { error: unknown; why: string }): StoreFault {
   if (error instanceof StoreFault) return error
-  const holder = /held in (.+?) \(PID (\d+)/.exec(why)
-  const message = holder
-    ? `${file} is in use by another process (PID ${holder[2]}, ${holder[1]})`
-    : `${file} cannot be opened: ${why.split('\n', 1)[0]}`
-  return new StoreFault(message, { cause: error })
+  const [, by, pid] = /held in (.+?) \(PID (\d+)/.exec(why) ?? []
+  if (pid === undefined) return new StoreFault(`${file} cannot be opened: ${why.split('\n', 1)[0]}`, { cause: error })
+  const parent = parentOf(pid)
+  const started = parent === undefined ? '' : `, started by ${parent}`
+  return new StoreHeld(`${file} is in use by another process (PID ${pid}, ${by}${started})`, { cause: error })
+}
+
+/** Of a worker it is the process that an operator knows. Linux says it, where that process may be looked at. */
+function parentOf(pid: string): string | undefined {
+  try {
+    return /^PPid:\s+([1-9]\d*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { z } from 'zod'
 import type { EventRow } from '../record/row.js'
+import type { ResultRow } from '../store.js'
 import type { Database } from './database.js'
 import type { Move } from './move.js'
 import { microseconds } from './query.js'
@@ -8,19 +10,25 @@ import { type Sealed, sealStep, watermarkOf } from './rollup.js'
 /** What the store knows of its rollup, so that an append knows which sealed sessions its rows break open. */
 export interface Seals {
   /**
-   * The sealed sessions that these rows add to or these moves take the rows of, as of the last step: to be asked
-   * between steps, where appends are.
+   * The sealed sessions that these rows add to or these moves take the rows of, or of which rows were `changed` (each as
+   * `Unsealed`), as of the last step: to be asked between steps, where appends are.
    */
-  broken(rows: readonly EventRow[], moves: readonly Move[]): Unsealed[]
+  broken(rows: readonly EventRow[], moves: readonly Move[], changed?: readonly ResultRow[]): Unsealed[]
   step(writer: DuckDBConnection, target: Date): Promise<Sealed>
 }
 
 export type Unsealed = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
 
+const Changed = z.object({
+  site_id: z.int(),
+  session_id: z.string().transform((hex) => BigInt(`0x${hex}`)),
+  session_start: z.date(),
+})
+
 export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
   let watermark = await file.read(watermarkOf)
   return {
-    broken(rows, moves) {
+    broken(rows, moves, changed = []) {
       const before = watermark
       if (before === undefined) return []
       const sessions = new Map<string, Unsealed>()
@@ -34,6 +42,11 @@ export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
         for (const session_id of session_ids) {
           sessions.set(`${site_id} ${session_id}`, { site_id, session_id, session_start })
         }
+      }
+      for (const one of changed) {
+        if (one.session_start instanceof Date && one.session_start >= before) continue
+        const row = Changed.parse(one)
+        sessions.set(`${row.site_id} ${row.session_id}`, row)
       }
       return [...sessions.values()]
     },

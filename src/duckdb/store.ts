@@ -1,8 +1,9 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import type { Delivery } from '../record/delivery.js'
-import type { Rows } from '../record/row.js'
+import type { Addition, Rows } from '../record/row.js'
 import { type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
+import { adding } from './addition.js'
 import { type Completion, completion } from './complete.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { appendDeliveries, forgetDeliveries } from './deliveries.js'
@@ -14,17 +15,24 @@ import { type Mark, markText, parseMark } from './mark.js'
 import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
 import type { Repair } from './repair.js'
-import { appendUnsealed, openSeals, type Unsealed } from './seals.js'
+import { appendUnsealed, openSeals, type Seals } from './seals.js'
 import { PATIENCE, type Patience, streamRows } from './stream.js'
+
+/** What a commit does besides adding rows. */
+export interface Changes {
+  moves?: readonly Move[]
+  additions?: readonly Addition[]
+  deliveries?: readonly Delivery[]
+}
 
 export interface EventStore extends Store {
   /**
    * As `Store.append`. With a `mark`, rows whose mark is stored already are left out, so that an append that failed in
-   * an unknown state may be repeated. `moves` are made of what is stored already, in the same transaction, and
+   * an unknown state may be repeated. `changes` are made to what is stored already, in the same transaction, and their
    * `deliveries` are stored with the rows they brought. Throws `RowError` for a row that no store could take (nothing is
    * stored then).
    */
-  append(rows: Rows, mark?: Mark, moves?: readonly Move[], deliveries?: readonly Delivery[]): Promise<void>
+  append(rows: Rows, mark?: Mark, changes?: Changes): Promise<void>
   /** As `query`, but behind every write and before any read: for what the next write depends on. */
   lookUp(asked: Sql): Promise<ResultRow[]>
   /** Gives rows that are open still the verdicts that came late. */
@@ -154,11 +162,12 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw faultOf(cause, 'The query failed.')
       }
     },
-    async append(rows, mark, moves = [], deliveries = []) {
+    async append(rows, mark, changes = {}) {
+      const { moves = [], additions = [], deliveries = [] } = changes
       try {
         if (uncertain && mark && ((await last(mark.run))?.sequence ?? 0) >= mark.sequence) return
         uncertain = true
-        await file.write((writer) => appendAll(writer, rows, mark, moves, seals.broken(rows.events, moves), deliveries))
+        await file.write((writer) => appendAll(writer, seals, rows, mark, { moves, additions, deliveries }))
         uncertain = false
       } catch (cause) {
         if (cause instanceof RowError) throw cause
@@ -166,7 +175,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       }
       marks += 1
       deliveriesSince += deliveries.length
-      moved ||= moves.length > 0
+      moved ||= moves.length + additions.length > 0
       lastAppend = clock()
       if (file.walBytes() >= wal_bytes) await checkpoint()
     },
@@ -220,11 +229,10 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
 /** What is stored already first, then both tables and the mark, in one transaction. */
 async function appendAll(
   writer: DuckDBConnection,
+  seals: Seals,
   rows: Rows,
   mark: Mark | undefined,
-  moves: readonly Move[],
-  broken: readonly Unsealed[],
-  deliveries: readonly Delivery[],
+  { moves, additions, deliveries }: Required<Changes>,
 ): Promise<void> {
   const appenders: DuckDBAppender[] = []
   const appender = async (table: string) => {
@@ -235,6 +243,8 @@ async function appendAll(
   await writer.run('begin transaction')
   try {
     if (moves.length > 0) await runQuery(writer, moving(moves))
+    const changed = additions.length > 0 ? await runQuery(writer, adding(additions)) : []
+    const broken = seals.broken(rows.events, moves, changed)
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMNS.events, rows.events)
     }

@@ -31,7 +31,7 @@ export interface Metrics {
 export function createGauges() {
   const registry = new Registry()
   const registers = [registry]
-  // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names.
+  // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names, of this process.
   collectDefaultMetrics({ register: registry })
 
   const counter = (
@@ -111,7 +111,19 @@ export function createMetrics(sources: Sources): Metrics {
   gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
     recorder().on ? 1 : 0,
   )
-  gauge('readership_worker_restarts', 'Times the worker thread was started again.', () => health().restarts)
+  gauge('readership_worker_restarts', 'Times the worker was started again.', () => health().restarts)
+  const ofWorker = (key: 'resident_bytes' | 'cpu_seconds') => () => health().worker?.[key] ?? 0
+  const seen = 'as of the last second; 0 while there is none'
+  gauge(
+    'readership_worker_resident_memory_bytes',
+    `Resident memory of the worker's process, which has the store; ${seen}.`,
+    ofWorker('resident_bytes'),
+  )
+  gauge(
+    'readership_worker_cpu_seconds',
+    `CPU of the worker's process since it began; ${seen}.`,
+    ofWorker('cpu_seconds'),
+  )
   new Gauge({
     name: 'readership_flush_seconds',
     help: 'Duration of the last 100 commits.',

@@ -11,7 +11,7 @@ export interface PolicySide {
   rules: number
 }
 
-/** A hostname's robots.txt or llms.txt became another one. Plain data: it crosses threads. */
+/** A hostname's robots.txt or llms.txt became another one. Plain data: it goes from process to process. */
 export interface PolicyChange {
   hostname: string
   kind: Kind

@@ -21,11 +21,11 @@ const PolicyQuestion = z.object({
 })
 const Barred = z.object({ site: z.int(), operator: z.string().optional() })
 const Url = z.object({ hostname: z.string(), pathname: z.string() })
-/** URLs that are judged before other work of the thread is let in. */
+/** URLs that are judged before other work of the worker is let in. */
 const BREATH = 50
 const Seen = z.object({ hostname: z.string(), path: z.string(), at: z.number() })
 
-/** What the main thread may ask about policies (`Desk` of the worker). Each throws `ApiError`. */
+/** What the site's process may ask about policies (`Desk` of the worker). Each throws `ApiError`. */
 export function createPolicyDesk({ keeper, siteOf, catalog }: PolicyDeskDeps) {
   const hostnamesOf = (site: number) => keeper.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
   /** What is served now; an origin that cannot be reached blocks nobody. */

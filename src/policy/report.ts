@@ -8,7 +8,7 @@ const RULES = 2_000
 const LINKS = 2_000
 const PROBLEMS = 100
 const VERSIONS = 100
-/** Milliseconds of work between two turns of the event loop: rows are written by the same thread. */
+/** Milliseconds of work between two turns of the event loop: rows are written by the same process. */
 const SLICE = 5
 
 /** What is asked of a hostname's policy. */

@@ -41,7 +41,7 @@ const RESPELT = ['%', '/.', '\\']
 /** What a path that fits begins with, as far as path and pattern are sure to spell it alike. */
 const prefixOf = (pattern: string): string => /^\/[\w/.~-]*/.exec(pattern)?.[0] ?? ''
 
-/** They are judged by another thread, which has more to do. */
+/** They are judged by another process, which has more to do. */
 export const AT_ONCE = 1_000
 
 /** Those that are blocked. */

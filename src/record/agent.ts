@@ -40,7 +40,7 @@ export function agentRow(
     duration_ms: seen.duration_ms,
     content_type: type === null ? null : cap(type, CAPS.content_type),
     conditional: seen.observation.conditional === 1 ? 1 : 0,
-    is_pageview: isPage(seen.observation),
+    is_pageview: isPage(seen.observation) || seen.observation.shipped?.as === 'human',
     country,
     asn,
     ip_hash: addressHash(secret, seen.site.id, seen.address_key),

@@ -1,23 +1,25 @@
 import type { Catalog } from '../agents/catalog.js'
 import { createIdentify, type Identified } from '../agents/identify.js'
-import type { Verifier } from '../agents/verdict.js'
+import type { Request, Verifier } from '../agents/verdict.js'
 import type { Judges } from '../policy/judgement.js'
 import { agentRow } from './agent.js'
+import { type Browsing, createBrowsing } from './browsing.js'
 import { CAPS, cap } from './caps.js'
-import type { Classifier, Open } from './classifier.js'
+import type { Classifier } from './classifier.js'
 import { createDevices } from './device.js'
 import type { DropReason, Drops } from './drop.js'
-import { type Evidence, isHit } from './hit.js'
-import type { Unplaced } from './late.js'
+import { type Evidence, type Hit, isHit } from './hit.js'
+import { createHits } from './hits.js'
+import { type Made, newMade } from './made.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
-import { overhear, personRow, refusal } from './person.js'
+import { addView, overhear, refusal } from './person.js'
 import type { Places } from './place/places.js'
-import type { Rows } from './row.js'
 import type { Salts } from './salt.js'
+import { createScripts, meetScript, requestOf } from './script.js'
 import { see } from './seen.js'
 import type { Sessions } from './session.js'
-import type { SiteOf } from './site.js'
+import type { SiteById, SiteOf } from './site.js'
 import { createSuspicion } from './suspect.js'
 
 export interface ClassifierDeps {
@@ -25,8 +27,12 @@ export interface ClassifierDeps {
   places: Places
   /** Asked for each observation, so that sites may change while it runs. */
   siteOf: SiteOf
+  /** Absent where nothing names its site: there are no hits, and nothing is shipped. */
+  siteById?: SiteById
   salts: Salts
   sessions: Sessions
+  /** Absent where nothing was recorded before. */
+  browsing?: Browsing
   verifier: Verifier
   judges: Judges
   /** Monotonic milliseconds. Given, a flood of new user agents may leave devices unknown; an import gives none. */
@@ -35,17 +41,11 @@ export interface ClassifierDeps {
   log: (message: string, error: unknown) => void
 }
 
-interface Made {
-  rows: Rows
-  open: Open[]
-  unplaced: Unplaced[]
-}
-
 /** As many user agents are remembered as `performance.md` 2 found worth it. */
 const REMEMBERED = 8192
 
 /**
- * The write path: observation, site, agent or person, row. Rows come out in the order of their timestamps, since
+ * The write path: observation or hit, site, agent or person, row. Rows come out in the order of their timestamps, since
  * responses end in another order than requests begin, and the first hit of a session decides for all.
  */
 export function createClassifier(deps: ClassifierDeps): Classifier {
@@ -54,46 +54,56 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
   const agentDeps = { ...deps, catalog_version: deps.catalog.version }
   const device = createDevices({ limit: REMEMBERED, ...(deps.clock && { clock: deps.clock }) })
   const suspicion = createSuspicion({ limit: REMEMBERED })
-  const personDeps = { ...deps, device, suspicion }
+  const browsing = deps.browsing ?? createBrowsing()
+  const personDeps = { ...deps, device, suspicion, browsing }
+  const addHit = createHits(personDeps)
+  const addScript = createScripts({ ...agentDeps, browsing })
 
   /** Who signed, whatever the user agent says; then who the user agent says it is. */
-  const identified = (observation: Observation, at: number): Identified | undefined => {
-    const signer = deps.verifier.signer(observation, at)
-    return signer === undefined ? who(cap(observation.user_agent, CAPS.user_agent)).agent : { agent: signer }
+  const identified = (request: Request & { user_agent: string }, at: number): Identified | undefined => {
+    const signer = deps.verifier.signer(request, at)
+    return signer === undefined ? who(cap(request.user_agent, CAPS.user_agent)).agent : { agent: signer }
   }
 
-  /** Adds the row of one observation, or says why there is none. */
-  const step = (observation: Evidence, at: number, made: Made): DropReason | undefined => {
-    if (isHit(observation)) return 'fault'
-    const { rows, open, unplaced } = made
-    const site = deps.siteOf(observation.hostname.toLowerCase())
+  const observed = (observation: Observation, at: number, made: Made): DropReason | undefined => {
+    const { shipped } = observation
+    const site = shipped === undefined ? deps.siteOf(observation.hostname.toLowerCase()) : deps.siteById?.(shipped.site)
     if (site === undefined) return 'unknown_host'
-    const found = identified(observation, at)
+    const found = identified(observation, at) ?? (shipped?.as === 'agent' ? {} : undefined)
     if (found !== undefined) {
       const seen = see(observation, site, at)
       const { now, later } = deps.verifier.check(found.agent, observation, at)
       const row = agentRow(seen, found, now, agentDeps)
-      rows.agent_events.push(row)
-      if (later !== undefined) open.push({ row, later })
+      if (row.is_pageview && !meetScript(row, browsing, made)) return 'same_view'
+      made.rows.agent_events.push(row)
+      if (later !== undefined) made.open.push({ row, later })
       return undefined
     }
     // Most of what a browser asks for is no page: it is refused before anything is computed for it.
     const reason = refusal(observation, site)
-    if (reason === undefined) rows.events.push(personRow(see(observation, site, at), unplaced, personDeps))
-    else overhear(observation, site, at, personDeps)
+    if (reason === undefined) return addView(see(observation, site, at), made, personDeps)
+    overhear(observation, site, at, personDeps)
     return reason
+  }
+
+  const told = (hit: Hit, at: number, made: Made): DropReason | undefined => {
+    const site = deps.siteById?.(hit.site)
+    if (site === undefined || deps.siteOf(hit.hostname)?.id !== site.id) return 'unknown_host'
+    const request = requestOf(hit)
+    const found = identified(request, at)
+    return found === undefined ? addHit(hit, site, at, made) : addScript(hit, request, found, site, at, made)
   }
 
   return {
     classify(batch) {
-      const made: Made = { rows: { events: [], agent_events: [] }, open: [], unplaced: [] }
+      const made = newMade()
       const drops: Drops = {}
       let faults = 0
       let fault: unknown
-      for (const { observation, at } of inOrder(batch)) {
+      for (const { evidence, at } of inOrder(batch)) {
         let reason: DropReason | undefined
         try {
-          reason = step(observation, at, made)
+          reason = isHit(evidence) ? told(evidence, at, made) : observed(evidence, at, made)
         } catch (error) {
           reason = 'fault'
           faults++
@@ -102,13 +112,14 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
         if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
       }
       if (faults > 0) report(deps.log, faults, fault)
-      return { ...made, drops }
+      const { rows, open, unplaced, additions, unsure } = made
+      return { rows, drops, open, unplaced, additions, unsure: [...unsure.values()] }
     },
   }
 }
 
-function inOrder(batch: readonly Evidence[]): { observation: Evidence; at: number }[] {
-  const timed = batch.map((observation) => ({ observation, at: Date.parse(observation?.timestamp) }))
+function inOrder(batch: readonly Evidence[]): { evidence: Evidence; at: number }[] {
+  const timed = batch.map((evidence) => ({ evidence, at: Date.parse(evidence?.timestamp) }))
   // A timestamp that is none sorts first and fails alone.
   return timed.sort((a, b) => (a.at || 0) - (b.at || 0))
 }

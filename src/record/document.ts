@@ -46,5 +46,5 @@ export function isPrefetch({ headers }: Observation): boolean {
 }
 
 /** The visitor's own wish not to be recorded, where the browser sends one (Sec-GPC, DNT). */
-export const asksForPrivacy = ({ headers }: Pick<Observation, 'headers'>): boolean =>
+export const asksForPrivacy = ({ headers }: { headers?: Observation['headers'] }): boolean =>
   headers?.['sec-gpc'] === '1' || headers?.dnt === '1'

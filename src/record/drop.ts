@@ -28,6 +28,14 @@ export const DROP_REASONS = [
   'foreign_host',
   /** Over the hits a minute that a site takes from one address. */
   'rate_limited',
+  /** By an agent that runs the script, and no pageview: what an agent does on a page is nothing that people did. */
+  'agent',
+  /** Of a view that has its row already: the browser told of it before the server had answered, or an agent ran the script. */
+  'same_view',
+  /** It says nothing: an engagement without time, scroll or id, vitals or an error without any. No loss. */
+  'nothing_measured',
+  /** What a page says of itself when nobody knows of its visit any more: it began none. */
+  'no_session',
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 export type Drops = Partial<Record<DropReason, number>>

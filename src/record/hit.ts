@@ -50,6 +50,8 @@ export interface Hit {
   user_agent: string
   /** The request's own, as an observation's. */
   headers?: Observation['headers']
+  /** Of a request with `Signature-Input` only: its method, and what else a signature may cover, as an observation's. */
+  signed?: { method: string } & NonNullable<Observation['signed']>
 }
 
 /** What comes in, of which rows are made. */

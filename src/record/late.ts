@@ -1,11 +1,13 @@
 import type { Arrival, EventRow } from './row.js'
 import { type KnownSession, SESSION_TIMEOUT, type SettledSession } from './session.js'
-import type { Who } from './visitor.js'
+import { idsOf, type Who } from './visitor.js'
 
 /** A row whose session memory could not tell: until it is settled it has one of its own, as if it were the first. */
 export interface Unplaced {
   row: EventRow
   who: Who
+  /** It goes on with a session that is there, and begins none. */
+  follows?: boolean
 }
 
 /** Where rows of a visitor may be in one session with a late row: instants in milliseconds since 1970, both exclusive. */
@@ -38,7 +40,7 @@ export function around(unplaced: readonly Unplaced[]): Window[] {
 /**
  * What the sessions of late rows are, had all hits come in order. `rows` is the batch that the late ones are part of,
  * `stored` the sessions that the store has `around` them. Of the rest of a session nothing need be known: what decides
- * is hits less than 30 minutes apart, and its start.
+ * is hits less than 30 minutes apart, and its start. A row that follows a session where none is belongs to none of them.
  */
 export function settle(
   rows: readonly EventRow[],
@@ -49,7 +51,8 @@ export function settle(
   const late = new Set(unplaced.map(({ row }) => row))
   const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row))
   // Of two that began at once, the one that came first: the sort below is stable.
-  const pieces = [...stored, ...placed.map(pieceOf), ...unplaced.map(({ row }) => pieceOf(row))]
+  const told = unplaced.map(({ row, follows = false }) => ({ ...pieceOf(row), follows }))
+  const pieces: Piece[] = [...stored, ...placed.map(pieceOf), ...told]
   const merged = merge(pieces, personOf([...unplaced.map(({ who }) => idsOf(who)), ...sharing(pieces)]))
   const settled = new Set<SettledSession>()
   for (const { row } of unplaced) {
@@ -73,17 +76,20 @@ export function rewrite(rows: readonly EventRow[], settled: readonly SettledSess
   }
 }
 
+type Piece = KnownSession & { follows?: boolean }
+
 /** Pieces of sessions to whole ones, by each id that is part of them. */
-function merge(pieces: readonly KnownSession[], person: (visitor: bigint) => bigint): Map<bigint, SettledSession> {
+function merge(pieces: readonly Piece[], person: (visitor: bigint) => bigint): Map<bigint, SettledSession> {
   const last = new Map<bigint, SettledSession>()
   const all = new Map<bigint, SettledSession>()
   for (const piece of [...pieces].sort((a, b) => a.session_start.getTime() - b.session_start.getTime())) {
-    const { visitor_id, ...session } = piece
+    const { visitor_id, follows, ...session } = piece
     const who = person(visitor_id)
     let merged = last.get(who)
     if (merged && session.session_start.getTime() - merged.last_seen.getTime() < SESSION_TIMEOUT) {
       if (session.last_seen > merged.last_seen) merged.last_seen = session.last_seen
-    } else {
+    } else if (follows) continue
+    else {
       merged = { ...session, visitors: new Set(), was: new Set() }
       last.set(who, merged)
     }
@@ -121,9 +127,6 @@ function personOf(linked: readonly (readonly bigint[])[]): (visitor: bigint) => 
     }
   return find
 }
-
-const idsOf = ({ visitor_id, before, after }: Who): bigint[] =>
-  [visitor_id, before, after].filter((id) => id !== undefined)
 
 function pieceOf(row: EventRow): KnownSession {
   const { visitor_id, session_id, session_start, timestamp } = row

@@ -1,3 +1,4 @@
+import { apart, type Browsing, nameOf, type Page, SKEW } from './browsing.js'
 import { campaign } from './campaign.js'
 import { alone } from './caps.js'
 import { channel } from './channel.js'
@@ -6,22 +7,27 @@ import { asksForPrivacy, isNavigation, isPage, isPrefetch } from './document.js'
 import type { DropReason } from './drop.js'
 import { isExcluded } from './excluded.js'
 import { language } from './language.js'
-import type { Unplaced } from './late.js'
+import { complete, type Made } from './made.js'
 import type { Observation } from './observation.js'
-import type { Places } from './place/places.js'
+import type { Place, Places } from './place/places.js'
 import { isOwn, parseReferrer } from './referrer.js'
 import type { Arrival, EventRow } from './row.js'
 import type { Salts } from './salt.js'
-import { type Seen, see } from './seen.js'
-import { openSession, type Sessions } from './session.js'
+import { type Caller, callerOf, type Seen } from './seen.js'
+import { openSession, type Session, type Sessions } from './session.js'
 import type { Site } from './site.js'
 import { sourceOf, sourceOfReferrer } from './source.js'
-import { isPolicyFile, type Suspicion } from './suspect.js'
-import { visitorId, type Who } from './visitor.js'
+import { isPolicyFile, type Suspected, type Suspicion } from './suspect.js'
+import { propsText } from './told.js'
+import { idsOf, visitorId, type Who } from './visitor.js'
 
 /** What a person's response must pass to become a row, in order; the first that refuses names the drop (contract 3). */
 const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
-  ['not_a_page', (observation) => isPage(observation) && isNavigation(observation)],
+  [
+    'not_a_page',
+    // What another server calls a view is one, whatever of it came along.
+    (observation) => observation.shipped?.as === 'human' || (isPage(observation) && isNavigation(observation)),
+  ],
   ['prefetch', (observation) => !isPrefetch(observation)],
   ['excluded_path', (observation, site) => !isExcluded(site, observation.pathname)],
   ['opted_out', (observation, site) => !(site.respect_gpc && asksForPrivacy(observation))],
@@ -31,29 +37,37 @@ const GATES: readonly (readonly [DropReason, (observation: Observation, site: Si
 export const refusal = (observation: Observation, site: Site): DropReason | undefined =>
   GATES.find(([, passes]) => !passes(observation, site))?.[0]
 
+export interface PersonDeps {
+  places: Places
+  salts: Salts
+  sessions: Sessions
+  browsing: Browsing
+  device: (userAgent: string, headers: Observation['headers']) => Device
+  suspicion: Pick<Suspicion, 'judge' | 'judgeHit'>
+}
+
 /**
- * The pageview of one page that a person got. A row whose session memory cannot tell has one of its own, and is added
- * to `unplaced`.
+ * The pageview of one page that a person got. Where the browser told of this view first, that row is the view's. A row
+ * whose session memory cannot tell has one of its own, and is added to `unplaced`.
  */
-export function personRow(
-  seen: Seen,
-  unplaced: Unplaced[],
-  deps: {
-    places: Places
-    salts: Salts
-    sessions: Sessions
-    device: (userAgent: string, headers: Observation['headers']) => Device
-    suspicion: Pick<Suspicion, 'judge'>
-  },
-): EventRow {
-  const { site, observation } = seen
+export function addView(seen: Seen, made: Made, deps: PersonDeps): DropReason | undefined {
+  const { observation } = seen
+  const { shipped } = observation
+  const { browsing } = deps
   const who = visitorOf(seen, deps.salts)
   const { visitor_id } = who
+  const name = nameOf(visitor_id, seen)
+  const told = browsing.browsers.take((who.before ?? who.after) ? namesOf(who, seen) : [name], (at) =>
+    apart(seen.at, at),
+  )
+  if (told !== undefined) {
+    complete(made, told, seen, { status: seen.status, duration_ms: seen.duration_ms })
+    return 'same_view'
+  }
   const placed = deps.sessions.join(who, seen.at, () => arrivalOf(seen))
   const session = placed ?? openSession(visitor_id, seen.at, arrivalOf(seen))
   const place = deps.places.locate(seen.address)
-  const device = deps.device(seen.user_agent, observation.headers)
-  const { suspected, suspected_by } = deps.suspicion.judge({
+  const suspected = deps.suspicion.judge({
     visitor: visitor_id,
     before: who.before,
     session: placed?.key,
@@ -64,18 +78,63 @@ export function personRow(
     headers: observation.headers,
     asn: place.asn,
   })
-  const row: EventRow = {
-    site_id: site.id,
-    timestamp: new Date(seen.at),
+  const row = rowOf(seen, visitor_id, session, place, deps.device(seen.user_agent, observation.headers), suspected)
+  row.status = seen.status
+  row.duration_ms = seen.duration_ms
+  row.language = language(observation.headers?.['accept-language'])
+  if (shipped !== undefined) {
+    row.recorded_by = 'edge'
+    row.props = propsText(shipped.props)
+  }
+  made.rows.events.push(row)
+  if (placed === undefined) made.unplaced.push({ row, who })
+  else recall(row, placed.key, browsing)
+  const view = { at: seen.at, visitor_id, session: placed?.key, taken: false }
+  browsing.servers.add(name, view)
+  browsing.see(name, placed?.key, seen.at)
+  made.fresh.set(view, row)
+  if (!browsing.browsers.holds(seen.at - SKEW)) made.unsure.set(row, { row, who, half: 'server', view })
+  return undefined
+}
+
+/** Gives a row what the browsers of its session said of themselves. */
+function recall(row: EventRow, session: bigint, browsing: Browsing): void {
+  const known = browsing.known(session)
+  row.screen_class = known.screen_class
+  row.timezone = known.timezone
+  row.identified_id = known.identified_id
+  row.language = known.language ?? row.language
+  known.page = pageOf(row)
+}
+
+/** The page of a row, where it is short enough to be kept of every session. */
+export const pageOf = ({ hostname, pathname }: Page): Page | undefined =>
+  hostname.length + pathname.length > 256 ? undefined : { hostname, pathname }
+
+/** A page under each id that its visitor has. */
+export const namesOf = (who: Who, page: Page): string[] => idsOf(who).map((id) => nameOf(id, page))
+
+/** A pageview of which nothing is known but who, where and when. */
+export function rowOf(
+  from: Caller,
+  visitor_id: bigint,
+  session: Session,
+  place: Place,
+  device: Device,
+  { suspected, suspected_by }: Suspected,
+): EventRow {
+  return {
+    site_id: from.site.id,
+    timestamp: new Date(from.at),
     kind: 'pageview',
     event_name: null,
     visitor_id,
     session_id: session.id,
     session_start: session.start,
-    hostname: seen.hostname,
-    pathname: seen.pathname,
-    status: seen.status,
-    duration_ms: seen.duration_ms,
+    hostname: from.hostname,
+    pathname: from.pathname,
+    status: null,
+    duration_ms: null,
     entry_page: session.arrival.entry_page,
     referrer: session.arrival.referrer,
     source: session.arrival.source,
@@ -95,7 +154,7 @@ export function personRow(
     os_version: device.os_version,
     device_type: device.device_type,
     screen_class: null,
-    language: language(observation.headers?.['accept-language']),
+    language: null,
     timezone: null,
     engaged_ms: null,
     scroll: null,
@@ -108,8 +167,6 @@ export function personRow(
     error: null,
     traits: null,
   }
-  if (placed === undefined) unplaced.push({ row, who })
-  return row
 }
 
 /** Tells suspicion of what a person asked for and makes no row: robots begin with questions that people do not ask. */
@@ -120,11 +177,11 @@ export function overhear(
   deps: { salts: Salts; suspicion: Pick<Suspicion, 'notice'> },
 ): void {
   if (!isPolicyFile(observation.pathname) || (site.respect_gpc && asksForPrivacy(observation))) return
-  deps.suspicion.notice(visitorOf(see(observation, site, at), deps.salts).visitor_id, at, observation.headers)
+  deps.suspicion.notice(visitorOf(callerOf(observation, site, at), deps.salts).visitor_id, at, observation.headers)
 }
 
 /** Who it is in this salt period, and in those beside it. */
-export function visitorOf({ site, at, address_key, user_agent }: Seen, salts: Salts): Who {
+export function visitorOf({ site, at, address_key, user_agent }: Caller, salts: Salts): Who {
   const { secret, previous, next } = salts.at(site.visitor_salt, at)
   return {
     visitor_id: visitorId(secret, site.id, address_key, user_agent),
@@ -134,9 +191,9 @@ export function visitorOf({ site, at, address_key, user_agent }: Seen, salts: Sa
 }
 
 /** How a visit began: its page, and who sent it. */
-function arrivalOf({ observation, hostname, pathname, site }: Seen): Arrival {
-  const { ref, click, ...utm } = campaign(observation.query)
-  const outside = parseReferrer(observation.referrer)
+export function arrivalOf({ query, referrer, hostname, pathname, site }: Caller): Arrival {
+  const { ref, click, ...utm } = campaign(query)
+  const outside = parseReferrer(referrer)
   const foreign = outside && !isOwn(outside, hostname, site.domains) ? outside : undefined
   const sender = foreign && sourceOfReferrer(foreign)
   const source = sourceOf({ ref, click, ...utm }, sender)

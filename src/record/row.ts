@@ -33,6 +33,7 @@ export interface EventRow {
   hostname: string
   pathname: string
   status: number | null
+  /** 0 of a pageview for which a document in the browser asked nobody: another page of a single-page app. */
   duration_ms: number | null
   /** From here to `utm_term`: fixed by the session's first hit, the same on each of its rows. */
   entry_page: string | null
@@ -87,6 +88,18 @@ export const ARRIVAL = [
   'utm_term',
 ] as const
 export type Arrival = Pick<EventRow, (typeof ARRIVAL)[number]>
+
+/** What tells the row of a view: two of one page by one visitor in the same millisecond are the same. */
+export type ViewKey = Pick<EventRow, 'site_id' | 'visitor_id' | 'timestamp' | 'hostname' | 'pathname'>
+
+/** The columns of a view's row that its browser fills in, and those that its server does. */
+export const BROWSERS = ['screen_class', 'language', 'timezone', 'identified_id', 'props', 'traits', 'vitals'] as const
+export const SERVERS = ['status', 'duration_ms'] as const
+
+/** What the one who told of a view second adds to the stored row of it; null adds nothing. */
+export interface Addition extends Pick<EventRow, (typeof BROWSERS)[number] | (typeof SERVERS)[number]> {
+  to: ViewKey
+}
 
 /** What is stored of one fetch by an agent: a row of `agent_events` (spec 2.5). It has no address. */
 export interface AgentEventRow {

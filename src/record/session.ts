@@ -32,6 +32,14 @@ export interface Sessions {
    * memory cannot tell: the hit is earlier than all that is known of its visitor, or older than what memory goes back to.
    */
   join(who: Who, at: number, arrive: () => Arrival): Session | undefined
+  /**
+   * The session of a page that says something of itself at `at`, the moment it speaks of and the visitor's id then: it
+   * opens none. When the session, by its `key`, had ended by then (a tab is closed hours later), it speaks of the
+   * `engaged_ms` behind the last hit. Undefined where memory does not know that session as the visitor's last.
+   */
+  follow(who: Who, at: number, engaged_ms: number, key?: bigint): Followed | undefined
+  /** The session that is known as the visitor's last; undefined where none began before `at`. */
+  last(who: Who, at: number): Session | undefined
   /** `open` are all sessions with a row after `since`, in milliseconds. */
   restore(open: readonly KnownSession[], since: number): void
   /** What became of all hits that memory could not tell of so far. */
@@ -46,6 +54,12 @@ export interface Session {
   arrival: Arrival
   /** The id it was opened under: the same when a late hit gives it another start, and so another id. */
   key: bigint
+}
+
+export interface Followed {
+  session: Session
+  at: number
+  visitor_id: bigint
 }
 
 interface Running extends Session {
@@ -139,6 +153,21 @@ export function createSessions({
       const session = tell(who, at, arrive)
       if (session === undefined) waiting.add(who.visitor_id)
       return session
+    },
+    follow({ visitor_id, before, after }, at, engaged_ms, key) {
+      forget(at)
+      if (after !== undefined) return undefined
+      const visitor = before !== undefined && recent.get(visitor_id) === undefined ? before : visitor_id
+      const own = recent.get(visitor)
+      if (own === undefined || at < own.first || (key !== undefined && own.key !== key)) return undefined
+      if (at - own.last < SESSION_TIMEOUT) return { session: goOn(own, at), at, visitor_id: visitor }
+      if (key === undefined) return undefined
+      const until = Math.min(at, own.last + engaged_ms)
+      return { session: goOn(own, until), at: until, visitor_id: visitor }
+    },
+    last({ visitor_id, before }, at) {
+      const own = recent.get(visitor_id) ?? (before === undefined ? undefined : recent.get(before))
+      return own !== undefined && at >= own.first ? own : undefined
     },
     restore(running, since) {
       horizon = Math.max(horizon, since)

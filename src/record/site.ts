@@ -13,6 +13,7 @@ export interface Site {
 }
 
 export type SiteOf = (hostname: string) => Site | undefined
+export type SiteById = (id: number) => Site | undefined
 
 export const bare = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
 

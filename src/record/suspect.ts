@@ -50,6 +50,8 @@ export interface View {
 export interface Suspicion {
   /** What speaks against this view and those before it in its session. */
   judge(view: View): Suspected
+  /** What speaks against a visitor whose browser tells of itself: no navigation, so of its headers only who it is counts. */
+  judgeHit(view: View): Suspected
   /** Tells of a request of `isPolicyFile` that makes no row. */
   notice(visitor: bigint, at: number, headers: Observation['headers']): void
 }
@@ -117,9 +119,14 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
     return known
   }
 
+  const ofNetwork = ({ asn, user_agent, hostname }: View): number =>
+    isHosting(asn) && !REMOTE.test(user_agent) && !customs.isFronted(hostname) ? BIT.hosting : 0
+
+  const ofClaim = (headers: NonNullable<Observation['headers']>, claim: Claim): number =>
+    (claim.stale ? BIT.stale_browser : 0) | (contradicts(claim, headers['sec-ch-ua']) ? BIT.client_hints : 0)
+
   const ofHeaders = (hostname: string, headers: NonNullable<Observation['headers']>, claim: Claim): number => {
-    let signals = claim.stale ? BIT.stale_browser : 0
-    if (contradicts(claim, headers['sec-ch-ua'])) signals |= BIT.client_hints
+    let signals = ofClaim(headers, claim)
     if (headers.accept?.includes('text/markdown')) signals |= BIT.accept
     if (!claim.modern) return signals
     const lacks = (what: keyof typeof USUAL) => !USUAL[what](headers) && customs.isUsual(hostname, what)
@@ -138,7 +145,7 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
       const hosting = isHosting(view.asn)
       const claim = headers && claimOf(user_agent)
       if (known.views === 1) customs.meet(hostname, hosting)
-      if (hosting && !REMOTE.test(user_agent) && !customs.isFronted(hostname)) known.signals |= BIT.hosting
+      known.signals |= ofNetwork(view)
       if (headers && claim) {
         known.signals |= ofHeaders(hostname, headers, claim)
         // Who may be no visitor at all does not say what visitors send.
@@ -149,6 +156,14 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
         if (isBurst(known.pace)) known.signals |= BIT.burst
         if (isSweep(known.pace)) known.signals |= BIT.sweep
       }
+      return told(known.signals)
+    },
+    judgeHit(view) {
+      const known = recall(view)
+      const { headers, user_agent } = view
+      const claim = headers && claimOf(user_agent)
+      known.signals |= ofNetwork(view)
+      if (headers && claim) known.signals |= ofClaim(headers, claim)
       return told(known.signals)
     },
     notice(visitor, at, headers) {

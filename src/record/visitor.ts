@@ -9,6 +9,9 @@ export interface Who {
   after: bigint | undefined
 }
 
+export const idsOf = ({ visitor_id, before, after }: Who): bigint[] =>
+  [visitor_id, before, after].filter((id) => id !== undefined)
+
 /**
  * Who a person is within one period: 64 bits of a keyed SHA-256 over site, address and user agent (contract 3).
  * `address` is `addressKey`'s text. Nothing is remembered between calls, so that no address stays in memory.

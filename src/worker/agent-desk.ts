@@ -5,7 +5,7 @@ import type { HeldDirectory, Signatures } from '../agents/signature/signatures.j
 import type { Verifier } from '../agents/verdict.js'
 import { createClaims } from './identify.js'
 
-/** What the main thread may ask about verification (`Desk` of the worker). */
+/** What the site's process may ask about verification (`Desk` of the worker). */
 export function createAgentDesk(deps: {
   catalog: Catalog
   verifier: Verifier

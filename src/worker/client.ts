@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
-import type { Engine, EngineStatus, TailRow } from './engine.js'
+import { type Child, startChild } from './child.js'
+import type { Engine, EngineStatus, TailRow, WorkerUsage } from './engine.js'
 import { memoryLimit, thisMachine } from './memory.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
@@ -35,35 +35,39 @@ export interface EngineOptions {
     warn(details: object, message: string): void
     error(details: object, message: string): void
   }
-  /** The worker's file, its heap, and how long `close` waits for rows: tests give others. */
+  /**
+   * The worker's file, its heap, how long `close` waits for rows and then for the files, and a start for files that
+   * another process has: tests give others.
+   */
   entry?: URL
   heap_mb?: number
   drain_ms?: number
+  close_ms?: number
+  lock_ms?: number
 }
 
 /** Behind a death the next worker starts after this long, doubled up to the longest while it goes on dying. */
 const FIRST_RESTART = 100
 const LONGEST_RESTART = 10_000
-/** Its default let the process peak at 290 MB over 100,000 requests, this at 278, at the same CPU (one run of each). */
-const YOUNG_MB = 12
 /** A worker that lived this long has the next death forgiven. */
 const HEALTHY = 60_000
 
 /**
- * Starts the worker thread and resolves once both files are open. Rejects with an `Error` of one line where they cannot
+ * Starts the worker's process and resolves once both files are open. Rejects with an `Error` of one line where they cannot
  * be: that is the operator's to change. Later the worker may die as often as it likes: it is started again, what it had
  * not committed is handed to it again, and what it had is not.
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const { log, drain_ms = 10_000 } = options
+  const { log, drain_ms = 10_000, close_ms = 20_000 } = options
   const calls = new Map<number, Call<ResultRow[]>>()
   const asked = new Map<number, Call<unknown>>()
   const listeners = new Set<(row: TailRow) => void>()
   const policyListeners = new Set<(change: PolicyChange) => void>()
   const flush_ms: number[] = []
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
-  let worker: Worker | undefined
+  let worker: Child | undefined
   let status: Pick<EngineStatus, 'state' | 'reason'> = { state: 'starting' }
+  let usage: WorkerUsage | undefined
   let losses: readonly string[] = []
   let restarts = 0
   let deaths = 0
@@ -74,9 +78,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 
   const post = (message: ToWorker) => {
     if (!worker) throw new ApiError('database_error', 'The store is being opened again.')
-    worker.postMessage(message)
+    worker.post(message)
   }
-  const tell = (message: ToWorker) => worker?.postMessage(message)
+  const tell = (message: ToWorker) => worker?.post(message)
   const outbox = createOutbox({ post })
   const streams = createStreams({ tell })
 
@@ -103,6 +107,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       case 'state':
         status = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
         log.warn({ reason: message.reason }, message.reason ? 'rows are not stored and wait' : 'rows are stored again')
+        return
+      case 'usage':
+        usage = message.usage
         return
       case 'answer':
         calls.get(message.id)?.resolve(message.rows)
@@ -166,7 +173,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
 
   const launch = (whenOpen: () => void, whenDead: (reason: string) => void) => {
-    const workerData: WorkerOptions = {
+    const workerOptions: WorkerOptions = {
       data: options.data,
       memory_limit: options.memory_limit ?? memoryLimit(thisMachine()),
       threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
@@ -177,39 +184,37 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       version: options.version ?? '0',
       ...(options.origin === undefined ? {} : { origin: options.origin }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.lock_ms === undefined ? {} : { lock_ms: options.lock_ms }),
       from: acked,
     }
     const started = performance.now()
-    let reason = 'the worker ended'
     failure = undefined
-    const thread = new Worker(options.entry ?? new URL('./entry.js', import.meta.url), {
-      name: 'readership',
-      workerData,
-      resourceLimits: { maxOldGenerationSizeMb: options.heap_mb ?? 512, maxYoungGenerationSizeMb: YOUNG_MB },
+    const child = startChild({
+      entry: options.entry ?? new URL('./entry.js', import.meta.url),
+      heap_mb: options.heap_mb ?? 512,
+      options: workerOptions,
+      receive(message) {
+        receive(message)
+        if (message.type === 'ready') void open()
+      },
     })
-    worker = thread
+    worker = child
     const open = async () => {
       try {
         await options.prepare?.(records)
       } catch (error) {
-        reason = `the records cannot be prepared: ${error instanceof Error ? error.message : String(error)}`
-        if (worker === thread) post({ type: 'close' })
+        failure ??= `the records cannot be prepared: ${error instanceof Error ? error.message : String(error)}`
+        if (worker === child) post({ type: 'close' })
         return
       }
-      if (worker !== thread) return
+      if (worker !== child) return
       status = { state: 'ready' }
       outbox.open()
       whenOpen()
     }
-    thread.on('message', (message: FromWorker) => {
-      receive(message)
-      if (message.type === 'ready') void open()
-    })
-    thread.on('error', (error) => {
-      reason = error.message
-    })
-    thread.on('exit', () => {
+    void child.ended.then((reason) => {
       worker = undefined
+      usage = undefined
       outbox.close()
       const again = new ApiError('database_error', 'The store is being opened again.')
       for (const waiting of [calls, asked]) {
@@ -257,6 +262,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       rows: { human: acked.human, agent: acked.agent },
       drops: acked.drops,
       restarts,
+      ...(usage ? { worker: usage } : {}),
       ...(losses.length > 0 ? { losses } : {}),
       flush_ms: [...flush_ms],
     }),
@@ -282,9 +288,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
           resolve()
         })
       })
-      const ended = new Promise<void>((resolve) => (worker ? worker.once('exit', () => resolve()) : resolve()))
-      worker?.postMessage({ type: 'close' } satisfies ToWorker)
-      await ended
+      tell({ type: 'close' })
+      // Behind the last commit there is only the log to be folded in, and the next start does that too.
+      const late = setTimeout(() => worker?.kill(), close_ms)
+      await worker?.ended
+      clearTimeout(late)
       outbox.giveUp(new ApiError('database_error', 'The store closed before these rows were stored.'))
       status = { state: 'closed' }
     },

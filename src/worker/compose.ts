@@ -9,6 +9,7 @@ import { createOriginOutbound } from '../outbound/origin.js'
 import { createPolicyDesk } from '../policy/desk.js'
 import { createKeeper } from '../policy/keeper.js'
 import { createSitemaps } from '../policy/sitemaps.js'
+import { createBrowsing } from '../record/browsing.js'
 import { createClassifier } from '../record/classify.js'
 import { openPlaces } from '../record/place/places.js'
 import { openSalts, saltFile } from '../record/salt.js'
@@ -22,7 +23,7 @@ import type { Compose } from './serve.js'
 /** The write path as it is in service, before this outside. */
 export const createCompose =
   (open: (options: WorkerOptions) => Outside): Compose =>
-  ({ options, siteOf, log, records, events, obstacle, policyChanged }) => {
+  ({ options, siteOf, siteById, log, records, events, obstacle, policyChanged }) => {
     const { data, version, offline, origin } = options
     const say = (message: string, error: unknown) => log('error', message, error)
     const now = () => Date.now()
@@ -63,12 +64,15 @@ export const createCompose =
 
     const salts = openSalts({ file: saltFile(`${data}/salts.json`), now, random: randomBytes, log: say })
     const sessions = createSessions({ now })
+    const browsing = createBrowsing()
     const classifier = createClassifier({
       catalog,
       places: openPlaces(options.geoip === undefined ? {} : { geoip: options.geoip }),
       siteOf,
+      siteById,
       salts,
       sessions,
+      browsing,
       verifier,
       judges: keeper.judges,
       log: say,
@@ -79,6 +83,7 @@ export const createCompose =
     return {
       classifier,
       sessions,
+      browsing,
       async start() {
         if (!offline) signatures.start()
         await keeper.start()

@@ -5,7 +5,7 @@ import type { Parcel } from '../record/parcel.js'
 import type { AgentEventRow, EventRow } from '../record/row.js'
 import type { Records, Store } from '../store.js'
 
-/** The worker thread seen from the proxy's thread: everything that classifies, enriches and stores. */
+/** The worker's process seen from the one that serves the site: everything that classifies, enriches and stores. */
 export interface Engine {
   /**
    * Resolves when every row of the batch is committed, once, across any number of worker restarts; `delivery` is then
@@ -32,12 +32,21 @@ export interface EngineStatus {
   /** Rows committed since the process started. */
   rows: { human: number; agent: number }
   drops: Drops
-  /** Times the worker thread was started again. */
+  /** Times the worker was started again. */
   restarts: number
+  /** Its process, while there is one: memory and CPU of the store are there, and not in the process that serves the site. */
+  worker?: WorkerUsage
   /** What opening the store had to give up, one line each; absent when nothing. */
   losses?: readonly string[]
   /** Duration of the last commits, newest last, at most 100. */
   flush_ms: readonly number[]
+}
+
+/** As of the last second; CPU of user and system since that process began. */
+export interface WorkerUsage {
+  pid: number
+  resident_bytes: number
+  cpu_seconds: number
 }
 
 /** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */

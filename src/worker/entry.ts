@@ -1,5 +1,5 @@
 import { createCompose } from './compose.js'
 import { openOutside } from './outside.js'
-import { runThread } from './thread.js'
+import { runProcess } from './process.js'
 
-await runThread(createCompose(openOutside))
+await runProcess(createCompose(openOutside))

@@ -1,28 +1,56 @@
 import type { Move } from '../duckdb/move.js'
 import type { EventStore } from '../duckdb/store.js'
-import { around, rewrite, settle, type Unplaced } from '../record/late.js'
-import type { EventRow } from '../record/row.js'
+import type { Classified } from '../record/classifier.js'
+import type { DropReason } from '../record/drop.js'
+import { around, rewrite, settle } from '../record/late.js'
+import type { Addition, EventRow } from '../record/row.js'
 import type { KnownSession, Sessions, SettledSession } from '../record/session.js'
 import { endsOf, sessionsAround } from './sessions.js'
+import { meetStored } from './views.js'
+
+/** What a batch must wait for the store to say of it. */
+export type Asked = Pick<Classified, 'unplaced' | 'unsure'>
+
+export interface Placed {
+  moves: Move[]
+  additions: Addition[]
+  /** Rows that are none, and why where that is a drop. */
+  gone: ReadonlyMap<EventRow, DropReason | undefined>
+}
 
 /**
- * Gives the late rows of a batch the sessions that they would have, had all hits come in order. What is stored of these
- * sessions is asked for first; then the batch's rows are changed, memory is told, and what must change in the store
- * together with their commit is answered. Rejects before anything is changed.
+ * Gives the late rows of a batch the sessions that they would have, had all hits come in order, and finds the stored rows
+ * of views that it has the other half of. What is stored of these is asked for first; then the batch's rows are changed,
+ * memory is told, and what must change in the store together with their commit is answered. Rejects before anything is
+ * changed.
  */
 export const createPlace =
   ({ store, sessions }: { store: Pick<EventStore, 'lookUp'>; sessions: Pick<Sessions, 'settle'> }) =>
-  async (rows: readonly EventRow[], unplaced: readonly Unplaced[]): Promise<Move[]> => {
+  async (all: readonly EventRow[], asked: Asked): Promise<Placed> => {
+    const { additions, met } = await meetStored(store, asked.unsure)
+    const gone = new Map<EventRow, DropReason | undefined>()
+    for (const { row, half } of met) gone.set(row, half === 'server' ? 'same_view' : undefined)
+    const unplaced = asked.unplaced.filter(({ row }) => !gone.has(row))
+    if (unplaced.length === 0) {
+      for (const { view } of met) view.taken = true
+      return { moves: [], additions, gone }
+    }
+    const present = all.filter((row) => !gone.has(row))
     const stored = await sessionsAround(store, around(unplaced))
-    const settled = settle(rows, unplaced, stored)
+    const settled = settle(present, unplaced, stored)
     const parts = await partsOf(store, settled, stored)
+    for (const { view } of met) view.taken = true
+    const was = new Set(settled.flatMap((session) => [...session.was]))
+    for (const { row, follows } of unplaced) if (follows && !was.has(row.session_id)) gone.set(row, 'no_session')
+    const rows = present.filter((row) => !gone.has(row))
     rewrite(rows, settled)
     sessions.settle(settled)
     const sites = new Map(rows.map((row) => [row.session_id, row.site_id]))
-    return parts.flatMap(({ session: { session_id, session_start, arrival }, ...part }) => {
+    const moves = parts.flatMap(({ session: { session_id, session_start, arrival }, ...part }) => {
       const site_id = sites.get(session_id)
       return site_id === undefined ? [] : [{ site_id, to: { session_id, session_start, arrival }, ...part }]
     })
+    return { moves, additions, gone }
   }
 
 type Part = Pick<Move, 'session_ids' | 'first' | 'last'> & { session: SettledSession }

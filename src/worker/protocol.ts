@@ -8,9 +8,9 @@ import type { Drops } from '../record/drop.js'
 import type { Parcel } from '../record/parcel.js'
 import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import type { TailRow } from './engine.js'
+import type { TailRow, WorkerUsage } from './engine.js'
 
-/** What the worker thread is started with. */
+/** What the worker is started with: its first message. */
 export interface WorkerOptions {
   /** The data directory. */
   data: string
@@ -30,7 +30,9 @@ export interface WorkerOptions {
   origin?: string
   /** Of reads; absent: the store's own. */
   limits?: Partial<Limits & Patience>
-  /** How far this process had come when the worker before it died. */
+  /** Milliseconds for which it waits for files that another process has; absent: its own. */
+  lock_ms?: number
+  /** How far the site's process had come when the worker before it died. */
   from: Mark
 }
 
@@ -64,6 +66,8 @@ export type FromWorker =
   | { type: 'committed'; mark: Mark; ms: number }
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
+  /** Each second. */
+  | { type: 'usage'; usage: WorkerUsage }
   | { type: 'answer'; id: number; rows: ResultRow[] }
   | { type: 'chunk'; id: number; rows: ResultRow[] }
   | { type: 'told'; id: number; answer: unknown }

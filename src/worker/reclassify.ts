@@ -33,7 +33,7 @@ const SLICE = 30_720
 const CROWDED = 3_840
 /** Slices are gone on with for so long; the asker asks again while something remains. */
 const STEP_MS = 500
-/** User agents that are identified before other work of the thread is let in: 10 ms at their worst. */
+/** User agents that are identified before other work of the worker is let in: 10 ms at their worst. */
 const BREATH = 500
 
 const Left = z.object({ remaining: z.number(), first: z.number().nullable() })

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
@@ -6,18 +5,20 @@ import type { Repair } from '../duckdb/repair.js'
 import { type EventStore, openEvents } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { Browsing } from '../record/browsing.js'
 import type { Classifier } from '../record/classifier.js'
 import type { Rows } from '../record/row.js'
 import type { Sessions } from '../record/session.js'
-import type { SiteOf } from '../record/site.js'
+import type { SiteById, SiteOf } from '../record/site.js'
 import type { Records } from '../store.js'
 import { createAnswers, sqlOf, textOf } from './answers.js'
 import { createCompletions } from './completions.js'
-import type { TailRow } from './engine.js'
+import type { TailRow, WorkerUsage } from './engine.js'
 import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { openSessions } from './sessions.js'
-import { loadSiteOf } from './sites.js'
+import { loadSites } from './sites.js'
+import { openBrowsing } from './views.js'
 import { createWriter } from './writer.js'
 
 /** What the worker does its work with: the write path over its state, and the world outside. */
@@ -25,6 +26,7 @@ export interface Parts {
   classifier: Classifier
   /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
   sessions: Pick<Sessions, 'restore' | 'settle'>
+  browsing: Pick<Browsing, 'restore'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
@@ -34,7 +36,7 @@ export interface Parts {
   desk: Desk
 }
 
-/** What the main thread may ask of the worker's parts, by name; each parses its argument. */
+/** What the site's process may ask of the worker's parts, by name; each parses its argument. */
 export type Desk = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
 
 export interface World {
@@ -43,15 +45,29 @@ export interface World {
   clock: () => number
   /** Bytes that may still be written to the data directory. */
   freeDisk: () => number
-  /** Of the thread's own heap, 0 to 1. */
+  /** Of this process's own heap, 0 to 1. */
   heapUsed: () => number
-  /** Ends the thread. */
+  usage: () => WorkerUsage
+  /** Ends the process, once all that was posted is on its way. */
   exit: (code: number) => void
+  /** Ends it at once, whatever is under way. */
+  vanish: () => void
+}
+
+/** The way to the process that serves the site. */
+export interface Port {
+  /** Throws where the message is no data. */
+  post(message: FromWorker): void
+  /** To be called once: what came before is handed over then. */
+  receive(listener: (message: ToWorker) => void): void
+  /** Called when that process is there no more. */
+  gone(listener: () => void): void
 }
 
 export type Compose = (deps: {
   options: WorkerOptions
   siteOf: SiteOf
+  siteById: SiteById
   records: Records
   events: EventStore
   /** Why nothing may be written just now; undefined when it may. */
@@ -60,18 +76,20 @@ export type Compose = (deps: {
   policyChanged: (change: PolicyChange) => void
 }) => Parts
 
+/** A process that was killed leaves a worker that has its files for two seconds more. */
+const LOCKED = 5_000
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
 const HEAP_FULL = 0.9
-/** Rows in one message to the main thread, which reads each at once. */
+/** Rows in one message to the site's process, which reads each at once. */
 const TAIL = 500
 
 /**
- * The worker thread's whole life: opens both files, answers messages, ends in good order. Order matters at the end: an
- * asynchronous DuckDB call that is under way when its thread dies takes the process with it, so every way out that is
- * ours stops and awaits them first.
+ * The worker's whole life: opens both files, answers messages, ends in good order. Order matters at the end: a DuckDB
+ * call that is under way when its environment is torn down aborts the process, so every way out that is ours stops and
+ * awaits them first.
  */
-export async function serve(port: MessagePort, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
-  const post = (message: FromWorker) => port.postMessage(message)
+export async function serve(port: Port, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
+  const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: textOf(error) }) })
   const opening = {
@@ -81,6 +99,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     log,
     limits: options.limits,
     patience: options.limits,
+    lock_ms: options.lock_ms ?? LOCKED,
   }
   const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
   const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
@@ -91,12 +110,13 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     },
   )
 
-  let siteOf = await loadSiteOf(records)
+  let sites = await loadSites(records)
   const obstacle = () =>
     world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
   const parts = compose({
     options,
-    siteOf: (hostname) => siteOf(hostname),
+    siteOf: (hostname) => sites.siteOf(hostname),
+    siteById: (id) => sites.siteById(id),
     records,
     events,
     obstacle,
@@ -109,6 +129,12 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
   } catch (error) {
     log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
     parts.sessions.restore([], world.now().getTime())
+  }
+  try {
+    parts.browsing.restore(await openBrowsing(events, world.now()))
+  } catch (error) {
+    log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
+    parts.browsing.restore({ views: [], known: [], since: world.now().getTime() })
   }
   await parts.start()
   const stored = await events.last(options.from.run)
@@ -147,6 +173,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     parts.tick()
     void completions.flush()
     void events.tidy()
+    post({ type: 'usage', usage: world.usage() })
     if (world.heapUsed() > HEAP_FULL) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
@@ -157,9 +184,12 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     end(1)
   })
 
+  // Nobody is left to be told, and the next process waits for the files: what is being committed may end, no more.
+  port.gone(() => void writer.stop().then(world.vanish))
+
   const failed = (error: unknown) => log('error', 'a statement failed', error)
   const answers = createAnswers({ events, records, post, failed })
-  port.on('message', (message: ToWorker) => {
+  port.receive((message) => {
     switch (message.type) {
       case 'batch':
         return writer.push(message.sequence, message.parcel, message.delivery)
@@ -185,7 +215,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
       case 'write':
         return answers.give(message.id, async () => {
           await records.write(...message.statements.map(sqlOf))
-          siteOf = await loadSiteOf(records)
+          sites = await loadSites(records)
           return { type: 'answer', id: message.id, rows: [] }
         })
     }
@@ -195,6 +225,7 @@ export async function serve(port: MessagePort, options: WorkerOptions, compose: 
     ...records.repairs.map((repair) => `records: ${lossOf(repair)} (with the sites and keys in it)`),
   ]
   post({ type: 'ready', mark: from, losses })
+  post({ type: 'usage', usage: world.usage() })
 }
 
 const lossOf = ({ what, bytes, kept }: Repair): string =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSiteOf, type Site, type SiteOf } from '../record/site.js'
+import { createSiteOf, type Site, type SiteById, type SiteOf } from '../record/site.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
@@ -17,9 +17,16 @@ const Row = z.object({
   excluded_paths: list,
 })
 
-/** Which site a hostname belongs to, as the records say at this moment. */
-export async function loadSiteOf(records: Pick<Records, 'query'>): Promise<SiteOf> {
+export interface Sites {
+  siteOf: SiteOf
+  siteById: SiteById
+}
+
+/** The sites, and which of them a hostname belongs to, as the records say at this moment. */
+export async function loadSites(records: Pick<Records, 'query'>): Promise<Sites> {
   const rows = await records.query(sql`
     select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths from sites order by id`)
-  return createSiteOf(rows.map((row): Site => Row.parse(row)))
+  const sites = rows.map((row): Site => Row.parse(row))
+  const byId = new Map(sites.map((site) => [site.id, site]))
+  return { siteOf: createSiteOf(sites), siteById: (id) => byId.get(id) }
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../errors.js'
 import type { ResultRow } from '../store.js'
 import type { ToWorker } from './protocol.js'
 
-/** The main thread's end of answers that come in chunks. */
+/** The asking process's end of answers that come in chunks. */
 export interface Streams {
   /** Starts one under this id, which `start` posts; the worker is told when it is not wanted to its end. */
   open(id: number, start: () => void, signal?: AbortSignal): AsyncGenerator<ResultRow[]>

@@ -1,21 +1,21 @@
 import type { Log } from '../duckdb/datafile.js'
 import { RowError } from '../duckdb/encode.js'
 import type { Mark } from '../duckdb/mark.js'
-import type { Move } from '../duckdb/move.js'
 import type { EventStore } from '../duckdb/store.js'
-import type { Classifier, Open } from '../record/classifier.js'
+import type { Classified, Classifier, Open } from '../record/classifier.js'
 import type { Delivery } from '../record/delivery.js'
+import type { Drops } from '../record/drop.js'
 import type { Evidence } from '../record/hit.js'
-import type { Unplaced } from '../record/late.js'
 import { type Parcel, unpack } from '../record/parcel.js'
 import type { EventRow, Rows } from '../record/row.js'
+import type { Asked, Placed } from './place.js'
 import { addDrops } from './protocol.js'
 
 export interface WriterDeps {
   classifier: Classifier
   store: Pick<EventStore, 'append'>
-  /** Gives late rows their sessions, and says which stored ones change with them; the rows are as they were if it rejects. */
-  place: (rows: readonly EventRow[], unplaced: readonly Unplaced[]) => Promise<readonly Move[]>
+  /** Settles what only the store can tell, and says what changes there with it; the rows are as they were if it rejects. */
+  place: (rows: readonly EventRow[], asked: Asked) => Promise<Placed>
   /** The last commit: numbering and totals go on from there. */
   from: Mark
   /** Why nothing may be written just now (too little disk); undefined when it may. */
@@ -99,21 +99,26 @@ export function createWriter(deps: WriterDeps): Writer {
     return [...late]
   }
 
-  const commit = async (
-    rows: Rows,
-    unplaced: readonly Unplaced[],
-    deliveries: readonly Delivery[],
-    dropped: Mark,
-  ): Promise<Mark | undefined> => {
-    let moves: readonly Move[] | undefined = unplaced.length === 0 ? [] : undefined
+  const commit = async (made: Classified, deliveries: readonly Delivery[], before: Mark): Promise<Mark | undefined> => {
+    const { rows, unplaced, unsure } = made
+    let dropped = before
+    let placed: Placed | undefined =
+      unplaced.length + unsure.length > 0 ? undefined : { moves: [], additions: made.additions, gone: new Map() }
     for (let wait = FIRST_RETRY; !stopped; wait = Math.min(wait * 2, LONGEST_RETRY)) {
-      const next = { ...dropped, human: mark.human + rows.events.length, agent: mark.agent + rows.agent_events.length }
       let reason = deps.obstacle()
       if (reason === undefined) {
         try {
-          moves ??= await deps.place(rows.events, unplaced)
-          if (rows.events.length + rows.agent_events.length + moves.length + deliveries.length > 0)
-            await deps.store.append(rows, next, moves, deliveries)
+          if (placed === undefined) {
+            const { moves, additions, gone } = await deps.place(rows.events, made)
+            placed = { moves, additions: [...made.additions, ...additions], gone }
+            rows.events = rows.events.filter((row) => !gone.has(row))
+            dropped = { ...dropped, drops: addDrops(dropped.drops, dropsOf(gone)) }
+          }
+          const { moves, additions } = placed
+          const { events, agent_events } = rows
+          const next = { ...dropped, human: mark.human + events.length, agent: mark.agent + agent_events.length }
+          if (events.length + agent_events.length + moves.length + additions.length + deliveries.length > 0)
+            await deps.store.append(rows, next, { moves, additions, deliveries })
           tell(undefined)
           return next
         } catch (error) {
@@ -137,13 +142,13 @@ export function createWriter(deps: WriterDeps): Writer {
   const run = async (): Promise<void> => {
     for (let taken = take(); taken && !stopped; taken = take()) {
       const from = deps.clock()
-      const { rows, drops, open, unplaced } = deps.classifier.classify(taken.batch)
-      const late = await settle(open)
-      const dropped = { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, drops) }
-      const next = await commit(rows, unplaced, taken.deliveries, dropped)
+      const made = deps.classifier.classify(taken.batch)
+      const late = await settle(made.open)
+      const dropped = { ...mark, sequence: taken.sequence, drops: addDrops(mark.drops, made.drops) }
+      const next = await commit(made, taken.deliveries, dropped)
       if (next === undefined) return
       mark = next
-      deps.onCommit({ mark, rows, late, ms: deps.clock() - from })
+      deps.onCommit({ mark, rows: made.rows, late, ms: deps.clock() - from })
     }
   }
 
@@ -160,6 +165,12 @@ export function createWriter(deps: WriterDeps): Writer {
       await running
     },
   }
+}
+
+function dropsOf(gone: Placed['gone']): Drops {
+  const drops: Drops = {}
+  for (const reason of gone.values()) if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
+  return drops
 }
 
 function messageOf(error: unknown): string {

@@ -9,6 +9,7 @@ import { listenAdmin } from '../../src/http/server.js'
 import { sql } from '../../src/sql.js'
 import type { ResultRow, Store } from '../../src/store.js'
 import { startEngine } from '../../src/worker/client.js'
+import { usageOfAll } from './usage.js'
 
 /** The service of one site in a process of its own, over rows made as they are asked for, or over a real engine. */
 const [rows = '1000000', data] = process.argv.slice(2)
@@ -63,16 +64,16 @@ const app = createApp({
 })
 const listener = await listenAdmin((request, peer) => app(request, { ...peer, operator: true }), '127.0.0.1', 0)
 const mega = (bytes: number) => Math.round(bytes / 1_000_000)
-process.send?.({ at: listener.at, idle_mb: mega(process.memoryUsage().rss) })
+process.send?.({ at: listener.at, idle_mb: mega(usageOfAll().rss) })
 let peak = 0
 const delay = monitorEventLoopDelay({ resolution: 2 })
 delay.enable()
 setInterval(() => {
-  peak = Math.max(peak, process.memoryUsage().rss)
+  peak = Math.max(peak, usageOfAll().rss)
 }, 20)
 process.on('message', () => {
   const ms = (ns: number) => Math.round(ns / 1e6)
   const [turn_p99_ms, turn_max_ms] = [ms(delay.percentile(99)), ms(delay.max)]
-  process.send?.({ peak_mb: mega(Math.max(peak, process.memoryUsage().rss)), turn_p99_ms, turn_max_ms })
+  process.send?.({ peak_mb: mega(Math.max(peak, usageOfAll().rss)), turn_p99_ms, turn_max_ms })
 })
 process.on('disconnect', () => void Promise.resolve(engine?.close()).then(() => process.exit(0)))

@@ -13,6 +13,7 @@ import { startEngine } from '../../src/worker/client.js'
 import type { Engine } from '../../src/worker/engine.js'
 import { addSite } from '../fixtures/engine.js'
 import { fillPast } from './past.js'
+import { usageOf } from './usage.js'
 
 /**
  * Issue 2, show 6: `rate` rows a second for `seconds`, through the Recorder and the worker into DuckDB, and the event-loop
@@ -52,6 +53,7 @@ export async function run(args: string[] = []): Promise<void> {
       await recorder.close()
       results.push({ ...result, ...reads })
     }
+    console.log('rss_mb and cpu_cores are sums over the process that serves and the worker')
     console.table(Object.fromEntries(results.map(({ name, ...figures }) => [name, figures])))
     for (const { name, ...figures } of results.slice(1)) {
       console.log(`${name}: event-loop p99 ${ratio(figures.loop_p99_ms, off.loop_p99_ms)} of recording off`)
@@ -95,7 +97,10 @@ async function phase(name: string, { seconds, rate, serving, record, engine, rec
   const loop = monitorEventLoopDelay({ resolution: 1 })
   const before = engine?.status().rows ?? { human: 0, agent: 0 }
   const flushes: number[] = []
-  const cpu = process.cpuUsage()
+  // Of this process and the worker's; the origin and the readers are processes too, and not ours.
+  const usage = () => [process.pid, engine?.status().worker?.pid ?? 0].map(usageOf)
+  const cpuOf = () => usage().reduce((sum, { cpu }) => sum + cpu, 0)
+  const cpu = cpuOf()
   const from = performance.now()
   let sent = 0
   let waiting = 0
@@ -110,7 +115,10 @@ async function phase(name: string, { seconds, rate, serving, record, engine, rec
       waiting = Math.max(waiting, recorder?.stats().waiting ?? 0)
       if (passed - asked > 1_000) {
         asked = passed
-        rss = Math.max(rss, process.memoryUsage.rss())
+        rss = Math.max(
+          rss,
+          usage().reduce((sum, one) => sum + one.rss, 0),
+        )
         flushes.push(...(engine?.status().flush_ms.slice(-5) ?? []))
       }
       if (sent >= seconds * (rate - serving)) {
@@ -122,7 +130,7 @@ async function phase(name: string, { seconds, rate, serving, record, engine, rec
   loop.disable()
   const { answered, p99 } = await site.stop()
   const took = performance.now() - from
-  const { user, system } = process.cpuUsage(cpu)
+  const spent = cpuOf() - cpu
   for (let n = 0; recorder && recorder.stats().waiting > 0 && n < 200; n++) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -143,7 +151,7 @@ async function phase(name: string, { seconds, rate, serving, record, engine, rec
       : {}),
     waiting_max: waiting,
     rss_mb: round(rss / 1e6),
-    cpu_cores: round((user + system) / 1000 / took),
+    cpu_cores: round(spent / 1000 / took),
   }
 }
 

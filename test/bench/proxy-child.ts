@@ -10,6 +10,7 @@ import type { Observation } from '../../src/record/observation.js'
 import { createRecorder } from '../../src/record/recorder.js'
 import { startEngine } from '../../src/worker/client.js'
 import { addSite } from '../fixtures/engine.js'
+import { usageOfAll } from './usage.js'
 
 /** One server of the bench in a process of its own: it says where it listens, and its CPU time when asked. */
 const [kind = '', originPort = '0'] = process.argv.slice(2)
@@ -116,7 +117,6 @@ server.listen(0, '127.0.0.1', () => {
   process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 })
 })
 process.on('message', () => {
-  const { user, system } = process.cpuUsage()
-  process.send?.({ cpu: user + system, thread: threadCpu(), rss: process.memoryUsage().rss, drops: drops() })
+  process.send?.({ ...usageOfAll(), thread: threadCpu(), drops: drops() })
 })
 process.on('disconnect', () => process.exit(0))

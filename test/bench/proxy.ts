@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from './load.js'
+import { usageOfAll } from './usage.js'
 
 interface Usage {
   cpu: number
@@ -14,12 +15,12 @@ interface Usage {
 interface Contender {
   name: string
   port: number
-  /** CPU microseconds so far, of the process and of the thread that serves; resident bytes; rows dropped. */
+  /** CPU microseconds so far, of its processes and of the thread that serves; resident bytes; rows dropped. */
   usage(): Promise<Usage>
   stop(): void
 }
 interface Slice {
-  /** CPU microseconds of the proxy for one request: of its process, and of the thread that serves. */
+  /** CPU microseconds of the proxy for one request: of its processes (ours has a worker's), and of the thread that serves. */
   cpu: number
   thread: number
   p99: number
@@ -72,6 +73,7 @@ async function report(size: number, contenders: Contender[], slices: Map<string,
   console.log(
     `\n${size / 1_024} KB, ${CONNECTIONS} connections: median (least) over ${slices.values().next().value?.length} slices`,
   )
+  console.log('CPU and RSS are sums over the processes of a proxy: of readership the one that serves and the worker')
   console.log('proxy           CPU us/request   its thread   p99 ms   req/s   RSS MB   readership is, paired')
   const ours = slices.get('readership') ?? []
   for (const { name, usage } of contenders) {
@@ -151,19 +153,11 @@ async function nginxBefore(originPort: number): Promise<Contender | undefined> {
   const process = spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' })
   const { pid = 0 } = process
   await new Promise((resolve) => setTimeout(resolve, 500))
-  const workers = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
   return {
     name: 'nginx',
     port,
     async usage() {
-      let cpu = 0
-      let rss = 0
-      for (const worker of workers()) {
-        const fields = readFileSync(`/proc/${worker}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-        // Clock ticks of 10 ms; pages of 4 KB.
-        cpu += (Number(fields[11]) + Number(fields[12])) * 10_000
-        rss += Number(fields[21]) * 4_096
-      }
+      const { cpu, rss } = usageOfAll(pid)
       return { cpu, thread: cpu, rss, drops: 0 }
     },
     stop() {

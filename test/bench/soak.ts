@@ -1,16 +1,17 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startInstance } from '../fixtures/instance.js'
 import { load } from './load.js'
+import { usageOfAll } from './usage.js'
 
 const CONNECTIONS = 8
 const PAGE = 1_024
 
 /**
- * Issue 2, show 5: memory of the whole process under load over ten minutes (`minutes` is the argument), of the real
+ * Issue 2, show 5: memory of the process that serves and of the worker together, under load over ten minutes (`minutes` is the argument), of the real
  * `readership proxy`; every request is a page and a row. One line each half minute, then what the halves say.
  */
 export async function run(args: string[] = []): Promise<void> {
@@ -31,10 +32,11 @@ export async function run(args: string[] = []): Promise<void> {
   try {
     const port = Number(new URL(app.site).port)
     const from = performance.now()
+    console.log('RSS is the sum over both processes')
     console.log('minute   RSS MB   req/s   p99 ms')
     while (performance.now() - from < minutes * 60_000) {
       const { requests, seconds, latencies } = await load(port, PAGE, CONNECTIONS, 30_000)
-      rss.push(rssOf(app.child.pid ?? 0))
+      rss.push(Math.round(usageOfAll(app.child.pid).rss / 1e6))
       const minute = ((performance.now() - from) / 60_000).toFixed(1)
       const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN
       console.log(
@@ -63,6 +65,3 @@ export async function run(args: string[] = []): Promise<void> {
     rmSync(data, { recursive: true, force: true })
   }
 }
-
-const rssOf = (pid: number): number =>
-  Math.round((Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024) / 1e6)

@@ -164,10 +164,10 @@ const BROWSERS = [
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15',
 ]
 const browserOf = (n: number) => BROWSERS[(n >> 2) % BROWSERS.length] ?? ''
-/** 50,000 people with four hits each before they come again. */
-const addressOf = (n: number) => {
+/** 50,000 people with four hits each before they come again; each door has its own, or a view would be the other's. */
+const addressOf = (n: number, door: 81 | 82 = 81) => {
   const person = (n >> 2) % 50_000
-  return `81.${2 + (person >> 16)}.${(person >> 8) & 255}.${person & 255}`
+  return `${door}.${2 + (person >> 16)}.${(person >> 8) & 255}.${person & 255}`
 }
 const pathOf = (n: number) => `/blog/page-${(n * 7919) % 2_000}`
 
@@ -206,13 +206,18 @@ function edgeBody(n: number): Buffer {
   const row = (i: number) => ({ timestamp, hostname: '127.0.0.1', pathname: pathOf(i), status: 200 })
   const events = Array.from({ length: ROWS / 2 }, (_, i) => ({
     ...row(n * ROWS + i),
-    ...{ user_agent: browserOf(i), referrer: 'https://www.google.com/', language: 'en', ip: addressOf(n * ROWS + i) },
+    ...{
+      user_agent: browserOf(i),
+      referrer: 'https://www.google.com/',
+      language: 'en',
+      ip: addressOf(n * ROWS + i, 82),
+    },
     duration_ms: 12,
   }))
   const agent_events = Array.from({ length: ROWS / 2 }, (_, i) => ({
     ...row(n * ROWS + i),
     ...{ user_agent: 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)', method: 'GET' },
-    ...{ bytes: 12_345, duration_ms: 12, content_type: 'text/html', conditional: 0, ip: addressOf(i) },
+    ...{ bytes: 12_345, duration_ms: 12, content_type: 'text/html', conditional: 0, ip: addressOf(i, 82) },
   }))
   return Buffer.from(JSON.stringify({ site_id: 1, agent_events, events }))
 }

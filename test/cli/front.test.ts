@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
+import { scriptName } from '../../src/http/script.js'
 import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 
 /** The whole of the public listener put together: TLS, forwarding, upgrades, addresses, recording. */
@@ -67,10 +68,11 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   await ask('/page', { host: 'a.com' })
   t.equal(
     body,
-    '<!doctype html><html><head><script defer src="/_readership/script.js?site=1"></script></head><body>page</body></html>',
+    `<!doctype html><html><head><script defer src="/_readership/${scriptName()}?site=1"></script></head><body>page</body></html>`,
     'a page gets the tag of its site',
   )
-  t.equal(await ask('/_readership/script.js', { host: 'a.com' }), 404, 'our own path')
+  t.equal(await ask(`/_readership/${scriptName()}`, { host: 'a.com' }), 200, 'which is there')
+  t.equal(await ask('/_readership/metrics', { host: 'a.com' }), 404, 'our own path')
   t.equal(await ask('/_readershipx', { host: 'a.com' }), 200, "the site's path")
   t.notOk(
     seen.some(({ url }) => url.startsWith('/_readership/')),

@@ -238,9 +238,9 @@ t.test(
     // A hit at 10:25 is within half an hour of both; one at 09:50 came before either.
     const late = [row('10:25', 6n, '09:50', arrival), row('09:50', 6n, '09:50', { ...arrival, pathname: '/z' })]
     const to = { session_id: 6n, session_start: at('09:50'), arrival }
-    await store.append({ events: late, agent_events: [] }, undefined, [
-      { site_id: 1, session_ids: [7n, 8n], to, first: at('10:00'), last: at('10:50') },
-    ])
+    await store.append({ events: late, agent_events: [] }, undefined, {
+      moves: [{ site_id: 1, session_ids: [7n, 8n], to, first: at('10:00'), last: at('10:50') }],
+    })
     const merged = { overview: { sessions: 2, visitors: 1, pageviews: 5, duration: 1800, bounce: 0.5 } }
     t.match(await asked(), merged)
     await store.seal(at('20:00'))

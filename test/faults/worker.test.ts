@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { isOpenHere } from '../../src/duckdb/held.js'
 import { pack } from '../../src/record/parcel.js'
 import { createRecorder } from '../../src/record/recorder.js'
 import { sql } from '../../src/sql.js'
@@ -12,6 +11,8 @@ import { observation } from '../fixtures/observations.js'
 
 const people = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
+
+const endless = sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`
 
 for (const [way, why] of [
   ['/throw', 'an error in the classifier'],
@@ -33,17 +34,58 @@ for (const [way, why] of [
     t.strictSame(found, [{ n: 510, paths: 510 }], 'every other row is there, once')
     t.equal(engine.status().rows.human, 510, 'and counted once')
     await engine.close()
-    t.notOk(isOpenHere(join(data, 'events.duckdb')))
     const again = await engineFor(t, { data })
     t.strictSame(await again.engine.events.query(counted), [{ human: 510, agent: 0 }], 'also after a restart')
   })
 }
 
+t.test('killed ten times, in the middle of batches, a query and a stream', async (t) => {
+  const killed = async (signal: 'SIGSEGV' | 'SIGKILL') => {
+    const { engine } = await engineFor(t)
+    let over = false
+    let handed = 0
+    let stored = 0
+    const lane = async () => {
+      while (!over) {
+        const from = handed
+        handed += 100
+        await engine.record(pack(people(100, from)))
+        stored += 100
+      }
+    }
+    const lanes = [lane(), lane(), lane()]
+    for (let kill = 1; kill <= 5; kill++) {
+      const before = stored
+      await until(() => engine.status().restarts === kill - 1 && stored >= before + 500, `going on before ${kill}`)
+      const { pid } = engine.status().worker ?? { pid: 0 }
+      const long = t.rejects(engine.events.query(endless), { code: 'database_error' })
+      const pieces = engine.events.stream(sql`select range as n from range(300000)`)[Symbol.asyncIterator]()
+      await pieces.next()
+      const rest = t.rejects(
+        (async () => {
+          while (!(await pieces.next()).done);
+        })(),
+        { code: 'database_error' },
+      )
+      await new Promise((resolve) => setTimeout(resolve, 3 * kill))
+      process.kill(pid, signal)
+      await Promise.all([long, rest])
+      t.match(engine.status().reason, signal, 'it is said')
+    }
+    await until(() => engine.status().restarts === 5 && engine.status().state === 'ready', 'ready again')
+    over = true
+    await Promise.all(lanes)
+    t.equal(stored, handed, 'no batch was given up')
+    const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
+    t.strictSame(found, [{ n: stored, paths: stored }], 'every row is there, once')
+    t.equal(engine.status().rows.human, stored, 'and counted once')
+  }
+  await Promise.all([killed('SIGSEGV'), killed('SIGKILL')])
+})
+
 t.test('an uncaught error in the worker, between commits and in the middle of a question', async (t) => {
   const { engine } = await engineFor(t, { entry: FAILING })
-  const long = engine.events.query(
-    sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`,
-  )
+  const long = engine.events.query(endless)
   const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
   await new Promise((resolve) => setTimeout(resolve, 100))
   const recorded = [

@@ -272,6 +272,7 @@ t.test('health, readiness, metrics', async (t) => {
     rows: { human: 7, agent: 9 },
     drops: { queue_full: 1, fault: 4 },
     flush_ms: [10, 20, 30, 40],
+    worker: { pid: 4711, resident_bytes: 120_000_000, cpu_seconds: 3.5 },
   })
   t.equal(await (await ask('/healthz')).text(), 'ok\n')
   t.equal((await ask('/readyz')).status, 200)
@@ -287,6 +288,8 @@ t.test('health, readiness, metrics', async (t) => {
     'readership_flush_seconds{quantile="0.99"} 0.04',
     'readership_requests_total{status="2xx"} 5',
     'readership_origin_errors_total{kind="refused"} 1',
+    'readership_worker_resident_memory_bytes 120000000',
+    'readership_worker_cpu_seconds 3.5',
     'readership_store_ready 1',
     'readership_recorder_on 1',
   ])

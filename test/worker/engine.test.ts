@@ -1,9 +1,8 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { isOpenHere } from '../../src/duckdb/held.js'
 import type { Mark } from '../../src/duckdb/mark.js'
 import type { ApiError } from '../../src/errors.js'
 import { pack } from '../../src/record/parcel.js'
@@ -46,7 +45,7 @@ t.test('observations become rows, counted and durable when record resolves', asy
   await t.rejects(engine.records.query(raw('selec')), { code: 'database_error' })
   await engine.close()
   t.equal(engine.status().state, 'closed')
-  t.notOk(isOpenHere(join(data, 'events.duckdb')))
+  await (await openAt(join(data, 'events.duckdb'))).close()
   await t.rejects(engine.record(pack(people(1))), { code: 'database_error' })
   await t.rejects(engine.events.query(counted), { code: 'database_error' })
 })
@@ -99,8 +98,10 @@ t.test('what cannot start says so in one line', async (t) => {
   const at = directory(t)
   const held = await openAt(join(at, 'events.duckdb'))
   const log = { info() {}, warn() {}, error() {} }
-  await t.rejects(startEngine({ data: at, offline: true, log }), {
-    message: /events\.duckdb is still open in this process/,
+  await t.rejects(startEngine({ data: at, offline: true, log, lock_ms: 200 }), {
+    message: new RegExp(
+      `^\\S+events\\.duckdb is in use by another process \\(PID ${process.pid}, \\S+, started by \\d+\\)$`,
+    ),
   })
   await held.close()
   await t.rejects(startEngine({ data: at, offline: true, log, geoip: join(at, 'none.mmdb') }), {
@@ -132,7 +133,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
     ],
   ]
   for (const [from, expected, why] of cases) {
-    const workerData: WorkerOptions = {
+    const options: WorkerOptions = {
       data,
       memory_limit: '256MB',
       threads: 1,
@@ -142,11 +143,15 @@ t.test('a worker started behind another’s last commit says how far that one ca
       version: '0',
       from,
     }
-    const worker = new Worker(new URL('../../src/worker/entry.js', import.meta.url), { workerData })
+    const worker = fork(new URL('../../src/worker/entry.js', import.meta.url), {
+      execArgv: [],
+      serialization: 'advanced',
+    })
+    worker.send(options)
     const [ready] = await once(worker, 'message')
     t.strictSame(ready, { type: 'ready', mark: expected, losses: [] }, why)
-    worker.postMessage({ type: 'close' })
-    t.strictSame(await once(worker, 'exit'), [0])
+    worker.send({ type: 'close' })
+    t.strictSame(await once(worker, 'exit'), [0, null])
   }
 })
 

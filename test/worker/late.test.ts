@@ -278,9 +278,9 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
   const move = { site_id: 1, session_ids: [5n, 6n], to, first: new Date(start), last: new Date(start + 20 * MINUTE) }
   const mark = { ...FROM, sequence: 1 }
   // Its rows cannot be stored: neither is the move.
-  await t.rejects(store.append({ events: [row(0, { status: Number.NaN })], agent_events: [] }, mark, [move]))
+  await t.rejects(store.append({ events: [row(0, { status: Number.NaN })], agent_events: [] }, mark, { moves: [move] }))
   t.strictSame(await store.query(sql`select * from events order by timestamp`), before)
-  await store.append({ events: [row(70)], agent_events: [] }, mark, [move])
+  await store.append({ events: [row(70)], agent_events: [] }, mark, { moves: [move] })
   t.ok(statSync(`${file}.wal`).size > 0)
   await store.tidy()
   t.equal(statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0, 0, 'it is soon no more to be replayed')

@@ -30,11 +30,11 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, open: [], unplaced: [] }
+        return { rows, drops, open: [], unplaced: [], additions: [], unsure: [] }
       },
     },
     store,
-    place: async () => [],
+    place: async () => ({ moves: [], additions: [], gone: new Map() }),
     from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
     obstacle: () => undefined,
     clock: () => performance.now(),
@@ -138,13 +138,15 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
         drops: {},
         open: [],
         unplaced: [{ row: late, who }],
+        additions: [],
+        unsure: [],
       }),
     },
-    async place(rows, unplaced) {
+    async place(rows, { unplaced }) {
       if (asked++ < 2) throw new Error('not now')
       t.strictSame([rows, unplaced], [[late], [{ row: late, who }]])
       Object.assign(late, { session_id: 77n })
-      return []
+      return { moves: [], additions: [], gone: new Map() }
     },
   })
   push(11, '/late')
@@ -184,7 +186,7 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
           row,
           later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
         }))
-        return { rows: { events: [], agent_events }, drops: {}, open, unplaced: [] }
+        return { rows: { events: [], agent_events }, drops: {}, open, unplaced: [], additions: [], unsure: [] }
       },
     },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),

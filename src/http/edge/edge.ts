@@ -9,7 +9,7 @@ import type { Engine } from '../../worker/engine.js'
 import { reaches } from '../auth.js'
 import { check, failure, invalid } from '../error.js'
 import { answer, type Call, type Route } from '../route.js'
-import { BodyTooLarge, readBody } from './body.js'
+import { BodyFault, readBody } from './body.js'
 import { type Replay, textOf } from './replay.js'
 import type { Room } from './room.js'
 import { type Decode, EdgeBody, EdgeHead, readAgent, readHit, readPerson } from './rows.js'
@@ -33,8 +33,6 @@ export interface Edge {
   readonly now: () => Date
 }
 
-/** Spec 8. */
-const MOST_BYTES = 2 * 1024 * 1024
 /** A whole body within this, ms. */
 const PATIENCE = 30_000
 
@@ -80,8 +78,11 @@ async function take(edge: Edge, call: Call): Promise<Response> {
     const admitted = await admit(edge, call, signature, taken)
     return await store(edge, call, admitted)
   } catch (error) {
-    if (error instanceof BodyTooLarge) return failure('bad_request', 'The body is larger than 2 MB.', undefined, 413)
-    throw error
+    if (!(error instanceof BodyFault)) throw error
+    const response = failure('bad_request', error.message, undefined, error.status)
+    // What was not read is in the way of the next request.
+    response.headers.set('connection', 'close')
+    return response
   } finally {
     edge.room.give(taken.bytes, ip)
   }
@@ -105,7 +106,7 @@ async function admit(
   taken: { bytes: number },
 ): Promise<Admitted> {
   const { room, replay } = edge
-  const bytes = await readBody(request, { limit: MOST_BYTES, room, address: ip, patience: PATIENCE })
+  const bytes = await readBody(request, { room, address: ip, patience: PATIENCE })
   taken.bytes = bytes.length
   const value = parsed(bytes)
   const { site_id: site } = check(OfSite, value)
@@ -134,12 +135,18 @@ async function store(edge: Edge, { request }: Call, admitted: Admitted): Promise
   const { engine, replay, turns } = edge
   const { site, signature, batch, parcel, drops, counts } = admitted
   const record = async () => {
-    await engine.record(parcel, {
+    const delivery = {
       site_id: site,
       signature: signature ? textOf(signature) : null,
       sender: batch?.sender ?? null,
       number: batch?.number ?? null,
       accepted_at: edge.now().getTime(),
+    }
+    await engine.record(parcel, delivery).catch((error: unknown) => {
+      // The store is ended by them again and again: they must not be sent again as they are.
+      if (error instanceof ApiError && error.code === 'internal_error')
+        throw new ApiError('validation_error', 'These rows cannot be stored.', undefined, { cause: error })
+      throw error
     })
     for (const [reason, count] of drops) edge.drop(site, reason, count)
   }
@@ -206,7 +213,8 @@ async function pack(
   each('hits', hits, (row, at) => {
     const hit = readHit(row, at, edge.decode, now)
     if (hit === undefined) drop('malformed')
-    else if (hit.site !== site_id || siteOf(hit.hostname)?.id !== site_id) drop('unknown_host')
+    else if (hit.site !== site_id) drop('unknown_site')
+    else if (siteOf(hit.hostname)?.id !== site_id) drop('foreign_host')
     else packer.add(hit)
   })
   return { parcel: packer.take(), drops }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { type Answer, GIF, MAY_GET, MAY_POST } from './answer.js'
-import { type Body, MAX_BODY, unread } from './body.js'
+import { type Body, collect } from './body.js'
 import type { Doors } from './doors.js'
 
 type Incoming = IncomingMessage | Http2ServerRequest
@@ -59,37 +59,37 @@ export const nodeDoors =
 /** Hands the body on once, as soon as it is known: whole, or why not. Of a client that leaves within it there is none. */
 function read(req: Incoming, before: Uint8Array | undefined, patience: number, done: (body: Body) => void): void {
   if (before !== undefined) {
-    const { headers } = req
-    const whole = before.length > MAX_BODY ? 'too_large' : Buffer.from(before)
-    done(unread(headers['content-encoding'], headers['content-length']) ?? whole)
+    // Whoever read it has undone what its headers say of it.
+    const collector = collect(undefined, undefined)
+    collector.add(Buffer.from(before))
+    done(collector.body())
     return
   }
-  const cut = setTimeout(() => ('stream' in req ? req.stream : req.socket).destroy(), patience)
-  const over = () => clearTimeout(cut)
-  req.once('end', over)
-  req.once('close', over)
+  const source = 'stream' in req ? req.stream : req.socket
+  const cut = setTimeout(() => source.destroy(), patience).unref()
+  const over = () => {
+    clearTimeout(cut)
+    source.off('close', over)
+  }
   req.on('error', over)
-  const encoding = req.headers['content-encoding']
-  const refused = unread(encoding, req.headers['content-length'])
-  // What is not read is read off: the connection is used again.
-  if (refused !== undefined) {
-    req.resume()
-    done(refused)
-    return
-  }
-  let chunks: Buffer[] = []
-  let size = 0
-  req.on('data', (chunk: Buffer) => {
-    if (size > MAX_BODY) return
-    size += chunk.length
-    chunks.push(chunk)
-    if (size <= MAX_BODY) return
-    chunks = []
+  req.once('close', over)
+  const collector = collect(req.headers['content-length'], req.headers['content-encoding'])
+  let large = collector.body() === 'too_large'
+  /** What is left of it is read off: the connection is used again. */
+  const refuse = () => {
+    large = true
+    // A request that is answered before its end hears of nothing that comes later: its connection does.
+    source.once('close', over)
     done('too_large')
+  }
+  req.on('data', (chunk: Buffer) => {
+    if (!large && !collector.add(chunk)) refuse()
   })
   req.once('end', () => {
-    if (size <= MAX_BODY) done(Buffer.concat(chunks))
+    over()
+    if (!large) done(collector.body())
   })
+  if (large) refuse()
 }
 
 function send(req: Incoming, res: Outgoing, { status, headers, body }: Answer): void {

@@ -1,6 +1,6 @@
 import type { Peer } from '../app.js'
 import { type Answer, GIF, MAY_GET, MAY_POST } from './answer.js'
-import { type Body, MAX_BODY, unread } from './body.js'
+import { type Body, collect } from './body.js'
 import type { Doors, Sender } from './doors.js'
 
 const rendered = ({ status, headers, body }: Answer): Response => new Response(body, { status, headers })
@@ -32,15 +32,11 @@ const senderOf = ({ url, headers }: Request, { ip }: Peer): Sender => ({
 })
 
 /** Rejects where the client leaves within it. */
-async function bodyOf(request: Request): Promise<Body> {
-  const refused = unread(request.headers.get('content-encoding'), request.headers.get('content-length'))
-  if (refused !== undefined) return refused
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length
-    if (size > MAX_BODY) return 'too_large'
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+async function bodyOf({ headers, body }: Request): Promise<Body> {
+  const collector = collect(headers.get('content-length'), headers.get('content-encoding'))
+  if (collector.body() !== 'too_large')
+    for await (const chunk of body ?? []) {
+      if (!collector.add(chunk)) break
+    }
+  return collector.body()
 }

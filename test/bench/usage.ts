@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+
+/** CPU microseconds so far, in the kernel's ticks of 10 ms, and resident bytes of a process; nothing of one that ended. */
+export function usageOf(pid: number): { cpu: number; rss: number } {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return { cpu: (Number(fields[11]) + Number(fields[12])) * 10_000, rss: Number(fields[21]) * 4_096 }
+  } catch {
+    return { cpu: 0, rss: 0 }
+  }
+}
+
+export const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+/** Of this process and those that it started: the worker. Pages that they share count for each. */
+export function usageOfAll(pid = process.pid): { cpu: number; rss: number } {
+  const all = [pid, ...childrenOf(pid)].map(usageOf)
+  return { cpu: all.reduce((sum, one) => sum + one.cpu, 0), rss: all.reduce((sum, one) => sum + one.rss, 0) }
+}

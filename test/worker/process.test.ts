@@ -1,0 +1,107 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { pack } from '../../src/record/parcel.js'
+import { startEngine } from '../../src/worker/client.js'
+import { counted, engineFor, until } from '../fixtures/engine.js'
+import { directory } from '../fixtures/files.js'
+import { observation } from '../fixtures/observations.js'
+
+/** The worker is a process: that it ends with the one that started it, and never holds up its end. */
+
+/** One that nobody has collected yet (state Z) has ended. */
+const lives = (pid: number): boolean => {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return false
+  }
+}
+
+/** A process of its own group with an engine in it, that has recorded something by now. */
+async function life(t: Test, data: string) {
+  const parent: ChildProcess = fork(new URL('../fixtures/engine-life.js', import.meta.url), [data], { detached: true })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const told = { pid: 0, sent: 0, stored: 0 }
+  parent.on('message', (message: object) => Object.assign(told, message))
+  await until(() => told.stored > 50, 'rows are stored')
+  return { parent, told }
+}
+
+const ways: [string, (parent: ChildProcess) => void, string][] = [
+  ['killed', (parent) => void parent.kill('SIGKILL'), 'what is being committed ends, and no more'],
+  ['exit', (parent) => void parent.send('exit'), 'an application that does not close leaves no orphan'],
+  ['close', (parent) => void parent.send('close'), 'and nothing keeps a closed one alive'],
+  ['SIGINT', (parent) => void process.kill(-(parent.pid ?? 0), 'SIGINT'), 'which reaches both, and only one heeds it'],
+]
+for (const [way, end, why] of ways) {
+  t.test(`the process that has the worker ends (${way}): ${why}`, async (t) => {
+    const data = directory(t)
+    const { parent, told } = await life(t, data)
+    t.ok(lives(told.pid))
+    const ended = once(parent, 'exit')
+    const from = performance.now()
+    end(parent)
+    const [code] = await ended
+    t.equal(code, way === 'killed' ? null : 0)
+    t.ok(performance.now() - from < 3_000, `it ended after ${Math.round(performance.now() - from)} ms`)
+    // At once, while an orphan may have the files.
+    const next = await engineFor(t, { data })
+    t.notOk(lives(told.pid), 'the worker ended too')
+    const [found] = await next.engine.events.query(counted)
+    const rows = Number(found?.human)
+    t.ok(rows >= told.stored && rows <= told.sent, `${told.stored} acknowledged <= ${rows} <= ${told.sent} sent`)
+    if (way === 'close' || way === 'SIGINT') t.equal(rows, told.sent, 'drained')
+    t.notOk(next.engine.status().losses)
+  })
+}
+
+t.test('a worker that does not end is ended, and nothing is lost', async (t) => {
+  const { engine, data } = await engineFor(t, { close_ms: 200 })
+  await engine.record(pack([observation()]))
+  process.kill(engine.status().worker?.pid ?? 0, 'SIGSTOP')
+  const from = performance.now()
+  await engine.close()
+  t.ok(performance.now() - from < 2_000)
+  const next = await engineFor(t, { data })
+  t.strictSame(await next.engine.events.query(counted), [{ human: 1, agent: 0 }])
+})
+
+t.test('a directory has one engine, also within a process', async (t) => {
+  const { engine, options } = await engineFor(t)
+  const { pid } = engine.status().worker ?? {}
+  await t.rejects(startEngine({ ...options, lock_ms: 100 }), {
+    message: new RegExp(`in use by another process \\(PID ${pid}, \\S+, started by ${process.pid}\\)$`),
+  })
+  await engine.record(pack([observation()]))
+  t.match(engine.status(), { restarts: 0, rows: { human: 1 } })
+})
+
+t.test('a stopped worker takes no more than its window, and goes on', async (t) => {
+  const { engine } = await engineFor(t)
+  const { pid = 0 } = engine.status().worker ?? {}
+  process.kill(pid, 'SIGSTOP')
+  const recorded = Array.from({ length: 40 }, () =>
+    engine.record(pack(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
+  )
+  const asked = engine.events.query(counted)
+  await sleep(100)
+  t.equal(engine.status().rows.human, 0)
+  process.kill(pid, 'SIGCONT')
+  await Promise.all([...recorded, asked])
+  t.match(engine.status(), { rows: { human: 20_000 }, restarts: 0 })
+})
+
+t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
+  const { engine, options } = await engineFor(t)
+  await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
+  await t.rejects(
+    engine.ask('policy', () => {}),
+    Error,
+    'a function is no message',
+  )
+  await engine.record(pack([observation()]))
+  t.match(engine.status(), { rows: { human: 1 }, restarts: 0 })
+})
