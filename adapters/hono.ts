@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
-import { type MountOptions, mount, peerAddress, type Readership } from '../src/index.js'
+import type { Readership } from '../src/index.js'
+import { type MountOptions, mount, peerAddress, watchWeb } from '../src/mount.js'
+import type { WebReadership } from '../src/web.js'
 
 /** What @hono/node-server puts in a request's `env`. */
 interface Bindings {
@@ -13,18 +15,20 @@ export interface HonoOptions extends MountOptions {
   clientAddress?(c: Context, incoming: IncomingMessage): string
 }
 
+export interface HonoWebOptions {
+  /** The client's address as the platform knows it, which on Workers is the header `cf-connecting-ip`. */
+  clientAddress(c: Context): string
+}
+
 /**
- * `site.use(middleware(readership))` on @hono/node-server: every exchange is recorded, and the service answers under
- * the base path. The exchange is watched at the socket's side of Hono, so that compression, streams, HEAD and clients
- * that leave count as they were.
+ * `site.use(middleware(readership))` on @hono/node-server, before anything that answers: every exchange is recorded, and
+ * the service answers under the base path. The exchange is watched at the socket's side of Hono, so that compression,
+ * streams, HEAD and clients that leave count as they were.
  */
-export function middleware(
-  readership: Readership,
-  options: HonoOptions = {},
-): MiddlewareHandler<{ Bindings: Bindings }> {
+export function middleware(readership: Readership, options: HonoOptions = {}): MiddlewareHandler {
   const take = mount(readership, options)
   return async (c, next) => {
-    const { incoming, outgoing } = c.env ?? {}
+    const { incoming, outgoing }: Bindings = c.env ?? {}
     // Without a server, as in `app.request()` of a test, there is no exchange to watch.
     if (incoming === undefined || outgoing === undefined) return next()
     const ip = options.clientAddress?.(c, incoming) ?? peerAddress(incoming)
@@ -35,4 +39,39 @@ export function middleware(
     void sent.body
     return sent
   }
+}
+
+/**
+ * `site.use(webMiddleware(webReadership({...}), { clientAddress }))` wherever Hono runs, Workers, Deno and Bun too, before
+ * anything that answers: every exchange is recorded, and shipped while the platform lets it (`waitUntil`).
+ */
+export function webMiddleware(readership: WebReadership, { clientAddress }: HonoWebOptions): MiddlewareHandler {
+  return async (c, next) => {
+    const watched = watchWeb(c.req.raw, clientAddress(c))
+    if (watched === undefined) return next()
+    const ship = async (over: ReturnType<typeof watched>['over']) => {
+      readership.record(await over)
+      await readership.flush()
+    }
+    try {
+      await next()
+    } catch (error) {
+      outlive(c, ship(watched(new Response(null, { status: 500 })).over))
+      throw error
+    }
+    const { response, over } = watched(c.res)
+    if (response !== c.res) {
+      // Taken off first: what Hono does with the response before would make its headers twice.
+      c.res = undefined
+      c.res = response
+    }
+    outlive(c, ship(over))
+  }
+}
+
+/** A process that stays needs no leave; of a platform that does not, `executionCtx` throws where there is none. */
+function outlive(c: Context, work: Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work)
+  } catch {}
 }

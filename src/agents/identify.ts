@@ -33,7 +33,7 @@ const FALLBACK = new Set<Agent['purpose']>(['library', 'headless'])
  * wins, libraries and headless browsers only where nothing else matches; bots that are in no catalog by `isbot`.
  * Only the first 512 characters are read.
  */
-export function createIdentify(catalog: Catalog): Identify {
+export function createIdentify(catalog: Pick<Catalog, 'agents'>): Identify {
   const scan = compileTokens(catalog)
   return (userAgent) => {
     const ua = userAgent.slice(0, USER_AGENT_LENGTH).trim()

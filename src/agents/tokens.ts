@@ -33,7 +33,7 @@ const LIKENESS = /(?:^|[^a-z0-9])(?:like|compatible with)[\s"'(]+$/
  * All tokens of a catalog in one walk over a lower-cased user agent. What comes back includes those that do not count
  * (vetoed, or named only in likeness) with the reason. A token off its boundaries is no hit.
  */
-export function compileTokens(catalog: Catalog): (userAgent: string) => Hit[] {
+export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => Hit[] {
   const root: Node = { next: new Map() }
   const exact = new Map<string, Terminal>()
   for (const agent of catalog.agents) {

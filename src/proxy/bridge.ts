@@ -55,7 +55,11 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
   return async (req: Incoming, res: Outgoing, ip: string = peerAddress(req), seen: Seen = {}): Promise<void> => {
     if (app.hit) {
       const target = below(basePath, seen.url ?? req.url ?? '/')
+<<<<<<< HEAD
       if (app.hit(req, res, { target, host: hostOf(req, seen), ip, asked: askedFor(req, seen) })) return
+=======
+      if (app.hit(req, res, { target, host: hostOf(req, seen), ip, body: readBefore(req) })) return
+>>>>>>> adapters
     }
     const gone = new AbortController()
     const over: Over = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }
@@ -107,7 +111,7 @@ function webRequest(
       method,
       headers,
       signal,
-      ...(hasBody ? { body: webBody(req, res), duplex: 'half' } : {}),
+      ...(hasBody ? { body: readBefore(req) ?? webBody(req, res), duplex: 'half' } : {}),
     })
   } catch {
     return undefined
@@ -124,6 +128,22 @@ function below(basePath: string, target: string): string {
 function hostOf(req: Incoming, seen: Seen): string {
   const authority = req.headers[':authority']
   return seen.host || (typeof authority === 'string' ? authority : req.headers.host) || 'localhost'
+}
+
+/**
+ * A body that a parser before us has read off the request, which is never to be had from there again: its bytes where
+ * they were kept as `rawBody`, else what is in `body`, as JSON unless it is text. What was signed is so no more.
+ */
+function readBefore(req: Incoming): Uint8Array<ArrayBuffer> | undefined {
+  if (!req.readableEnded) return undefined
+  const raw = 'rawBody' in req ? req.rawBody : undefined
+  const body = raw ?? ('body' in req ? req.body : undefined)
+  if (body instanceof Uint8Array) return Uint8Array.from(body)
+  try {
+    return Uint8Array.from(Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body) ?? '')))
+  } catch {
+    return new Uint8Array()
+  }
 }
 
 /** Not `Readable.toWeb`: cancelling that would destroy the connection before the answer is out. */

@@ -17,8 +17,11 @@ export const CAPS = {
  * long as a cache or queue holds it. Half a character pair at the cut becomes U+FFFD.
  */
 export function cap(text: string, limit: number): string {
-  return text.length <= limit ? text : Buffer.from(text.slice(0, limit)).toString()
+  return text.length <= limit ? text : decoder.decode(encoder.encode(text.slice(0, limit)))
 }
+// Not `Buffer`: this runs where there is no Node, too.
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** A copy of `text` alone: what was cut out of a longer one keeps all of that in memory for as long as it lives. */
 export const alone = (text: string): string => Buffer.from(text).toString()

@@ -1,4 +1,4 @@
-import type { List } from './item.js'
+import type { Item, List } from './item.js'
 import type { Row } from './line.js'
 
 /** Of each array (spec 8). */
@@ -29,7 +29,10 @@ export function batchOf(rows: readonly Row[], most: number): Batch | undefined {
 }
 
 /** The body of a delivery (spec 2.5, with `batch` and `hits`); the rows' JSON goes into it as it is. */
-export function bodyOf({ number, rows }: Batch, { site, sender }: { site: number; sender: string }): string {
+export function bodyOf(
+  { number, rows }: { number: number; rows: readonly Item[] },
+  { site, sender }: { site: number; sender: string },
+): string {
   const list = (name: List) => `[${rows.flatMap((row) => (row.list === name ? row.json : [])).join(',')}]`
   const hits = rows.some((row) => row.list === 'hits') ? `,"hits":${list('hits')}` : ''
   const batch = JSON.stringify({ sender, number })

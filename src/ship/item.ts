@@ -38,7 +38,7 @@ const REMEMBERED = 8192
  * What of an observation goes to the collector, or why nothing does. The gates are those of the write path, as far as they
  * need no settings of the site: excluded paths and opt-outs are the collector's to apply. Throws for what is no observation.
  */
-export function createItems(catalog: Catalog): {
+export function createItems(catalog: Pick<Catalog, 'agents'>): {
   of(observation: Observation): Item | Unshipped
   ofHit(hit: RawHit): Item | Unshipped
 } {

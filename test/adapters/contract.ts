@@ -1,33 +1,25 @@
 import { once } from 'node:events'
-import { get, type IncomingMessage, type Server } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import type { Observation, Readership } from '../../src/index.js'
+import { openDoors, send } from '../fixtures/doors.js'
+import { SITE, type Start } from './sites.js'
 
-/** What a site under test serves: the least that shows what an adapter can get wrong. */
-export const SITE = {
-  /** 200, `text/html; charset=utf-8`. */
-  '/page': '<h1>hello</h1>',
-  /** 500. */
-  '/boom': 'boom',
-  /** 200, gzip of this many bytes where the client takes it. */
-  '/zip': 'z'.repeat(20_000),
-  /** 200, three pieces of 5 bytes, 30 ms apart. */
-  '/stream': 'piece',
-  /** 200, pieces of 64 KB without end. */
-  '/endless': 65_536,
-  /** Answers after a second. */
-  '/slow': 'late',
-} as const
+interface Given {
+  record?: () => void
+  mounts?: number
+  hit?: Readership['hit']
+}
 
 /**
  * What every adapter must do, whatever the framework (contract 3). `start` builds a site as `SITE` says with the
  * adapter in front of it, everything at its defaults, and returns the server, not yet listening.
  */
-export function adapterContract(t: Test, start: (readership: Readership) => Server): void {
-  const setup = async (t: Test, record?: () => void) => {
+export function adapterContract(t: Test, start: Start): void {
+  const setup = async (t: Test, { record, mounts, hit }: Given = {}) => {
     const seen: Observation[] = []
     const readership: Readership = {
       record(observation) {
@@ -45,8 +37,9 @@ export function adapterContract(t: Test, start: (readership: Readership) => Serv
           },
         ),
       close: async () => {},
+      ...(hit && { hit }),
     }
-    const server = start(readership).listen(0, '127.0.0.1')
+    const server = start(readership, mounts).listen(0, '127.0.0.1')
     if (!server.listening) await once(server, 'listening')
     t.teardown(() => {
       server.close()
@@ -107,6 +100,55 @@ export function adapterContract(t: Test, start: (readership: Readership) => Serv
     t.match(await observed(), { pathname: '/boom', status: 500, bytes: 4 })
     await (await fetch(`${url}/nothing-here`)).text()
     t.match(await observed(), { pathname: '/nothing-here', status: 404 })
+    await (await fetch(`${url}/throws`)).text()
+    t.match(await observed(), { pathname: '/throws', status: 500 }, 'of a handler that throws')
+  })
+
+  t.test('answers without a body, and routes below a prefix', async (t) => {
+    const { url, observed } = await setup(t)
+    const rows: [string, object][] = [
+      ['/none', { status: 204, bytes: 0, conditional: 0 }],
+      ['/same', { status: 304, bytes: 0, conditional: 1 }],
+      ['/blog/post?a=1', { status: 200, bytes: 4, pathname: '/blog/post', query: 'a=1' }],
+    ]
+    for (const [path, expected] of rows) {
+      const headers = path === '/same' ? { 'if-none-match': '"x"' } : undefined
+      await (await fetch(`${url}${path}`, headers && { headers })).text()
+      t.match(await observed(), expected, path)
+    }
+  })
+
+  t.test('mounted twice, and in the site within the site: recorded once', async (t) => {
+    const { url, observed } = await setup(t, { mounts: 2 })
+    for (const path of ['/page', '/blog/post', '/nothing-here']) {
+      await (await fetch(`${url}${path}`)).text()
+      t.equal((await observed()).pathname, path)
+    }
+  })
+
+  t.test("the browsers' doors under the base path", async (t) => {
+    const { hit, since } = await openDoors(t)
+    const { port, seen } = await setup(t, { hit })
+    const door = { port, base: '/_readership' } as const
+    const body = JSON.stringify({ s: 1, u: 'https://a.com/x' })
+    const json = { 'Content-Type': 'application/json' }
+    const rows: [string, string, object, number, number, string][] = [
+      ['POST', '/api/track', { body, headers: json }, 204, 1, 'as JSON'],
+      ['POST', '/api/track', { body, headers: { 'Content-Type': 'text/plain;charset=UTF-8' } }, 204, 1, 'as a beacon'],
+      ['POST', '/api/track/batch', { body: `[${body},${body}]`, headers: json }, 204, 2, 'two at once'],
+      ['GET', '/api/track/pixel.gif?s=1&u=https%3A%2F%2Fa.com%2Fx', {}, 200, 1, 'the image'],
+      ['OPTIONS', '/api/track', {}, 204, 0, 'who asks first'],
+      ['POST', '/api/track', { body: body.replace('a.com', 'b.com'), headers: json }, 403, 0, "another site's page"],
+      ['POST', '/api/track', { body: 'x'.repeat(65_537) }, 413, 0, 'larger than 64 KB'],
+    ]
+    for (const [method, path, given, status, hits, why] of rows) {
+      const told = await send(door, method, path, given)
+      t.same([told.status, told.headers['access-control-allow-origin']], [status, '*'], why)
+      t.equal(since().hits.length, hits, why)
+    }
+    t.same(seen, [], 'the doors are not recorded')
+    t.not((await send({ port, base: '' }, 'POST', '/api/track', { body, headers: json })).status, 204, "the site's own")
+    t.same(since().hits, [])
   })
 
   t.test('HEAD sends no body', async (t) => {
@@ -174,9 +216,10 @@ export function adapterContract(t: Test, start: (readership: Readership) => Serv
   })
 
   t.test('a recorder that throws does not break the site', async (t) => {
-    const { url } = await setup(t, () => {
+    const record = () => {
       throw new Error('recorder')
-    })
+    }
+    const { url } = await setup(t, { record })
     for (let i = 0; i < 3; i++) {
       const response = await fetch(`${url}/page`)
       t.same([response.status, await response.text()], [200, SITE['/page']])

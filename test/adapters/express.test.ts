@@ -1,50 +1,10 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createGzip } from 'node:zlib'
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 import t from 'tap'
 import { middleware } from '../../adapters/express.js'
 import type { Observation } from '../../src/index.js'
-import { adapterContract, SITE } from './contract.js'
-
-adapterContract(t, (readership) => {
-  const site = express()
-  site.use(middleware(readership))
-  // Compression as middleware does it: `write` and `end` taken over after ours.
-  site.use('/zip', (_req, res, next) => {
-    const write = res.write.bind(res)
-    const end = res.end.bind(res)
-    const gzip = createGzip()
-    gzip.on('data', (chunk: Buffer) => write(chunk))
-    gzip.on('end', () => end())
-    res.setHeader('content-encoding', 'gzip')
-    res.end = (chunk: unknown) => {
-      res.removeHeader('content-length')
-      gzip.end(chunk)
-      return res
-    }
-    next()
-  })
-  site.get('/page', (_req, res) => void res.type('html').send(SITE['/page']))
-  site.get('/boom', (_req, res) => void res.status(500).send(SITE['/boom']))
-  site.get('/zip', (_req, res) => void res.send(SITE['/zip']))
-  site.get('/stream', async (_req, res) => {
-    for (let i = 0; i < 3; i++) {
-      res.write(SITE['/stream'])
-      await sleep(30)
-    }
-    res.end()
-  })
-  site.get('/endless', (_req, res) => {
-    const more = () => {
-      while (res.write(Buffer.alloc(SITE['/endless'])));
-    }
-    res.on('drain', more)
-    more()
-  })
-  site.get('/slow', (_req, res) => void setTimeout(() => res.send(SITE['/slow']), 1000))
-  return createServer(site)
-})
+import { openDoors, send } from '../fixtures/doors.js'
 
 t.test("mounted on a router, behind a proxy: the URL as it came, Express's own address and host", async (t) => {
   const seen: Observation[] = []
@@ -74,4 +34,41 @@ t.test("mounted on a router, behind a proxy: the URL as it came, Express's own a
   await (await fetch(`${url}/blog/none`)).text()
   await sleep(20)
   t.equal(seen.length, 2, 'passed twice, recorded once')
+})
+
+t.test('behind parsers that took the body: what they left is taken', async (t) => {
+  const { hit, since } = await openDoors(t)
+  const raw = (request: IncomingMessage, _res: ServerResponse, bytes: Buffer) => {
+    Object.assign(request, { rawBody: bytes })
+  }
+  const payload = { s: 1, u: 'https://a.com/x', p: { plan: 'yearly' }, t: 'custom', n: 'subscribe' }
+  const body = JSON.stringify(payload)
+  const json = 'application/json'
+  const rows: [RequestHandler, string, string, object, string][] = [
+    [express.json(), json, body, { name: 'subscribe', props: { plan: 'yearly' } }, 'an object'],
+    [express.text({ type: '*/*' }), 'text/plain', body, { name: 'subscribe' }, 'a text'],
+    [express.raw({ type: '*/*' }), json, body, { name: 'subscribe' }, 'bytes'],
+    [express.json({ verify: raw }), json, body, { name: 'subscribe' }, 'bytes that were kept'],
+    [express.json(), 'text/plain;charset=UTF-8', body, { name: 'subscribe' }, 'none that it parses'],
+  ]
+  for (const [parser, type, sent, expected, why] of rows) {
+    const site = express()
+    site.use(parser)
+    const posted: string[] = []
+    const fetch = async (request: Request) => {
+      posted.push(await request.text())
+      return new Response()
+    }
+    site.use(middleware({ record() {}, hit, fetch, close: async () => {} }))
+    const server = createServer(site).listen(0)
+    const address = server.address()
+    const way = { port: typeof address === 'object' ? (address?.port ?? 0) : 0, base: '/_readership' } as const
+    const headers = { 'Content-Type': type }
+    t.equal((await send(way, 'POST', '/api/track', { body: sent, headers })).status, 204, why)
+    t.match(since().hits, [expected], why)
+    await send(way, 'POST', '/api/keys', { body: sent, headers })
+    t.same(posted, [body], `${why}, of any other route`)
+    server.close()
+    server.closeAllConnections()
+  }
 })

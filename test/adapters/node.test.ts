@@ -1,36 +1,8 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { listener } from '../../adapters/node.js'
 import type { Observation } from '../../src/index.js'
-import { adapterContract, SITE } from './contract.js'
-
-adapterContract(t, (readership) =>
-  createServer(
-    listener(readership, async (req, res) => {
-      const path = (req.url ?? '').split('?')[0]
-      const html = { 'content-type': 'text/html; charset=utf-8' }
-      if (path === '/page') res.writeHead(200, html).end(SITE['/page'])
-      else if (path === '/boom') res.writeHead(500).end(SITE['/boom'])
-      else if (path === '/zip') res.writeHead(200, { ...html, 'content-encoding': 'gzip' }).end(gzipSync(SITE['/zip']))
-      else if (path === '/stream') {
-        for (let i = 0; i < 3; i++) {
-          res.write(SITE['/stream'])
-          await sleep(30)
-        }
-        res.end()
-      } else if (path === '/endless') {
-        const more = () => {
-          while (res.write(Buffer.alloc(SITE['/endless'])));
-        }
-        res.on('drain', more)
-        more()
-      } else if (path === '/slow') setTimeout(() => res.end(SITE['/slow']), 1000)
-      else res.writeHead(404).end()
-    }),
-  ),
-)
 
 t.test('base path and client address are options', async (t) => {
   const seen: Observation[] = []

@@ -1,25 +1,48 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { startSite } from '../../examples/site/server.js'
+import { startCollector } from '../fixtures/collector.js'
+import { dataDir, eventually, freePort, GPTBOT, startInstance } from '../fixtures/instance.js'
 
 const has = (program: string, ...words: string[]) => spawnSync(program, words).error === undefined
 
-/** A port that nobody had a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 const missing = has('nginx', '-v') && has('openssl', 'version') ? false : 'nginx or openssl is not installed here'
+
+/** nginx as the example configures it: only addresses and file names change, every other line is the example's. */
+async function startNginx(folder: string, readership: string, origin: string) {
+  const port = await freePort()
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const subject = ['-days', '1', '-subj', '/CN=example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
+  execFileSync('openssl', ['req', '-x509', '-nodes', ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const example = readFileSync('examples/nginx-systemd/nginx.conf', 'utf8')
+    .replace('listen 443', `listen 127.0.0.1:${port}`)
+    .replace(/.*\[::\]:443.*\n/, '')
+    .replace(/ssl_certificate .*;/, `ssl_certificate ${cert};`)
+    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${key};`)
+    .replaceAll('127.0.0.1:8080', new URL(readership).host)
+    .replaceAll('127.0.0.1:3000', new URL(origin).host)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/${name};`)
+    .join('\n')
+  const main = join(folder, 'nginx.conf')
+  writeFileSync(
+    main,
+    `pid ${folder}/pid;\nerror_log stderr crit;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${example}\n}\n`,
+  )
+  const nginx = spawn('nginx', ['-p', folder, '-c', main, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  return {
+    port,
+    async close() {
+      nginx.kill()
+      await new Promise((done) => nginx.once('exit', done))
+    },
+  }
+}
 
 t.test(
   'the nginx example, with readership away: the backup serves the site, live parts too',
@@ -28,33 +51,48 @@ t.test(
     const folder = t.testdir({})
     const site = await startSite({ port: 0, interval: 50 })
     t.teardown(site.close)
-    const [port, gone] = [await freePort(), await freePort()]
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const subject = ['-days', '1', '-subj', '/CN=example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
-    execFileSync('openssl', ['req', '-x509', '-nodes', ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-    // Only addresses and file names change; every other line is the example's.
-    const example = readFileSync('examples/nginx-systemd/nginx.conf', 'utf8')
-      .replace('listen 443', `listen 127.0.0.1:${port}`)
-      .replace(/.*\[::\]:443.*\n/, '')
-      .replace(/ssl_certificate .*;/, `ssl_certificate ${cert};`)
-      .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${key};`)
-      .replaceAll('127.0.0.1:8080', `127.0.0.1:${gone}`)
-      .replaceAll('127.0.0.1:3000', new URL(site.url).host)
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      .map((name) => `${name}_temp_path ${folder}/${name};`)
-      .join('\n')
-    const main = join(folder, 'nginx.conf')
-    writeFileSync(
-      main,
-      `pid ${folder}/pid;\nerror_log stderr crit;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${example}\n}\n`,
-    )
-    const nginx = spawn('nginx', ['-p', folder, '-c', main, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const nginx = await startNginx(folder, `http://127.0.0.1:${await freePort()}`, site.url)
     try {
-      await behindNginx(t, port, site.url)
+      await behindNginx(t, nginx.port, site.url)
     } finally {
       // Before tap takes the folder away, so not by teardown.
-      nginx.kill()
-      await new Promise((done) => nginx.once('exit', done))
+      await nginx.close()
+    }
+  },
+)
+
+t.test(
+  "the nginx example with readership there: rows have the reader's address and host",
+  { skip: missing },
+  async (t) => {
+    const folder = t.testdir({})
+    const site = await startSite({ port: 0, interval: 50 })
+    t.teardown(site.close)
+    const collector = await startCollector({ key: 'key' })
+    t.teardown(collector.stop)
+    const shipping = ['--collector', collector.url, '--site', '1', '--ingest-key', 'key']
+    const readership = await startInstance(site.url, dataDir(t), ...shipping)
+    const nginx = await startNginx(folder, readership.site, site.url)
+    try {
+      const ask = (headers: Record<string, string>) =>
+        new Promise<number | undefined>((done, fail) => {
+          const options = { port: nginx.port, path: '/glossary', headers, rejectUnauthorized: false }
+          request(options, (res) => res.resume().once('end', () => done(res.statusCode)))
+            .on('error', fail)
+            .end()
+        })
+      // nginx is on this machine's loopback as its client is: what that says stands for a hop before it.
+      const headers = { host: 'example.com', 'user-agent': GPTBOT, 'x-forwarded-for': '198.51.100.1, 203.0.113.7' }
+      await eventually('nginx', async () => (await ask(headers)) === 200)
+      await readership.stop()
+      t.match(collector.deliveries[0]?.agent_events[0], {
+        ip: '203.0.113.7',
+        hostname: 'example.com',
+        pathname: '/glossary',
+      })
+    } finally {
+      await nginx.close()
+      await readership.stop()
     }
   },
 )

@@ -72,12 +72,19 @@ import express from 'express'
 import { Hono } from 'hono'
 import { openReadership, type Readership } from 'readership'
 import { middleware } from 'readership/express'
-import { middleware as forHono } from 'readership/hono'
+import { middleware as forHono, webMiddleware } from 'readership/hono'
 import { listener } from 'readership/node'
+import { webReadership } from 'readership/web'
 
 const readership: Readership = await openReadership({ data: 'x', origin: 'http://localhost:3000' })
 express().use(middleware(readership, { basePath: '/r' }))
 new Hono().use(forHono(readership))
+const web = webReadership({ collector: 'https://stats.example.com', site: 1, ingest_key: 'k' })
+const worker = new Hono<{ Bindings: { KV: string } }>()
+worker.use(webMiddleware(web, { clientAddress: (c) => c.req.header('cf-connecting-ip') ?? '' }))
+worker.get('/', (c) => c.text(c.env.KV))
+// @ts-expect-error: whose address it is must be said
+webMiddleware(web)
 createServer(listener(readership, (_req, res) => res.end()))
 // @ts-expect-error: an option that there is not
 await openReadership({ dta: 'x' })

@@ -1,0 +1,196 @@
+import t from 'tap'
+import { z } from 'zod'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import type { Outcome } from '../../src/ship/answer.js'
+import { createSend } from '../../src/ship/web/send.js'
+import { createWebShipper } from '../../src/ship/web/shipper.js'
+import { webReadership } from '../../src/web.js'
+import { startCollector } from '../fixtures/collector.js'
+import { fetchByAgent, observation } from '../fixtures/observations.js'
+
+const Body = z.object({
+  batch: z.object({ sender: z.string(), number: z.int() }),
+  agent_events: z.array(z.object({ pathname: z.string() })),
+  events: z.array(z.unknown()),
+})
+const ACCEPTED: Outcome = { kind: 'accepted' }
+const LATER: Outcome = { kind: 'later', why: 'it answered 500' }
+
+/** A shipper whose collector answers as told, then accepts; sleeping takes no time and moves its clock. */
+function open(answers: Outcome[] = [], judge: (paths: string[]) => Outcome = () => answers.shift() ?? ACCEPTED) {
+  const sent: { sender: string; paths: string[]; at: number }[] = []
+  const said: string[] = []
+  const time = { at: 0 }
+  let ids = 0
+  const shipper = createWebShipper({
+    site: 1,
+    agents: loadCatalog().agents,
+    async send(body) {
+      const { batch, agent_events } = Body.parse(JSON.parse(body))
+      const paths = agent_events.map(({ pathname }) => pathname)
+      sent.push({ sender: batch.sender, paths, at: time.at })
+      return judge(paths)
+    },
+    now: () => time.at,
+    random: () => 1,
+    id: () => String(++ids).padStart(16, '0'),
+    async sleep(ms) {
+      time.at += ms
+    },
+    log: (message) => said.push(message),
+  })
+  const record = (...paths: string[]) => {
+    for (const pathname of paths) shipper.record(fetchByAgent({ pathname }))
+  }
+  return { ...shipper, record, sent, said, time }
+}
+
+t.test('what waits goes together, after a second, and once', async (t) => {
+  const { record, flush, sent, stats } = open()
+  record('/a', '/b')
+  await Promise.all([flush(), flush()])
+  t.match(sent, [{ sender: '0000000000000001', paths: ['/a', '/b'] }])
+  t.equal(sent.length, 1)
+  record('/c')
+  await flush()
+  t.same(sent[1]?.sender, '0000000000000002', 'a delivery has its own name: none waits for another')
+  t.match(stats(), { shipped: { agent_events: 3 }, waiting: 0, losses: {} })
+})
+
+t.test('a failure that nobody knows the end of: the same again under the same name', async (t) => {
+  const { record, flush, sent, stats, said } = open([LATER, LATER])
+  record('/a')
+  await flush()
+  // 1 s window; then 500 ms doubled for each try, whole as the random number is 1.
+  t.same(
+    sent.map(({ sender, at }) => [sender, at]),
+    [
+      ['0000000000000001', 1_000],
+      ['0000000000000001', 2_000],
+      ['0000000000000001', 4_000],
+    ],
+  )
+  t.same(said, ['the collector does not take rows, which wait in memory: it answered 500'], 'said once')
+  t.match(stats(), { shipped: { agent_events: 1 }, waiting: 0 })
+  t.equal(stats().trouble, undefined)
+})
+
+t.test('after four tries it waits for a flush to come, and meanwhile nobody tries', async (t) => {
+  const { record, flush, sent, stats, time } = open([LATER, LATER, LATER, LATER])
+  record('/a')
+  await flush()
+  t.equal(sent.length, 4)
+  t.match(stats(), { waiting: 1, trouble: 'it answered 500' })
+  record('/b')
+  await flush()
+  t.equal(sent.length, 4, 'within the pause')
+  time.at += 20_000
+  await flush()
+  t.same(
+    sent.slice(4).map(({ sender, paths }) => [sender, paths]),
+    [
+      ['0000000000000001', ['/a']],
+      ['0000000000000002', ['/b']],
+    ],
+    'the old one under its old name, then the new',
+  )
+})
+
+t.test('Retry-After and refusals of the key are heeded at once', async (t) => {
+  const rows: [Outcome, number, string][] = [
+    [{ kind: 'later', why: 'it answered 429', after: 60_000 }, 75_000, 'as long as it says, and up to a quarter more'],
+    [{ kind: 'denied', why: 'it answered 401', key: true }, 12_500, 'ten seconds, and up to a quarter more'],
+  ]
+  for (const [outcome, pause, why] of rows) {
+    const { record, flush, sent, time } = open([outcome])
+    record('/a')
+    await flush()
+    t.equal(sent.length, 1)
+    time.at = 1_000 + pause - 1_001
+    await flush()
+    t.equal(sent.length, 1, why)
+    await flush()
+    t.equal(sent.length, 2, why)
+  }
+})
+
+t.test('a row that the collector will not have goes alone', async (t) => {
+  const judge = (paths: string[]): Outcome =>
+    paths.includes('/poison') ? { kind: 'refused', why: 'it answered 422' } : ACCEPTED
+  const { record, flush, stats, said } = open([], judge)
+  record('/a', '/b', '/poison', '/c', '/d')
+  await flush()
+  t.match(stats(), { shipped: { agent_events: 4 }, waiting: 0, losses: { refused: 1 } })
+  t.same(said, ['the collector refuses a row, which is lost: it answered 422'])
+})
+
+t.test('memory is bounded: the oldest go, and are counted', async (t) => {
+  const { record, flush, sent, stats } = open()
+  for (let n = 0; n < 5_001; n++) record(`/${n}`)
+  t.match(stats(), { waiting: 4_901, losses: { memory_full: 100 } })
+  await flush()
+  t.equal(sent[0]?.paths[0], '/100')
+  t.ok(sent.every(({ paths }) => paths.length <= 500))
+  t.match(stats(), { shipped: { agent_events: 4_901 }, waiting: 0 })
+  const large = open()
+  // 8,388,608 characters: of rows of some 8,250 about 1,016, and a hundred go at once.
+  for (let n = 0; n < 2_000; n++) large.record(`/${n}${'x'.repeat(8_000)}`)
+  t.ok(large.stats().waiting <= 1_040 && large.stats().waiting > 900, `${large.stats().waiting} rows`)
+})
+
+t.test('what makes no row, and what is no observation', async (t) => {
+  const web = webReadership({ collector: 'http://127.0.0.1:1', ingest_key: 'k' })
+  web.record(observation({ content_type: 'image/png' }))
+  web.record(observation({ headers: { 'sec-purpose': 'prefetch' } }))
+  web.record(observation({ duration_ms: Number.NaN }))
+  t.match(web.stats(), { waiting: 0, losses: { not_a_page: 1, prefetch: 1, fault: 1 } })
+  const { flush, sent } = open()
+  await flush()
+  t.same(sent, [], 'nothing waits: nothing is sent')
+})
+
+t.test('options: one line that names what is wrong', async (t) => {
+  const good = { collector: 'https://stats.example.com/r', ingest_key: 'k' }
+  const rows: [object, RegExp | undefined][] = [
+    [good, undefined],
+    [{ ...good, site: 0 }, /^readership: site must be 1 or more$/],
+    [{ ...good, collector: 'stats.example.com' }, /^readership: collector must be an http or https URL/],
+    [{ ...good, collector: 'https://u:p@stats.example.com' }, /^readership: collector must have no/],
+    [{ ...good, ingest_key: '' }, /^readership: ingest_key must be one word$/],
+    [{ ...good, ingest_key: undefined }, /^readership: ingest_key must be a text$/],
+    [{ ...good, ingestkey: 'k' }, /Unrecognized key/],
+  ]
+  for (const [options, message] of rows) {
+    const make = () => Reflect.apply(webReadership, undefined, [options])
+    if (message === undefined) t.doesNotThrow(make)
+    else t.throws(make, { message })
+  }
+})
+
+t.test('the signature is that of the specification; each attempt is signed afresh', async (t) => {
+  const KEY = 'ingest_ключ'
+  const time = { at: Date.parse('2026-11-21T10:00:00.000Z') }
+  const collector = await startCollector({
+    key: KEY,
+    now: () => time.at,
+    fault: ({ attempt, res }) => {
+      if (attempt > 1) return undefined
+      res.writeHead(503, { 'retry-after': '7' }).end('x'.repeat(200_000))
+      return true
+    },
+  })
+  t.teardown(collector.stop)
+  const send = createSend(`${collector.url}/`, KEY, () => time.at)
+  const body = JSON.stringify({
+    site_id: 1,
+    batch: { sender: '0123456789abcdef', number: 1 },
+    agent_events: [{ pathname: '/ü' }],
+    events: [],
+  })
+  t.match(await send(body), { kind: 'later', after: 7_000 })
+  time.at += 1_000
+  t.same(await send(body), ACCEPTED)
+  t.equal(new Set(collector.attempts.map(({ signature }) => signature)).size, 2)
+  const nobody = createSend('http://127.0.0.1:1', KEY, () => time.at)
+  t.match(await nobody(body), { kind: 'later' }, 'nobody there')
+})
