@@ -55,11 +55,8 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
   return async (req: Incoming, res: Outgoing, ip: string = peerAddress(req), seen: Seen = {}): Promise<void> => {
     if (app.hit) {
       const target = below(basePath, seen.url ?? req.url ?? '/')
-<<<<<<< HEAD
-      if (app.hit(req, res, { target, host: hostOf(req, seen), ip, asked: askedFor(req, seen) })) return
-=======
-      if (app.hit(req, res, { target, host: hostOf(req, seen), ip, body: readBefore(req) })) return
->>>>>>> adapters
+      const taken = { target, host: hostOf(req, seen), ip, asked: askedFor(req, seen), body: readBefore(req) }
+      if (app.hit(req, res, taken)) return
     }
     const gone = new AbortController()
     const over: Over = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }

@@ -13,13 +13,10 @@ export interface Taken {
   /** `Host` or `:authority`. */
   host: string
   ip: string
-<<<<<<< HEAD
   /** How it was asked for, where the request does not say it: behind a proxy, below a base path. */
   asked?: { scheme: 'http' | 'https'; target: string }
-=======
   /** Where somebody before us has read it off the request. */
   body?: Uint8Array | undefined
->>>>>>> adapters
 }
 
 /** A body is whole within this, or its sender is cut off: a place at a door is not to be held. */
@@ -32,11 +29,7 @@ const PATIENCE = 15_000
  */
 export const nodeDoors =
   (doors: Doors, patience = PATIENCE) =>
-<<<<<<< HEAD
-  (req: Incoming, res: Outgoing, { target, host, ip, asked }: Taken): boolean => {
-=======
-  (req: Incoming, res: Outgoing, { target, host, ip, body: before }: Taken): boolean => {
->>>>>>> adapters
+  (req: Incoming, res: Outgoing, { target, host, ip, asked, body: before }: Taken): boolean => {
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const door = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined
@@ -64,19 +57,8 @@ export const nodeDoors =
         .catch(() => res.destroy())
     const { method } = req
     if (method === 'OPTIONS') send(req, res, pixel ? MAY_GET : MAY_POST)
-<<<<<<< HEAD
-    else if (door !== undefined && method === 'POST') read(req, patience, (body) => take({ door, body }))
+    else if (door !== undefined && method === 'POST') read(req, before, patience, (body) => take({ door, body }))
     else if (pixel && method === 'GET') take({ door: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
-=======
-    else if (door !== undefined && method === 'POST')
-      read(req, before, patience, (body) => {
-        void doors.take({ door, body }, from).then((answer) => send(req, res, answer))
-      })
-    else if (pixel && method === 'GET')
-      void doors
-        .take({ door: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) }, from)
-        .then((answer) => send(req, res, answer))
->>>>>>> adapters
     else if (pixel && method === 'HEAD') send(req, res, { ...GIF, body: null })
     else return false
     return true
