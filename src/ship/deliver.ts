@@ -205,7 +205,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
 }
 
 /** Somebody took the request, and was too slow. */
-const isLate = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
+const isLate = (error: unknown): boolean => error instanceof Error && /^(Headers|Body)?TimeoutError$/.test(error.name)
 
 /** In a few words, which stay the same for the same fault. */
 function reasonOf(error: unknown): string {
