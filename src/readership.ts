@@ -145,6 +145,8 @@ export interface InstanceDeps {
   status?(): Record<string, unknown>
 }
 
+/** Signatures a minute from one address that do not fit; then it waits. */
+const MISFITS = 60
 /** Counts that are kept in memory are written this often, ms. */
 const COUNTS_INTERVAL = 10_000
 const SITES_INTERVAL = 10_000
@@ -199,7 +201,9 @@ async function compose(
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
-  const newLimit = () => createLimit({ now: () => now().getTime(), random: randomBytes })
+  const newLimit = (per?: number) =>
+    createLimit({ now: () => now().getTime(), random: randomBytes, ...(per === undefined ? {} : { per }) })
+  const misfits = newLimit(MISFITS)
   const doors = createDoors({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
@@ -250,6 +254,7 @@ async function compose(
         room: createRoom({ total: 64 << 20, each: 32 << 20 }),
         now,
         within: newLimit().take,
+        misfits: { spent: (ip) => misfits.spent(0, ip), add: (ip) => void misfits.take(0, ip) },
         decode: readPayload,
         drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
       }),

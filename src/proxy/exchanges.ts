@@ -130,7 +130,7 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
     const refused = typeof target !== 'string'
     if (!refused && options.own?.(target) && options.handle) {
       // It waits for that, and nobody else says it: Node hands over what expects before it has.
-      if (req.headers.expect !== undefined && res instanceof ServerResponse && speaksModern(req)) res.writeContinue()
+      if (req.headers.expect !== undefined && speaksModern(req)) res.writeContinue()
       res.once('close', () => lingerUnread(req, res, linger))
       options.handle(req, res)
       return

@@ -61,7 +61,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     sites: sites.list,
     record: () => {},
     drop: drops.add,
-    limit: { take: () => true, size: 0 },
+    limit: { take: () => true, spent: () => false, size: 0 },
     now: () => now().getTime(),
     log: (error) => logged.push(error),
   })

@@ -437,14 +437,22 @@ t.test('too much at once', async (t) => {
     t.equal((await rows()).length, 3)
   })
   await t.test('signatures', async (t) => {
-    fresh({ replay: service.createReplay(2) })
+    fresh({ replay: service.createReplay(4) })
     // Behind the time of all that the store knows.
     clock.now = new Date(clock.now.getTime() + 3_600_000)
     const statuses = []
     for (let i = 0; i < 4; i++) statuses.push((await post({ site_id: 1 })).status)
-    t.strictSame(statuses, [202, 202, 429, 429], 'none is forgotten early')
+    t.strictSame(statuses, [202, 202, 429, 429], 'a site has half of the room, and none is forgotten early')
     clock.now = new Date(clock.now.getTime() + 361_000)
     t.equal((await post({ site_id: 1 })).status, 202, 'and in time they are')
+  })
+  await t.test('signatures that do not fit', async (t) => {
+    const missed: string[] = []
+    fresh({ misfits: { spent: () => missed.length >= 2, add: (address) => missed.push(address) } })
+    const statuses = []
+    for (let i = 0; i < 4; i++) statuses.push((await post({ site_id: 1 }, 'svci_x')).status)
+    t.strictSame(statuses, [401, 401, 429, 429], 'then no body is read to find that out')
+    t.strictSame(missed, ['127.0.0.1', '127.0.0.1'])
   })
   await t.test('bytes', async (t) => {
     const { held, engine } = holding()

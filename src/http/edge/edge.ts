@@ -27,6 +27,8 @@ export interface Edge {
   readonly room: Room
   /** Counts a request; false beyond what a site takes from one address in a minute (spec 8). */
   readonly within: (site: number, address: string) => boolean
+  /** Signatures of an address that did not fit: reading bodies to find that out costs us more than whoever sends them. */
+  readonly misfits: { spent(address: string): boolean; add(address: string): void }
   readonly decode: Decode
   /** Counts what made no row. */
   readonly drop: (site: number, reason: DropReason, count: number) => void
@@ -105,7 +107,9 @@ async function admit(
   signature: Signature | undefined,
   taken: { bytes: number },
 ): Promise<Admitted> {
-  const { room, replay } = edge
+  const { room, replay, misfits } = edge
+  if (signature && misfits.spent(ip))
+    throw new ApiError('rate_limited', 'Too many signatures from this address that did not fit.')
   const bytes = await readBody(request, { room, address: ip, patience: PATIENCE })
   taken.bytes = bytes.length
   const value = parsed(bytes)
@@ -114,12 +118,14 @@ async function admit(
     const found = await edge.sites.get(site)
     if (!found || !reaches(principal, found)) throw new ApiError('not_found', 'There is no such site.', 'site_id')
   } else {
-    if (!isSigned(signature, bytes, await edge.keys.valid(site)))
+    if (!isSigned(signature, bytes, await edge.keys.valid(site))) {
+      misfits.add(ip)
       throw new ApiError('unauthorized', 'The signature does not fit.')
+    }
     if (await replay.isAccepted(signature)) throw repeated()
   }
   if (!edge.within(site, ip)) throw new ApiError('rate_limited', 'Too many requests for this site from this address.')
-  if (signature && replay.isFull()) throw new ApiError('rate_limited', 'Too many signatures within ten minutes.')
+  if (signature && replay.isFull(site)) throw new ApiError('rate_limited', 'Too many signatures within ten minutes.')
   const body = check(EdgeHead, value)
   const { agent_events, events, batch } = body
   // What is stored is not judged again: the clock, and what a row may be, need not be as they were then.
@@ -166,7 +172,7 @@ async function store(edge: Edge, { request }: Call, admitted: Admitted): Promise
     await turns(textOf(signature), request.signal, async () => {
       if (await replay.isAccepted(signature)) throw repeated()
       await once()
-      replay.accept(signature)
+      replay.accept(site, signature)
     })
   return answer(counts, undefined, 202)
 }

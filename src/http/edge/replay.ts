@@ -11,9 +11,9 @@ import { parseSignature, type Signature, TOLERANCE } from './signature.js'
  */
 export interface Replay {
   isAccepted(signature: Signature): Promise<boolean>
-  /** No more signatures can be remembered just now: none may be accepted. None is forgotten early. */
-  isFull(): boolean
-  accept(signature: Signature): void
+  /** No more signatures of the site can be remembered just now: none may be accepted. None is forgotten early. */
+  isFull(site: number): boolean
+  accept(site: number, signature: Signature): void
   /** 0 of a sender who never sent. */
   highest(site: number, sender: string): Promise<number>
   raise(site: number, sender: string, number: number): void
@@ -26,10 +26,10 @@ export const textOf = ({ t, v1 }: Signature): string => `t=${t},v1=${v1.toString
 const keyOf = ({ v1 }: Signature): string => v1.toString('base64url', 0, 16)
 const minuteOf = ({ t }: Signature): number => Math.floor(Number(t) / 60)
 
-const Signed = z.object({ signature: z.string() })
+const Signed = z.object({ site_id: z.number(), signature: z.string() })
 const Highest = z.object({ number: z.number().nullable() })
 
-/** `most` signatures take some 25 MB: 600 requests a minute of forty servers, for ten minutes. */
+/** `most` signatures take some 25 MB: 600 requests a minute of forty servers, for ten minutes. Of one site half of them. */
 export function createReplay(deps: {
   store: Pick<Store, 'query'>
   now(): Date
@@ -38,34 +38,42 @@ export function createReplay(deps: {
 }): Replay {
   const { store, now, most = 250_000, senders = 10_000 } = deps
   /** By the minute of their time, so that they go together. */
-  const minutes = new Map<number, Set<string>>()
+  const minutes = new Map<number, Map<string, number>>()
+  const ofSite = new Map<number, number>()
   /** The one heard of last is the last; one that is not here is in the store. */
   const numbers = new Map<string, number>()
   let size = 0
 
-  const accept = (signature: Signature) => {
+  const count = (site: number, by: number) => {
+    size += by
+    const left = (ofSite.get(site) ?? 0) + by
+    if (left > 0) ofSite.set(site, left)
+    else ofSite.delete(site)
+  }
+  const accept = (site: number, signature: Signature) => {
     const minute = minuteOf(signature)
-    const known = minutes.get(minute) ?? new Set()
+    const known = minutes.get(minute) ?? new Map<string, number>()
     minutes.set(minute, known)
-    if (!known.has(keyOf(signature))) size += 1
-    known.add(keyOf(signature))
+    if (!known.has(keyOf(signature))) count(site, 1)
+    known.set(keyOf(signature), site)
   }
   const forget = () => {
     const past = now().getTime() / 1000 - TOLERANCE
     for (const [minute, known] of minutes)
       if ((minute + 1) * 60 <= past) {
         minutes.delete(minute)
-        size -= known.size
+        for (const site of known.values()) count(site, -1)
       }
   }
   const stored = remember(async () => {
     // One that came as early as it may is good for as long again behind its time; to the second, as its time is.
     const since = new Date(now().getTime() - (2 * TOLERANCE + 1) * 1000)
     const rows = await store.query(sql`
-      select signature from deliveries where accepted_at >= ${since} and signature is not null`)
+      select site_id, signature from deliveries where accepted_at >= ${since} and signature is not null`)
     for (const row of rows) {
-      const signature = parseSignature(Signed.parse(row).signature)
-      if (signature) accept(signature)
+      const { site_id, signature: text } = Signed.parse(row)
+      const signature = parseSignature(text)
+      if (signature) accept(site_id, signature)
     }
   })
   const raise = (key: string, number: number) => {
@@ -81,9 +89,9 @@ export function createReplay(deps: {
       await stored.get()
       return minutes.get(minuteOf(signature))?.has(keyOf(signature)) ?? false
     },
-    isFull() {
+    isFull(site) {
       forget()
-      return size >= most
+      return size >= most || (ofSite.get(site) ?? 0) >= most / 2
     },
     async highest(site, sender) {
       const key = `${site} ${sender}`

@@ -10,6 +10,8 @@ const MOST = 100_000
 export interface Limit {
   /** Counts one; false where it is one too many in this window. */
   take(site: number, ip: string): boolean
+  /** Whether the next would be one too many; counts nothing. */
+  spent(site: number, ip: string): boolean
   /** Windows that are open. */
   readonly size: number
 }
@@ -29,16 +31,20 @@ export function createLimit(deps: {
   let window = Number.NaN
   let salt = ''
   let counts = new Map<number, number>()
+  const keyOf = (site: number, ip: string): number => {
+    const present = Math.floor(now() / WINDOW)
+    if (present !== window) {
+      window = present
+      salt = random(16).toString('hex')
+      counts = new Map()
+    }
+    // 48 bits: two of 100,000 addresses meet once in some 50,000 windows, and nobody can choose which.
+    return hash('sha256', `${salt} ${site} ${placeOf(ip)}`, 'buffer').readUIntBE(0, 6)
+  }
   return {
+    spent: (site, ip) => (counts.get(keyOf(site, ip)) ?? 0) >= per,
     take(site, ip) {
-      const present = Math.floor(now() / WINDOW)
-      if (present !== window) {
-        window = present
-        salt = random(16).toString('hex')
-        counts = new Map()
-      }
-      // 48 bits: two of 100,000 addresses meet once in some 50,000 windows, and nobody can choose which.
-      const key = hash('sha256', `${salt} ${site} ${placeOf(ip)}`, 'buffer').readUIntBE(0, 6)
+      const key = keyOf(site, ip)
       const before = counts.get(key) ?? 0
       if (before >= per) return false
       if (before === 0 && counts.size >= most)
