@@ -40,6 +40,7 @@ async function buildScript(folder: string): Promise<void> {
     toplevel: true,
     compress: {
       passes: 3,
+      booleans_as_integers: true,
       keep_fargs: false,
       pure_getters: true,
       unsafe: true,

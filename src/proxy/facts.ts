@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { OBSERVED_HEADERS, type Observation } from '../record/observation.js'
+import { OBSERVED_HEADERS, type Observation, saysOptOut } from '../record/observation.js'
 import type { Hop } from './hop.js'
 
 /** What an Observation says of the request alone. */
@@ -52,6 +52,7 @@ export function requestFacts(req: RequestLike, ip: string, at: number, seen: See
     observed[name] = typeof value === 'string' ? value : value.join(', ')
   }
   if (observed !== undefined) made.headers = observed
+  if (saysOptOut(headers.cookie)) made.opted_out = true
   if (headers['signature-input'] !== undefined) {
     made.signed = { authority: host, ...askedFor(req, seen) }
   }

@@ -44,7 +44,3 @@ export function isPrefetch({ headers }: Observation): boolean {
   const purpose = headers['sec-purpose'] ?? headers.purpose ?? headers['x-moz']
   return purpose !== undefined && /prefetch|prerender|preview/i.test(purpose)
 }
-
-/** The visitor's own wish not to be recorded, where the browser sends one (Sec-GPC, DNT). */
-export const asksForPrivacy = ({ headers }: { headers?: Observation['headers'] }): boolean =>
-  headers?.['sec-gpc'] === '1' || headers?.dnt === '1'

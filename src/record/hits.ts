@@ -1,10 +1,10 @@
 import { apart, nameOf, type Page, viewOf } from './browsing.js'
 import { CAPS, cap } from './caps.js'
-import { asksForPrivacy } from './document.js'
 import type { DropReason } from './drop.js'
 import { isExcluded } from './excluded.js'
 import type { Hit, Kind } from './hit.js'
 import { complete, type Made } from './made.js'
+import { isOptedOut } from './opt-out.js'
 import { arrivalOf, namesOf, type PersonDeps, pageOf, rowOf, visitorOf } from './person.js'
 import { parseReferrer } from './referrer.js'
 import { askedPath, routeOf } from './route.js'
@@ -20,7 +20,7 @@ const OF_PAGES: ReadonlySet<Kind> = new Set<Kind>(['engagement', 'web_vitals', '
 
 /** What a person's hit must pass, in order; the first that refuses names the drop. A hit that was relayed met no door. */
 const GATES: readonly (readonly [DropReason, (hit: Hit, said: Told, site: Site) => boolean])[] = [
-  ['opted_out', (hit, _, site) => !(site.respect_gpc && asksForPrivacy(hit))],
+  ['opted_out', (hit, _, site) => !isOptedOut(hit, site)],
   ['nothing_measured', ({ kind }, said) => says(kind, said)],
   ['excluded_path', (hit, _, site) => !isExcluded(site, hit.pathname)],
 ]

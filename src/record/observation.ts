@@ -30,6 +30,8 @@ export interface Observation {
   referrer?: string
   /** The request headers below as sent, by lower-case name; only those of `OBSERVED_HEADERS`. */
   headers?: Readonly<Record<string, string>>
+  /** The request had the first-party opt-out among its cookies; nothing else is ever taken from those. */
+  opted_out?: true
   /**
    * Of a request with `Signature-Input` only: what else a signature may cover (RFC 9421 2.2). The scheme the client
    * used as far as we know, its `Host` or `:authority` with the port, and the request target byte for byte.
@@ -69,3 +71,8 @@ export const OBSERVED_HEADERS = [
   'signature-input',
   'x-moz',
 ] as const
+
+const OPT_OUT = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
+
+/** Whether a `Cookie` header has the first-party opt-out in it, which is all that is ever read of one. */
+export const saysOptOut = (cookie: string | undefined): boolean => cookie !== undefined && OPT_OUT.test(cookie)

@@ -192,9 +192,10 @@ export function unpack({ count, bytes }: Parcel): Evidence[] {
 }
 
 /** What few observations have. */
-function more({ response, signed, shipped }: Observation): string | undefined {
-  if (response === undefined && signed === undefined && shipped === undefined) return undefined
-  const kept: Pick<Observation, 'response' | 'signed' | 'shipped'> = {}
+function more({ response, signed, shipped, opted_out }: Observation): string | undefined {
+  if (response === undefined && signed === undefined && shipped === undefined && !opted_out) return undefined
+  const kept: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out'> = {}
+  if (opted_out) kept.opted_out = opted_out
   if (shipped !== undefined) kept.shipped = shipped
   if (response !== undefined) {
     const short: Record<string, string> = {}

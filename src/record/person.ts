@@ -3,12 +3,13 @@ import { campaign } from './campaign.js'
 import { alone } from './caps.js'
 import { channel } from './channel.js'
 import type { Device } from './device.js'
-import { asksForPrivacy, isNavigation, isPage, isPrefetch } from './document.js'
+import { isNavigation, isPage, isPrefetch } from './document.js'
 import type { DropReason } from './drop.js'
 import { isExcluded } from './excluded.js'
 import { language } from './language.js'
 import { complete, type Made } from './made.js'
 import type { Observation } from './observation.js'
+import { isOptedOut } from './opt-out.js'
 import type { Place, Places } from './place/places.js'
 import { isOwn, parseReferrer } from './referrer.js'
 import type { Arrival, EventRow } from './row.js'
@@ -30,7 +31,7 @@ const GATES: readonly (readonly [DropReason, (observation: Observation, site: Si
   ],
   ['prefetch', (observation) => !isPrefetch(observation)],
   ['excluded_path', (observation, site) => !isExcluded(site, observation.pathname)],
-  ['opted_out', (observation, site) => !(site.respect_gpc && asksForPrivacy(observation))],
+  ['opted_out', (observation, site) => !isOptedOut(observation, site)],
 ]
 
 /** Why a person's response makes no row; undefined when it does. */
@@ -181,7 +182,7 @@ export function overhear(
   at: number,
   deps: { salts: Salts; suspicion: Pick<Suspicion, 'notice'> },
 ): void {
-  if (!isPolicyFile(observation.pathname) || (site.respect_gpc && asksForPrivacy(observation))) return
+  if (!isPolicyFile(observation.pathname) || isOptedOut(observation, site)) return
   deps.suspicion.notice(visitorOf(callerOf(observation, site, at), deps.salts).visitor_id, at, observation.headers)
 }
 

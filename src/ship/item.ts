@@ -26,7 +26,7 @@ export interface RawHit {
 }
 
 /** Why something is not shipped; the same words as in the store's drops, as the same things make no row there (contract 3). */
-export type Unshipped = 'not_a_page' | 'prefetch' | 'fault'
+export type Unshipped = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
 /** As much of one text as is read of it where it is stored (src/record/parcel.ts). */
 const TEXT = 8_192
@@ -36,7 +36,7 @@ const REMEMBERED = 8192
 
 /**
  * What of an observation goes to the collector, or why nothing does. The gates are those of the write path, as far as they
- * need no settings of the site: excluded paths and opt-outs are the collector's to apply. Throws for what is no observation.
+ * need no settings of the site: excluded paths and browsers' wishes (Sec-GPC, DNT) are the collector's to apply. Throws for what is no observation.
  */
 export function createItems(catalog: Pick<Catalog, 'agents'>): {
   of(observation: Observation): Item | Unshipped
@@ -52,6 +52,7 @@ export function createItems(catalog: Pick<Catalog, 'agents'>): {
       if (isAgent(observation)) return item('agent_events', agentFields(observation))
       if (!isPage(observation) || !isNavigation(observation)) return 'not_a_page'
       if (isPrefetch(observation)) return 'prefetch'
+      if (observation.opted_out) return 'opted_out'
       return item('events', personFields(observation))
     },
     ofHit({ timestamp, ip, user_agent, headers, payload }) {

@@ -1,4 +1,4 @@
-import { optedOut } from './opt-out.js'
+import { optedOut, tellServer } from './opt-out.js'
 import { VERSION } from './version.js'
 
 export interface Options {
@@ -31,7 +31,7 @@ let person: string | undefined
 let told: string | undefined
 /** Nobody has seen the document yet, so nothing is sent: it may never be seen. */
 let unseen = true
-const held: [Kind, Fields][] = []
+const held: [Fields, Kind][] = []
 
 export const configure = (given: Options): void => {
   options = given
@@ -41,8 +41,7 @@ export const configure = (given: Options): void => {
 export const here = (): string => location.href.replace(options.hash ? '' : /#.*/, '')
 
 /** As text, which crosses origins without a question beforehand, and survives the page. Sent once, whatever comes of it. */
-const post = (fields: Fields, kind?: Kind): void => {
-  if (optedOut()) return
+const deliver = (fields: Fields, kind?: Kind): void => {
   const body = JSON.stringify({
     s: options.site,
     t: kind,
@@ -62,17 +61,20 @@ const post = (fields: Fields, kind?: Kind): void => {
     fetch(options.endpoint, { method: 'POST', body, keepalive: true, mode: 'no-cors' }).catch(() => {})
 }
 
+/** Who opted out has nothing sent but word to the server, once more: cookies go sooner than storage does. */
+const post = (fields: Fields, kind?: Kind): void => (optedOut() ? tellServer(true) : deliver(fields, kind))
+
 /** A page is seen: its view, and on the document's first what waited for that. */
 export const view = (fields: Fields): void => {
   post(fields)
   unseen = false
-  for (const [kind, fields] of held.splice(0)) post(fields, kind)
+  for (const hit of held.splice(0)) post(...hit)
 }
 
 /** Any other hit, once the document has been seen. */
 export const send = (kind: Kind, fields: Fields): void => {
   if (!unseen) post(fields, kind)
-  else if (held.length < MOST_HELD) held.push([kind, fields])
+  else if (held.length < MOST_HELD) held.push([fields, kind])
 }
 
 /** From here on hits are this person's; with no id nobody's again. The same twice says nothing new. */

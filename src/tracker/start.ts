@@ -18,10 +18,11 @@ const api = { track, identify, optOut, push: quietly((call: (readership: object)
 /** Once in a document, however often it is asked; never where there is no site or no address of the web. */
 export const start = quietly((options: Options) => {
   const before = window.readership
-  if (before?.track || !options.site || !/^http/.test(location.href)) return
+  if (Object(before).track || !options.site || !/^http/.test(location.href)) return
   window.readership = api
   configure(options)
-  if (Array.isArray(before)) for (const call of before) api.push(call)
+  // Of whatever else was there, an element by this name, the one call fails by itself.
+  for (const call of Object([]).concat(before)) api.push(call)
   // Each by itself: a browser without the one still has the others.
   for (const watch of [watchEngagement, watchVitals, watchPages, watchClicks, watchErrors]) quietly(watch)()
 })

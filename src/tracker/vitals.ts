@@ -74,9 +74,9 @@ export const vitals = (): Vitals | undefined => {
   return {
     lcp: wait(painted['largest-contentful-paint']),
     // What moved where nothing was seen to be painted moved before nobody.
-    cls: fcp && knows('layout-shift') ? +largestShift.toFixed(4) : undefined,
+    cls: fcp && knows('layout-shift') ? largestShift : undefined,
     // One in fifty may have been an accident.
-    inp: longest[Math.min(longest.length - 1, Math.floor(count / 50))],
+    inp: longest[Math.min(longest.length - 1, ~~(count / 50))],
     fcp,
     ttfb: wait(responseStart),
   }

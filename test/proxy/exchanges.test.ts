@@ -133,7 +133,7 @@ t.test('what is noted of an exchange', async (t) => {
     'If-None-Match: "x"',
     'Sec-Fetch-Dest: document',
     'DNT: 1',
-    'Cookie: secret=1',
+    'Cookie: secret=1; readership-opt-out=1',
     'Connection: close',
   ]
   await talk(port, [`${lines.join('\r\n')}\r\n\r\n`])
@@ -154,6 +154,7 @@ t.test('what is noted of an exchange', async (t) => {
     query: 'utm_source=a&b',
     referrer: 'https://other.example/p?q',
     headers: { 'accept-language': 'de', dnt: '1', 'sec-fetch-dest': 'document' },
+    opted_out: true,
   })
   records.length = 0
   time += 3_600_000

@@ -128,6 +128,8 @@ t.test('what a site may ask for', async (t) => {
     [{ headers: { dnt: '1' } }, { respect_gpc: true }, 'opted_out', 'DNT'],
     [{ headers: { dnt: '0' } }, { respect_gpc: true }, 'pageview', 'the opposite wish'],
     [{ user_agent: GPTBOT, headers: { 'sec-gpc': '1' } }, { respect_gpc: true }, 'agent page', 'agents are no persons'],
+    [{ opted_out: true }, {}, 'opted_out', 'the first-party opt-out, wherever'],
+    [{ opted_out: true, user_agent: GPTBOT }, {}, 'agent page', 'of persons'],
     [{ pathname: '/admin/x/y' }, { excluded_paths }, 'excluded_path', 'below'],
     [{ pathname: '/administration' }, { excluded_paths }, 'pageview', 'beside'],
     [{ pathname: '/thanks' }, { excluded_paths }, 'excluded_path', 'itself'],

@@ -30,6 +30,7 @@ const anything = fc.record(
     query: text,
     referrer: text,
     headers,
+    opted_out: fc.constant(true),
     response: fc.dictionary(fc.constantFrom('x-robots-tag', 'content-usage'), fc.string()),
   },
   {

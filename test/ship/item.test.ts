@@ -24,6 +24,8 @@ t.test('who goes into which array', async (t) => {
     [{ method: 'POST', content_type: html }, 'not_a_page', 'a form'],
     [{ headers: { 'sec-fetch-dest': 'iframe' } }, 'not_a_page', 'a frame'],
     [{ headers: { 'sec-purpose': 'prefetch' } }, 'prefetch', 'ahead of time'],
+    [{ opted_out: true }, 'opted_out', 'an opt-out holds for every site'],
+    [{ opted_out: true, user_agent: '' }, 'agent_events', 'of persons'],
     [{ headers: { 'sec-gpc': '1' } }, 'events', "the collector knows the site's rule"],
   ]
   for (const [given, expected, why] of rows) {

@@ -1,7 +1,8 @@
-import { asksForPrivacy } from '../../record/document.js'
 import type { DropReason } from '../../record/drop.js'
 import { isExcluded } from '../../record/excluded.js'
 import type { Hit } from '../../record/hit.js'
+import { saysOptOut } from '../../record/observation.js'
+import { isOptedOut } from '../../record/opt-out.js'
 import { bare, type Site } from '../../record/site.js'
 
 /** The sites as the doors ask for them. */
@@ -28,8 +29,6 @@ export function createDirectory(sites: readonly Site[]): Directory {
   }
 }
 
-const OPTED_OUT = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
-
 /** Why a site does not record a hit that is for it; undefined where it does. The rate limit is not asked. */
 export function declined(
   site: Site,
@@ -37,7 +36,6 @@ export function declined(
   headers: Hit['headers'],
   cookie: string | undefined,
 ): DropReason | undefined {
-  if (cookie !== undefined && OPTED_OUT.test(cookie)) return 'opted_out'
-  if (site.respect_gpc && headers !== undefined && asksForPrivacy({ headers })) return 'opted_out'
+  if (saysOptOut(cookie) || isOptedOut({ headers }, site)) return 'opted_out'
   return isExcluded(site, pathname) ? 'excluded_path' : undefined
 }

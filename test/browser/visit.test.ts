@@ -1,0 +1,416 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { z } from 'zod'
+import { startSite } from '../../examples/site/server.js'
+import { openRecords } from '../../src/duckdb/records.js'
+import { scriptName } from '../../src/http/script.js'
+import { sql } from '../../src/sql.js'
+import { openBrowser } from '../fixtures/browser.js'
+import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
+import { openAt, storeOptions } from '../fixtures/store.js'
+import { openTab, WINDOW } from '../fixtures/tracked.js'
+import { portOf } from '../proxy/fixtures/sockets.js'
+
+/**
+ * Readers of the sample site in a real browser, before a real `readership proxy`: what they did, against the rows that are
+ * there afterwards, worked out by hand.
+ */
+const browser = await openBrowser(t, ['--disable-back-forward-cache'], [`--user-agent=${CHROME}`])
+const site = await startSite({ port: 0, interval: 100 })
+t.teardown(() => site.close())
+
+/** A server on loopback that hands each request on to `target`, with more headers; what is a page passes `edit`. */
+async function between(target: string, more: Record<string, string>, edit?: (page: string) => string): Promise<number> {
+  const server = createServer((req, res) => {
+    const headers = { ...req.headers, ...more, ...(edit && { 'accept-encoding': 'identity' }) }
+    const onward = request(target + req.url, { method: req.method ?? 'GET', headers }, async (answer) => {
+      const { 'content-length': length, ...fields } = answer.headers
+      const edited = edit && fields['content-type']?.startsWith('text/html') ? edit(await text(answer)) : undefined
+      res.writeHead(answer.statusCode ?? 500, { ...fields, ...(length && !edited && { 'content-length': length }) })
+      if (edited === undefined) answer.pipe(res)
+      else res.end(edited)
+    })
+    onward.on('error', () => res.destroy())
+    res.on('close', () => onward.destroy())
+    req.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return portOf(server)
+}
+/** The sample site with the tag in its pages, as somebody would put it there by hand. */
+const tagged = async () => {
+  const tag = `<script defer src="/_readership/${scriptName()}" data-site="1"></script>`
+  return `http://127.0.0.1:${await between(site.url, {}, (page) => page.replace('</head>', `${tag}</head>`))}`
+}
+
+/** A site of its own is `localhost`, which honours Sec-GPC; any other name is the first one's. */
+async function start(origin: string, ...args: string[]): Promise<Instance> {
+  const data = dataDir(t)
+  await cli('sites', 'create', '--name', 'Quiet', '--domain', 'localhost', '--data', data)
+  const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
+  await records.write(sql`update sites set respect_gpc = true where id = 2`)
+  await records.close()
+  const instance = await startInstance(origin, data, ...args)
+  t.teardown(() => instance.stop())
+  return instance
+}
+
+const FROM = { referer: 'https://www.google.com/' }
+const follow = async (tab: Page, path: string) => {
+  await tab.click(`:is(header, main, footer) a[href="${path}"]`)
+  await tab.waitForURL((url) => url.pathname === path)
+  await seen(tab)
+}
+/** As long as it takes to have been there. */
+const seen = (tab: Page) => tab.waitForTimeout(60)
+const submit = async (tab: Page) => {
+  await tab.fill('#email', 'reader@example.com')
+  await tab.click('main button')
+  await tab.waitForURL('**/thank-you')
+  await seen(tab)
+}
+const hide = (hidden: boolean) => `
+  ${hidden ? "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })" : 'delete document.hidden'}
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
+
+/** Kind and path; then status where the server saw it, an event's name, the vitals' names; then what else it has. */
+type Row = [kind: string, pathname: string, ...rest: (string | number | object)[]]
+const left = (pathname: string, ...rest: object[]): Row => ['engagement', pathname, 'engaged', ...rest]
+const vitals = (pathname: string, ...rest: object[]): Row => ['web_vitals', pathname, 'cls fcp lcp ttfb', ...rest]
+
+/** Milliseconds with another tab in front. */
+const HIDDEN = 600
+/** What it leaves behind, what the console said, and how long somebody was there at most. */
+interface Visit {
+  rows: Row[]
+  said: string[]
+  ms: number
+}
+const READER = { identified_id: 'reader-3' }
+
+async function plainVisit(at: string): Promise<Visit> {
+  const began = Date.now()
+  const { tab, said } = await openTab(await browser.newContext(WINDOW))
+  await tab.goto(`${at}/`, FROM)
+  await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await seen(tab)
+  await follow(tab, '/articles')
+  await follow(tab, '/articles/two-bulges')
+  await tab.evaluate("readership.track('read', { depth: 2 }); readership.identify('reader-3', { plan: 'yearly' })")
+  await tab.addScriptTag({ content: 'setTimeout(() => { throw new RangeError("no tide") })\n//# sourceURL=tide.js' })
+  await seen(tab)
+  await tab.evaluate(hide(true))
+  await tab.waitForTimeout(HIDDEN)
+  await tab.evaluate(hide(false))
+  await seen(tab)
+  await tab.evaluate(
+    `document.querySelector('main').innerHTML += '<a id="out" href="${site.url}/about?from=us#top">out</a>'`,
+  )
+  await tab.click('#out')
+  await tab.waitForURL((url) => url.origin === site.url)
+  await tab.goBack({ waitUntil: 'commit' })
+  await seen(tab)
+  await follow(tab, '/press')
+  await tab.click('a[href$=".pdf"]')
+  await tab.waitForURL('**/*.pdf')
+  await tab.goBack({ waitUntil: 'commit' })
+  await seen(tab)
+  await follow(tab, '/subscribe')
+  await submit(tab)
+  await follow(tab, '/gauge')
+  await tab.waitForFunction("/^-?\\d\\.\\d{3} m$/.test(document.querySelector('#gauge').textContent)")
+  await tab.close({ runBeforeUnload: true })
+  const rows: Row[] = [
+    ['pageview', '/', 200],
+    left('/'),
+    vitals('/'),
+    ['pageview', '/articles', 200],
+    left('/articles'),
+    vitals('/articles'),
+    ['pageview', '/articles/two-bulges', 200],
+    ['custom', '/articles/two-bulges', 'read', { depth: 2 }],
+    ['engagement', '/articles/two-bulges', { ...READER, traits: { plan: 'yearly' } }],
+    ['error', '/articles/two-bulges', { ...READER, type: 'RangeError', message: 'no tide' }],
+    left('/articles/two-bulges', READER),
+    vitals('/articles/two-bulges', READER),
+    ['outbound', '/articles/two-bulges', { ...READER, url: `${site.url}/about?from=us#top` }],
+    left('/articles/two-bulges', READER),
+    ['pageview', '/articles/two-bulges', READER],
+    left('/articles/two-bulges', READER),
+    ['pageview', '/press', 200, READER],
+    ['file_download', '/press', { ...READER, url: `${at}/files/tide-card.pdf` }],
+    left('/press', READER),
+    vitals('/press', READER),
+    ['pageview', '/press', READER],
+    left('/press', READER),
+    ['pageview', '/subscribe', 200, READER],
+    ['form', '/subscribe', { ...READER, form: '/subscribe' }],
+    left('/subscribe', READER),
+    vitals('/subscribe', READER),
+    ['pageview', '/thank-you', 200, READER],
+    left('/thank-you', READER),
+    vitals('/thank-you', READER),
+    ['pageview', '/gauge', 200, READER],
+    left('/gauge', READER),
+    vitals('/gauge', READER),
+  ]
+  return { rows, said: [...new Set(said)], ms: Date.now() - began - HIDDEN }
+}
+
+/** The site's own links, turned as some applications do: the next page is fetched, and only its main part is shown. */
+const TURNING = `
+  const turn = async (href, push) => {
+    const next = new DOMParser().parseFromString(await (await fetch(href)).text(), 'text/html')
+    if (push) history.pushState({}, '', href)
+    document.title = next.title
+    document.querySelector('main').replaceWith(next.querySelector('main'))
+    scrollTo(0, 0)
+  }
+  addEventListener('click', (event) => {
+    const link = event.target.closest('a')
+    if (!link || link.host !== location.host) return
+    event.preventDefault()
+    turn(link.href, true)
+  })
+  addEventListener('popstate', () => turn(location.href, false))`
+
+async function applicationVisit(at: string): Promise<Visit> {
+  const began = Date.now()
+  const { tab, said } = await openTab(await browser.newContext(WINDOW))
+  await tab.addInitScript(TURNING)
+  await tab.goto(`${at}/tides`, FROM)
+  await seen(tab)
+  const shows = async (title: string) => {
+    await tab.waitForFunction(`document.querySelector('h1').textContent === '${title}'`)
+    await seen(tab)
+  }
+  await follow(tab, '/articles')
+  await shows('Articles')
+  await follow(tab, '/contact')
+  await shows('Contact')
+  await tab.evaluate("readership.track('read', { depth: 1 })")
+  await tab.goBack()
+  await shows('Articles')
+  await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await seen(tab)
+  await tab.goForward()
+  await shows('Contact')
+  await follow(tab, '/subscribe')
+  await shows('Subscribe')
+  await submit(tab)
+  await tab.close({ runBeforeUnload: true })
+  const rows: Row[] = [
+    ['pageview', '/tides', 200],
+    left('/tides'),
+    ['pageview', '/articles'],
+    left('/articles'),
+    ['pageview', '/contact'],
+    ['custom', '/contact', 'read', { depth: 1 }],
+    left('/contact'),
+    ['pageview', '/articles'],
+    left('/articles'),
+    ['pageview', '/contact'],
+    left('/contact'),
+    ['pageview', '/subscribe'],
+    ['form', '/subscribe', { form: '/subscribe' }],
+    left('/subscribe'),
+    vitals('/tides'),
+    ['pageview', '/thank-you', 200],
+    left('/thank-you'),
+    vitals('/thank-you'),
+  ]
+  return { rows, said, ms: Date.now() - began }
+}
+
+const Event = z.looseObject({
+  kind: z.string(),
+  pathname: z.string(),
+  entry_page: z.string(),
+  visitor_id: z.string(),
+  engaged_ms: z.int().positive().nullable(),
+  scroll: z.int().min(1).max(100).nullable(),
+  props: z.string().nullable(),
+  error: z.string().nullable(),
+  traits: z.string().nullable(),
+})
+type Event = z.output<typeof Event>
+const record = (json: string | null): Record<string, unknown> =>
+  z.record(z.string(), z.unknown()).parse(JSON.parse(json ?? '{}'))
+
+const VITALS = ['cls', 'fcp', 'lcp', 'ttfb']
+/** A stored row in the words of the tables above; what is never twice the same is a word. */
+function told(row: Event): unknown[] {
+  const { fingerprint: _, frame: __, ...error } = record(row.error)
+  const { identified_id, event_name, status, kind, traits } = row
+  const more = {
+    ...(identified_id !== null && { identified_id }),
+    ...(traits !== null && { traits: record(traits) }),
+    ...record(row.props),
+    ...error,
+  }
+  const measured = VITALS.filter((name) => row[name] !== null).join(' ')
+  const words = [status, event_name, row.engaged_ms && row.scroll && 'engaged', measured, more]
+  return [kind, row.pathname, ...words.filter((one) => one !== null && one !== '' && JSON.stringify(one) !== '{}')]
+}
+const inOrder = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort()
+
+const relayed = async (to: string, ip: string, more: Record<string, string> = {}, name = '127.0.0.1') =>
+  `http://${name}:${await between(to, { 'x-forwarded-for': ip, ...more })}`
+
+/** What those do who do not want to be recorded, or need not be: two pages of the site. */
+async function shortVisit(at: string, entry: string, ...between: string[]): Promise<string[]> {
+  const { tab, said } = await openTab(await browser.newContext(WINDOW))
+  await tab.goto(at + entry)
+  await seen(tab)
+  for (const code of between) await tab.evaluate(code)
+  await follow(tab, '/articles')
+  await tab.evaluate("readership.track('read'); history.pushState({}, '', '/press')")
+  await seen(tab)
+  await tab.close({ runBeforeUnload: true })
+  return said
+}
+const GPC = { 'sec-gpc': '1' }
+const others = async (at: string) =>
+  (
+    await Promise.all([
+      relayed(at, '198.51.100.3', GPC).then((url) => shortVisit(url, '/privacy')),
+      relayed(at, '198.51.100.4', GPC, 'localhost').then((url) => shortVisit(url, '/about')),
+      relayed(at, '198.51.100.5').then((url) => shortVisit(url, '/glossary', 'readership.optOut()')),
+      relayed(at, '198.51.100.6', { 'user-agent': GPTBOT }).then((url) => shortVisit(url, '/contributors')),
+    ])
+  ).flat()
+const SHORT: Row[] = [
+  ['pageview', '/privacy', 200],
+  left('/privacy'),
+  vitals('/privacy'),
+  ['pageview', '/articles', 200],
+  ['custom', '/articles', 'read'],
+  left('/articles'),
+  ['pageview', '/press'],
+  left('/press'),
+  vitals('/articles'),
+]
+
+const Timeline = z.object({
+  entry_page: z.string(),
+  timeline: z.array(z.looseObject({ kind: z.string(), pathname: z.string() })),
+})
+async function timelines({ ask }: Instance) {
+  const { data } = await ask('/api/stats/sessions?site=1&range=24h')
+  const ids = z.array(z.object({ id: z.string() })).parse(data)
+  const read = await Promise.all(ids.map(async ({ id }) => (await ask(`/api/stats/sessions/${id}?site=1`)).data))
+  return read.map((one) => Timeline.parse(one))
+}
+
+async function visited(origin: string, flags: string[], more: (at: string) => Promise<string[]>) {
+  const instance = await start(origin, ...flags)
+  const at = instance.site
+  const [plain, application, said] = await Promise.all([
+    plainVisit(at),
+    relayed(at, '198.51.100.2').then(applicationVisit),
+    more(at),
+  ])
+  const rows = plain.rows.length + application.rows.length + (flags.length > 0 ? SHORT.length + 1 : 0)
+  const whole = async () => (await timelines(instance)).flatMap(({ timeline }) => timeline).length >= rows
+  await eventually('every row', whole)
+  const ask = async (read: string) => (await instance.ask(`/api/stats/${read}?site=1&range=24h`)).data
+  const reads = { overview: await ask('overview'), errors: await ask('errors'), performance: await ask('performance') }
+  const lists = { pages: await ask('pages'), events: await ask('events'), timelines: await timelines(instance) }
+  const metrics = await (await fetch(`${instance.admin}/metrics`)).text()
+  await instance.stop()
+  const store = await openAt(join(instance.data, 'events.duckdb'))
+  const events = z.array(Event).parse(await store.query(sql`select * from events order by timestamp`))
+  const agents = await store.query(sql`
+    select agent_id, pathname, status from agent_events where is_pageview order by timestamp`)
+  await store.close()
+  return { plain, application, said, reads, lists, metrics, events, agents }
+}
+
+const WAYS = [
+  ['with injection', async () => site.url, ['--inject'], others],
+  ['with the tag in the pages', tagged, [], async () => []],
+] as const
+const made = await Promise.all(
+  WAYS.map(async ([how, origin, flags, more]) => ({ how, ...(await visited(await origin(), [...flags], more)) })),
+)
+
+/** What a browser and a place of loopback make of every row of a visit. */
+const SAME = 'browser,lg,en-US,Europe/Berlin,false,Chrome'
+const same = ({ recorded_by, screen_class, language, timezone, suspected, browser, session_id, visitor_id }: Event) => [
+  [recorded_by, screen_class, language, timezone, suspected, browser].join(),
+  session_id,
+  visitor_id,
+]
+const views = (rows: readonly (readonly unknown[])[]) =>
+  rows.filter(([kind]) => kind === 'pageview').map(([, at]) => at)
+const kinds = (rows: readonly (readonly unknown[])[]) => inOrder(rows.map(([kind, at]) => [kind, at]))
+
+for (const { how, plain, application, said, reads, lists, metrics, events, agents } of made)
+  t.test(`the sample site ${how}`, async (t) => {
+    const injected = how === 'with injection'
+    const expected: [string, string, readonly Row[], string | null][] = [
+      ['plain pages', '/', plain.rows, 'Organic Search'],
+      ['a single-page application', '/tides', application.rows, 'Organic Search'],
+    ]
+    if (injected)
+      expected.push(
+        ['Sec-GPC where the site does not honour it', '/privacy', SHORT, 'Direct'],
+        ['who opts out: the view before', '/glossary', [['pageview', '/glossary', 200]], 'Direct'],
+      )
+    for (const [name, entry, table, channel] of expected) {
+      const own = events.filter(({ entry_page }) => entry_page === entry)
+      const rows = own.map(told)
+      t.same(inOrder(rows), inOrder(table), `${name}: every row`)
+      t.same(views(rows), views(table), `${name}: in the order they were seen`)
+      t.equal(new Set(own.map((row) => JSON.stringify(same(row)))).size, 1, `${name}: one visit by one person`)
+      t.same([own[0]?.channel, own[0] && same(own[0])[0]], [channel, SAME], name)
+      const line = lists.timelines.find(({ entry_page }) => entry_page === entry)?.timeline ?? []
+      t.same(kinds(line.map(({ kind, pathname }) => [kind, pathname])), kinds(table), `${name}: its timeline`)
+    }
+    t.equal(events.length, expected.flatMap(([, , table]) => table).length, 'and nobody else')
+    t.same([plain.said, application.said, said], [['no tide'], [], []], 'nothing is said but what was thrown')
+    t.same(
+      agents.map(({ agent_id, pathname, status }) => [agent_id, pathname, status]),
+      injected ? ['/contributors', '/articles', '/press'].map((path) => ['gptbot', path, 200]) : [],
+      'an agent that runs scripts: one fetch a view',
+    )
+    // Two pages of the site that honours Sec-GPC, one after the opt-out.
+    t.match(metrics, injected ? /drops_total\{reason="opted_out"\} 3\n/ : /^(?!.*opted_out)/s)
+
+    const scrolled = (entry: string, path: string) =>
+      Math.max(
+        ...events.filter((row) => row.entry_page === entry && row.pathname === path).map((row) => row.scroll ?? 0),
+      )
+    t.same([scrolled('/', '/'), scrolled('/tides', '/articles')], [100, 100], 'scrolled to their ends')
+    for (const [entry, { ms }] of [
+      ['/', plain],
+      ['/tides', application],
+    ] as const) {
+      const rows = events.filter(({ entry_page }) => entry_page === entry)
+      const engaged = rows.reduce((sum, row) => sum + (row.engaged_ms ?? 0), 0)
+      t.ok(engaged > 500 && engaged <= ms, `${engaged} ms of ${ms}, what was hidden not among them`)
+    }
+    if (injected) return
+    t.match(reads, {
+      overview: { visitors: 2, sessions: 2, pageviews: views([...plain.rows, ...application.rows]).length, bounce: 0 },
+      errors: [{ type: 'RangeError', message: 'no tide', count: 1, pathname: '/articles/two-bulges' }],
+      performance: { lcp: { samples: 9 }, cls: { samples: 9 }, ttfb: { samples: 9 } },
+    })
+    const pages = z.array(z.looseObject({ pathname: z.string(), pageviews: z.int() })).parse(lists.pages)
+    t.same(Object.fromEntries(pages.map(({ pathname, pageviews }) => [pathname, pageviews])), {
+      ...{ '/': 1, '/tides': 1, '/articles': 3, '/articles/two-bulges': 2, '/contact': 2, '/press': 2 },
+      ...{ '/subscribe': 2, '/thank-you': 2, '/gauge': 1 },
+    })
+    const names = z.array(z.looseObject({ name: z.string(), events: z.int() })).parse(lists.events)
+    t.same(Object.fromEntries(names.map(({ name, events }) => [name, events])), {
+      ...{ read: 2, file_download: 1, form: 2, outbound: 1 },
+    })
+  })
