@@ -166,6 +166,9 @@ function whatToTry(at: { site: string; origin: string; admin: string; secret: st
   Agents   ${ask('/api/agents/overview?site=1&range=today')}
   Both     ${command('stats --range today')}
 
+  Pages are as the site sent them. To see clicks, time on page and Web Vitals of your own browser as well, begin it with
+  READERSHIP_INJECT=true npm start
+
   The next demo revokes this key. Its visitors lie in ${at.data}: remove that before your own site's come.
   Visitors and agents keep coming until Ctrl-C.
 `

@@ -51,16 +51,12 @@ const tagged = async () => {
   return `http://127.0.0.1:${await between(site.url, {}, (page) => page.replace('</head>', `${tag}</head>`))}`
 }
 
-/** A site of its own is `localhost`, which honours Sec-GPC; any other name is the first one's. */
-async function start(origin: string, ...args: string[]): Promise<Instance> {
-  const data = dataDir(t)
+/** Makes `localhost` a site of its own, which honours Sec-GPC; any other name is the first one's. */
+async function addQuietSite(data: string): Promise<void> {
   await cli('sites', 'create', '--name', 'Quiet', '--domain', 'localhost', '--data', data)
   const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
   await records.write(sql`update sites set respect_gpc = true where id = 2`)
   await records.close()
-  const instance = await startInstance(origin, data, ...args)
-  t.teardown(() => instance.stop())
-  return instance
 }
 
 const FROM = { referer: 'https://www.google.com/' }
@@ -311,14 +307,17 @@ async function timelines({ ask }: Instance) {
 }
 
 async function visited(origin: string, flags: string[], more: (at: string) => Promise<string[]>) {
-  const instance = await start(origin, ...flags)
+  const data = dataDir(t)
+  if (more === others) await addQuietSite(data)
+  const instance = await startInstance(origin, data, ...flags)
+  t.teardown(() => instance.stop())
   const at = instance.site
   const [plain, application, said] = await Promise.all([
     plainVisit(at),
     relayed(at, '198.51.100.2').then(applicationVisit),
     more(at),
   ])
-  const rows = plain.rows.length + application.rows.length + (flags.length > 0 ? SHORT.length + 1 : 0)
+  const rows = plain.rows.length + application.rows.length + (more === others ? SHORT.length + 1 : 0)
   const whole = async () => (await timelines(instance)).flatMap(({ timeline }) => timeline).length >= rows
   await eventually('every row', whole)
   const ask = async (read: string) => (await instance.ask(`/api/stats/${read}?site=1&range=24h`)).data
