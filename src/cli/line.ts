@@ -10,6 +10,8 @@ export const Row = z.discriminatedUnion('audience', [
   z.object({
     audience: z.literal('human'),
     ...Common,
+    kind: z.string().optional(),
+    event_name: z.string().nullish(),
     browser: z.string().nullish(),
     os: z.string().nullish(),
     status: z.number().nullish(),
@@ -58,9 +60,14 @@ export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
     fit(agent ? bytes(agent.bytes) : '', 8, true),
     fit(row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`, 8, true),
     visible(row.pathname),
+    ...(row.audience === 'human' && row.kind !== undefined && row.kind !== 'pageview' ? [deedOf(row)] : []),
     ...(agent?.robots_allowed === false ? [style(terminal, 'red', violationText(agent))] : []),
   ].join(' ')
 }
+
+/** What a browser told of besides a view. */
+const deedOf = ({ kind = '', event_name }: Extract<Row, { audience: 'human' }>): string =>
+  kind === 'custom' && event_name ? `"${visible(event_name)}"` : visible(kind).replaceAll('_', ' ')
 
 /** What disallowed it: the rule as robots.txt writes it, its line, and whether a copy a day old allowed it still. */
 const violationText = ({ robots_rule, robots_line, robots_grace }: Extract<Row, { audience: 'agent' }>): string =>

@@ -100,7 +100,8 @@ const TOLERANCE = 300_000
 
 function skew({ headers }: Answer, now: number): string {
   const theirs = Date.parse(headers.date ?? '')
-  if (Number.isNaN(theirs) || Math.abs(now - theirs) <= TOLERANCE) return ''
+  // A stranger's 401 says no more, whatever did not fit.
+  if (Number.isNaN(theirs) || Math.abs(now - theirs) <= TOLERANCE) return '; check --ingest-key-file and --site'
   const minutes = Math.round(Math.abs(now - theirs) / 60_000)
   return `; this machine's clock is ${minutes} min ${now > theirs ? 'ahead of' : 'behind'} the collector's: set both by NTP`
 }

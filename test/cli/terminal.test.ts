@@ -163,5 +163,12 @@ t.test('a line of tail', async (t) => {
     '09:05:03 human Firefox Linux              200             12 ms /x\\x9b31m',
   )
   t.match(lineOf(plain, { ...row, audience: 'human', status: null, duration_ms: null }), /^09:05:03 human browser +\/x/)
+  const told = { ...row, audience: 'human', browser: 'Firefox', status: null, duration_ms: null } as const
+  for (const [kind, event_name, ending] of [
+    ['pageview', null, '/x\\x9b31m'],
+    ['custom', 'Sign\nup', '/x\\x9b31m "Sign\\x0aup"'],
+    ['file_download', null, '/x\\x9b31m file download'],
+  ] as const)
+    t.ok(lineOf(plain, { ...told, kind, event_name }).endsWith(ending), `${kind}: what it was of`)
   t.equal(lineOf({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'colour where it is wanted')
 })
