@@ -65,8 +65,11 @@ const follow = async (tab: Page, path: string) => {
   await tab.waitForURL((url) => url.pathname === path)
   await seen(tab)
 }
-/** As long as it takes to have been there. */
-const seen = (tab: Page) => tab.waitForTimeout(60)
+/** As long as it takes to have been there: until something was painted, and the page heard of it. */
+const seen = async (tab: Page) => {
+  await tab.waitForFunction("performance.getEntriesByName('first-contentful-paint').length > 0")
+  await tab.waitForTimeout(100)
+}
 const submit = async (tab: Page) => {
   await tab.fill('#email', 'reader@example.com')
   await tab.click('main button')
