@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { lineOf, parseLine, type Row } from '../../src/ship/line.js'
@@ -194,26 +196,37 @@ t.test('the state of the deliveries: a write that was cut off leaves the one bef
   t.equal(await found(Buffer.alloc(512)), 'damaged')
 })
 
+setFlagsFromString('--expose-gc')
+const collect: unknown = runInNewContext('gc')
+/** What is in use, not what the collector has not come to yet: that depends on how busy the machine is. */
+const held = () => {
+  if (typeof collect === 'function') collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
 t.test('a large spool drains through little memory', async (t) => {
   const folder = directory(t)
   const writing = await open(folder)
   const filler = `{"x":"${'x'.repeat(2_000)}"}`
   for (let n = 1; n <= 30_000; n += 1_000) await writing.append(rows(n, n + 999, filler))
   await writing.close()
-  const before = process.memoryUsage().rss
+  held()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const before = held()
   let most = 0
   let count = 0
   const shipper = await ship(folder, 'http://127.0.0.1:9', {
     ...createFastTime(),
     send: async (body) => {
       count += body.split('"x":').length - 1
-      most = Math.max(most, process.memoryUsage().rss)
+      most = Math.max(most, held())
       return { status: 202, headers: {}, text: '{"data":{"agent_events":0,"events":500}}' }
     },
   })
   const until = Date.now() + 15_000
   while (shipper.stats().waiting > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(count, 30_000)
-  t.ok(most - before < 48e6, `60 MB on disk took ${Math.round((most - before) / 1e6)} MB of memory`)
+  t.ok(most - before < 32e6, `60 MB on disk held ${Math.round((most - before) / 1e6)} MB of memory`)
   await shipper.close()
 })
