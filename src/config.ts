@@ -37,6 +37,10 @@ const serviceUrl = text.refine((value) => {
   const url = new URL(value)
   return !url.search && !url.hash && !url.username && !url.password
 }, 'must be an http or https URL, as in https://stats.example.com')
+const smtpUrl = text.refine((value) => {
+  if (!/^smtps?:\/\//i.test(value) || !URL.canParse(value)) return false
+  return new URL(value).hostname !== ''
+}, 'must be an smtp or smtps URL, as in smtp://mail.example.com:587')
 const hostname = text.transform((value, context) => {
   const ascii = asciiHostname(value)
   if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
@@ -113,6 +117,26 @@ const Settings = z.strictObject({
   cors_origins: list(pageOrigin)
     .default([])
     .register(about, { value: 'origin', list: true, doc: 'pages elsewhere that may ask the reads, with an API key' }),
+  public_url: serviceUrl
+    .optional()
+    .register(about, { value: 'url', doc: 'where people reach the service: what links in mails begin with' }),
+  smtp: smtpUrl.optional().register(about, {
+    value: 'url',
+    doc: 'mail server, as in smtp://user:password@mail.example.com:587; without one links go to the log',
+    secret: true,
+  }),
+  mail_from: text
+    .regex(/^[^\r\n]+$/, 'must be one line')
+    .optional()
+    .register(about, { value: 'address', doc: "sender of mails; not set, readership@ and the public URL's hostname" }),
+  disable_registration: z
+    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
+    .default(false)
+    .register(about, { switch: true, doc: 'nobody registers; also SERVICE_DISABLE_REGISTRATION' }),
+  private_webhooks: z
+    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
+    .default(false)
+    .register(about, { switch: true, doc: 'webhooks may go to addresses of private networks' }),
   collector: serviceUrl.optional().register(about, {
     value: 'url',
     doc: 'another readership that rows are shipped to, instead of a store here',
@@ -186,6 +210,8 @@ export const SETTINGS = names.map((name) => {
 })
 
 const ENV_PREFIX = 'READERSHIP_'
+/** The one setting that has a second variable (spec 5.4). */
+const ENV_DISABLE_REGISTRATION = 'SERVICE_DISABLE_REGISTRATION'
 /** Where the file is: the one variable that is not a setting. */
 export const ENV_CONFIG = 'READERSHIP_CONFIG'
 export const DEFAULT_FILE = 'readership.yaml'
@@ -244,6 +270,8 @@ function fromFile(path: string, source: string): Map<SettingName, Said> {
 
 function fromEnv(env: Readonly<Record<string, string | undefined>>): Map<SettingName, Said> {
   const said = new Map<SettingName, Said>()
+  const closed = env[ENV_DISABLE_REGISTRATION]
+  if (closed) said.set('disable_registration', { value: closed, where: ENV_DISABLE_REGISTRATION })
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG) continue
     const name = names.find((one) => envOf(one) === variable)
@@ -305,6 +333,11 @@ const STORES: readonly SettingName[] = [
   'domain',
   'expose',
   'cors_origins',
+  'public_url',
+  'smtp',
+  'mail_from',
+  'disable_registration',
+  'private_webhooks',
   'memory_limit',
   'geoip',
   'pdf_font',

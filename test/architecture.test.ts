@@ -22,12 +22,24 @@ const MAY: Record<string, readonly string[]> = {
   'src/mount': ['src/proxy/bridge', 'src/proxy/web'],
   'src/web': ['src/agents', 'src/ship/web'],
   'src/readership': ['src'],
+  'src/compose': ['src'],
   'src/outbound': ['src/address'],
   'src/agents': ['src/outbound', 'src/address'],
   'src/policy': ['src/outbound', 'src/agents', 'src/store', 'src/sql', 'src/errors'],
   'src/record': ['src/address', 'src/agents', 'src/policy'],
   'src/query': ['src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
+  // What is sent to people and their servers: alerts, reports, links.
+  'src/notify': [
+    'src/manage',
+    'src/reads',
+    'src/query',
+    'src/outbound',
+    'src/address',
+    'src/store',
+    'src/sql',
+    'src/errors',
+  ],
   // What is kept to be asked about has the shape that asking has.
   'src/manage': ['src/query', 'src/record/drop', 'src/hostname', 'src/sql', 'src/store', 'src/errors'],
   'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop', 'src/record/delivery'],
@@ -51,6 +63,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/worker/engine',
     'src/address',
     'src/ship/shipper',
+    'src/notify',
     'src/store',
     'src/sql',
     'src/errors',
@@ -87,6 +100,9 @@ const HOME: Record<string, readonly string[]> = {
   rollup: ['src/build.ts'],
   terser: ['src/build.ts'],
   'lru-cache': ['src/record/', 'src/agents/'],
+  '@node-rs/argon2': ['src/manage/passwords.ts'],
+  nodemailer: ['src/notify/mail.ts'],
+  uqr: ['src/http/account/'],
 }
 
 const files = ['src', 'adapters', 'bin'].flatMap((root) =>

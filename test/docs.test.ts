@@ -121,5 +121,5 @@ t.test('what is named is there', async (t) => {
     t.ok(existsSync(path), path)
   for (const [, specifier = ''] of README.matchAll(/from '(readership[\w/]*)'/g))
     await t.resolves(import(specifier), `${specifier} can be imported`)
-  t.ok(README.split('\n').length <= 250, 'at most 250 lines')
+  t.ok(README.split('\n').length <= 330, 'at most 330 lines')
 })

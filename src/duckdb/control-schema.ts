@@ -38,4 +38,65 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     // rotated away is good until its own.
     'create table ingest_keys (site integer, key varchar, created_at timestamp, expires_at timestamp)',
   ],
+  [
+    // Who signs in. Passwords are argon2id in PHC form, null until one is set; every other secret is a SHA-256 digest, but
+    // for the one of an authenticator, which is needed as it is. `totp_step` is the last one accepted (RFC 6238 5.2).
+    `create table users (
+      id integer, email varchar, name varchar, password varchar, totp_secret varchar, totp_on boolean,
+      totp_step bigint, created_at timestamp)`,
+    'create table recovery_codes (user_id integer, digest varchar)',
+    `create table sessions (
+      id integer, user_id integer, digest varchar, created_at timestamp, last_seen_at timestamp, agent varchar,
+      ip varchar)`,
+    // What a mail or the operator hands out once: kind is login, reset or email.
+    `create table tokens (
+      digest varchar, kind varchar, user_id integer, email varchar, created_at timestamp, expires_at timestamp)`,
+    'create table members (org integer, user_id integer, role varchar, created_at timestamp)',
+    `create table invitations (
+      id integer, org integer, email varchar, role varchar, digest varchar, invited_by varchar, created_at timestamp,
+      expires_at timestamp)`,
+    // A default would set an option that is locked (DuckDB 1.5).
+    'alter table organisations add column require_totp boolean',
+    'update organisations set require_totp = false',
+    'alter table organisations add column delete_after timestamp',
+    'alter table sites add column origin varchar',
+    'alter table sites add column version integer',
+    'update sites set version = 1',
+    'alter table goals add column version integer',
+    'update goals set version = 1',
+    'alter table funnels add column version integer',
+    'update funnels set version = 1',
+    'alter table segments add column version integer',
+    'update segments set version = 1',
+    // Of a flag the name is its key. Scopes, filters, variants, channels, state and recipients are JSON text.
+    `create table flags (
+      id integer, site integer, name varchar, version integer, enabled boolean, rollout double, variants varchar,
+      filters varchar)`,
+    `create table shares (
+      id integer, site integer, name varchar, version integer, slug varchar, scopes varchar, password varchar,
+      expires_at timestamp, filters varchar, created_at timestamp)`,
+    `create table alerts (
+      id integer, site integer, name varchar, version integer, kind varchar, metric varchar, audience varchar,
+      filters varchar, op varchar, value double, window_minutes integer, channels varchar, enabled boolean,
+      secret varchar, state varchar, last_fired_at timestamp)`,
+    `create table reports (
+      id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
+      last_sent varchar)`,
+    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, done or failed.
+    `create table notices (
+      id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
+      created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,
+    // What is to leave the events, until it has: kind is visitor, site or before.
+    `create table removals (
+      id integer, site integer, kind varchar, visitor varchar, before timestamp, requested_at timestamp, rows bigint,
+      done_at timestamp)`,
+    `create table audit (
+      id bigint, org integer, happened_at timestamp, actor_kind varchar, actor varchar, action varchar, object varchar,
+      object_id varchar, ip varchar, details varchar)`,
+    `insert into last_ids
+      select 'sites', coalesce(max(id), 0) from sites
+      union all select 'organisations', coalesce(max(id), 0) from organisations
+      union all select kind, 0 from (values ('users'), ('sessions'), ('invitations'), ('flags'), ('shares'), ('alerts'),
+        ('reports'), ('notices'), ('removals'), ('audit')) kinds (kind)`,
+  ],
 ]

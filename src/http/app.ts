@@ -2,11 +2,9 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
-import type { Keys } from '../manage/keys.js'
-import { authorize } from './auth.js'
+import { authorize, type Credentials } from './auth.js'
 import { cors, openCors } from './cors.js'
 import { docsPage } from './docs.js'
-import { SIGNATURE } from './edge/signature.js'
 import { failure, renderError } from './error.js'
 import { loadExamples } from './examples.js'
 import { openApi } from './openapi.js'
@@ -24,13 +22,15 @@ const MAX_BODY = 64 * 1024
 /** The service as one web-standard function over its route table. */
 export function createApp(deps: {
   routes: readonly Route[]
-  keys: Pick<Keys, 'authenticate'>
+  credentials: Credentials
   version: string
+  now?(): Date
   /** Whose pages may read what the reads answer. */
   cors_origins?: readonly string[]
   log(error: unknown): void
 }): (request: Request, peer: Peer) => Promise<Response> {
   const app = new Hono<{ Bindings: Peer }>()
+  const { now = () => new Date() } = deps
   app.use(
     secureHeaders({
       contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
@@ -62,12 +62,13 @@ export function createApp(deps: {
     if (!route.reads_body) app.on(route.method.toUpperCase(), path, limited)
     app.on(route.method.toUpperCase(), path, async (c) => {
       try {
-        const authorization = c.req.header('authorization') ?? null
-        const signature = c.req.header(SIGNATURE) ?? null
         const { ip, operator } = c.env
-        const principal = await authorize(route.access, { operator, authorization, signature }, deps.keys)
+        const { access } = route
+        const request = c.req.raw
+        const share = c.req.query('share') ?? null
+        const principal = await authorize(access, { operator, request, share }, deps.credentials)
         const query = parametersOf(new URL(c.req.url), route)
-        return await route.run({ request: c.req.raw, principal, ip, query, params: c.req.param() })
+        return await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
       } catch (error) {
         // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
         // client left is nobody's news.

@@ -1,47 +1,158 @@
 import { ApiError } from '../errors.js'
+import type { By, Deed } from '../manage/audit.js'
 import type { Key, Keys, Scope } from '../manage/keys.js'
+import type { People, Person } from '../manage/people.js'
+import { type Role, suffices } from '../manage/roles.js'
+import type { Shares, ShareTaken } from '../manage/shares.js'
 import type { Site } from '../manage/sites.js'
+import { cookieOf } from './cookie.js'
+import { sameOrigin } from './same-origin.js'
 
 /**
- * Who asks: the operator through the control socket, the holder of an API key, or somebody whose signature says of which
- * site, which only who reads the body can check.
+ * Who asks: anyone at all, the operator through the control socket, the holder of an API key, somebody who is signed in,
+ * who has a share's address, or whose signature says of which site, which only who reads the body can check.
  */
-export type Principal = { kind: 'operator' } | { kind: 'key'; key: Key } | { kind: 'signer' }
+export type Principal =
+  | { kind: 'anyone' }
+  | { kind: 'operator' }
+  | { kind: 'key'; key: Key }
+  | ({ kind: 'person' } & Person)
+  | { kind: 'share'; share: ShareTaken }
+  | { kind: 'signer' }
 
-/**
- * What a route asks of its caller: nothing, a scope, a signature by a site's ingest key or else the scope `ingest:write`,
- * an admin's session, or to be the operator.
- */
-export type Access = 'public' | Scope | 'signed' | 'admin' | 'operator'
-
-const anyone: Principal = { kind: 'operator' }
-
-/**
- * Lets the caller in or throws: `unauthorized` without a valid credential, `forbidden` without the scope, `not_found`
- * for what only the control socket has (spec 5.2, 5.3, 5.7).
- */
-export async function authorize(
-  access: Access,
-  caller: { operator: boolean; authorization: string | null; signature?: string | null },
-  keys: Pick<Keys, 'authenticate'>,
-): Promise<Principal> {
-  if (access === 'public' || caller.operator) return anyone
-  if (access === 'operator') throw new ApiError('not_found', 'There is nothing here.')
-  // The signature counts where both are there: `Authorization` may be for somebody on the way.
-  if (access === 'signed' && typeof caller.signature === 'string') return { kind: 'signer' }
-  const scope = access === 'signed' ? 'ingest:write' : access
-  const secret = /^Bearer +([^\s]+) *$/i.exec(caller.authorization ?? '')?.[1]
-  if (secret === undefined) throw new ApiError('unauthorized', 'Send an API key: Authorization: Bearer svcg_...')
-  const key = await keys.authenticate(secret)
-  // Spec 5.3 rule 4: whatever its scopes.
-  if (scope === 'admin') throw new ApiError('forbidden', 'An API key cannot do this; an admin signs in for it.')
-  if (!key.scopes.includes(scope)) throw new ApiError('forbidden', `The API key lacks the scope ${scope}.`)
-  return { kind: 'key', key }
+/** What a route asks of its caller (spec 5): by which credentials it is reached, and in which role. */
+interface Asked {
+  /** Of an API key; absent: none opens it, whatever its scopes (spec 5.3 rules 3 and 4). */
+  readonly scope?: Scope
+  /** Of a person, in the organisation that it is about; absent with `person`: any, of none too. */
+  readonly role?: Role
+  /** Who is signed in may call it. */
+  readonly person?: true
+  /** A share may open it, where its scopes say so. */
+  readonly share?: true
 }
 
-/** Spec 5.3 rule 1: what lies outside a key's organisation, or beside its site, is not there. */
-export const reaches = (principal: Principal, site: Pick<Site, 'id' | 'org'>): boolean =>
-  principal.kind === 'operator' ||
-  (principal.kind === 'key' &&
-    site.org === principal.key.org &&
-    (principal.key.site === undefined || principal.key.site === site.id))
+const ACCESS = {
+  public: {},
+  'stats:read': { scope: 'stats:read', person: true, role: 'viewer', share: true },
+  'manage:read': { scope: 'manage:read', person: true, role: 'viewer' },
+  'manage:write': { scope: 'manage:write', person: true, role: 'member' },
+  /** A signature by a site's ingest key, or else the scope. */
+  signed: { scope: 'ingest:write' },
+  /** Whoever is signed in: about themselves. */
+  person: { person: true },
+  viewer: { person: true, role: 'viewer' },
+  admin: { person: true, role: 'admin' },
+  owner: { person: true, role: 'owner' },
+  operator: {},
+} as const satisfies Record<string, Asked>
+export type Access = keyof typeof ACCESS
+
+const askedBy = (access: Access): Asked => ACCESS[access]
+
+/** Where credentials are looked up. A kind that is absent is unknown here. */
+export interface Credentials {
+  readonly keys: Pick<Keys, 'authenticate'>
+  readonly people?: People
+  readonly shares?: Pick<Shares, 'authenticate'>
+}
+
+/** What a request brings that says who asks. */
+export interface Caller {
+  readonly operator: boolean
+  readonly request: Request
+  /** Words of its query string. */
+  readonly share: string | null
+}
+
+/** The header of an ingest signature (spec 5.6 rule 2). */
+export const SIGNATURE = 'x-service-signature'
+
+/**
+ * Lets the caller in or throws: `unauthorized` without a valid credential, `forbidden` without the scope or the role,
+ * `not_found` for what only the control socket has (spec 5.2, 5.3, 5.7). Of the credentials one counts: the operator's,
+ * a signature where one is asked for, a share's word, an API key, the session.
+ */
+export async function authorize(access: Access, caller: Caller, credentials: Credentials): Promise<Principal> {
+  if (caller.operator) return { kind: 'operator' }
+  if (access === 'public') return { kind: 'anyone' }
+  if (access === 'operator') throw new ApiError('not_found', 'There is nothing here.')
+  const { headers } = caller.request
+  // The signature counts where both are there: `Authorization` may be for somebody on the way.
+  if (access === 'signed' && headers.has(SIGNATURE)) return { kind: 'signer' }
+  const asked = askedBy(access)
+  if (caller.share !== null && credentials.shares) {
+    const share = await credentials.shares.authenticate(caller.share)
+    if (!asked.share || caller.request.method !== 'GET' || !share.opens(new URL(caller.request.url)))
+      throw new ApiError('forbidden', 'This link does not show that.')
+    return { kind: 'share', share }
+  }
+  const authorization = headers.get('authorization')
+  if (authorization !== null) return { kind: 'key', key: await keyOf(authorization, asked, credentials.keys) }
+  const token = cookieOf(headers.get('cookie'))
+  if (token === undefined || !credentials.people || !asked.person)
+    throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
+  const person = await credentials.people.authenticate(token)
+  if (!sameOrigin(caller.request))
+    throw new ApiError('forbidden', 'A page of another origin cannot do this in your name.')
+  const { role } = asked
+  // What it is about may be in an organisation of another role: that is seen when it is known.
+  if (role !== undefined && ![...person.roles.values()].some((mine) => suffices(mine, role)))
+    throw new ApiError('forbidden', `This takes the role ${role}.`)
+  return { kind: 'person', ...person }
+}
+
+async function keyOf(authorization: string, { scope }: Asked, keys: Credentials['keys']): Promise<Key> {
+  const secret = /^Bearer +([^\s]+) *$/i.exec(authorization)?.[1]
+  if (secret === undefined) throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
+  const key = await keys.authenticate(secret)
+  if (scope === undefined) throw new ApiError('forbidden', 'An API key cannot do this; somebody signs in for it.')
+  if (!key.scopes.includes(scope)) throw new ApiError('forbidden', `The API key lacks the scope ${scope}.`)
+  return key
+}
+
+/** A caller who was let in, and by which line of the route table. */
+export interface Admitted {
+  readonly principal: Principal
+  readonly access: Access
+}
+
+/**
+ * Whether an organisation's things are there for the caller at all (spec 5.3 rule 1); throws `forbidden` for one of its
+ * members whose role is too small for the route.
+ */
+export function reachesOrg({ principal, access }: Admitted, org: number): boolean {
+  if (principal.kind === 'operator') return true
+  if (principal.kind === 'key') return principal.key.org === org && principal.key.site === undefined
+  if (principal.kind !== 'person') return false
+  const mine = principal.roles.get(org)
+  if (mine === undefined) return false
+  if (principal.locked.has(org))
+    throw new ApiError('forbidden', 'The organisation asks for two-factor sign-in: set it up for your account first.')
+  const needed = askedBy(access).role
+  if (needed !== undefined && !suffices(mine, needed)) throw new ApiError('forbidden', `This takes the role ${needed}.`)
+  return true
+}
+
+/** As `reachesOrg`, of one site: a key may be bound to another, a share always is to one. */
+export function reaches(admitted: Admitted, site: Pick<Site, 'id' | 'org'>): boolean {
+  const { principal } = admitted
+  if (principal.kind === 'share') return principal.share.site === site.id
+  if (principal.kind === 'key') return principal.key.org === site.org && (principal.key.site ?? site.id) === site.id
+  return reachesOrg(admitted, site.org)
+}
+
+/** Whose name a write is logged under. */
+function byOf({ principal, ip }: { principal: Principal; ip: string }): By {
+  const from = ip === '' ? {} : { ip }
+  if (principal.kind === 'person') return { kind: 'user', name: principal.user.email, ...from }
+  if (principal.kind === 'key') return { kind: 'key', name: principal.key.prefix, ...from }
+  return { kind: 'operator', name: 'operator', ...from }
+}
+
+/** What a write of this call is told, for the log of an organisation. */
+export const deedOf = (call: { principal: Principal; ip: string; at: Date }, org: number): Deed => ({
+  by: byOf(call),
+  org,
+  at: call.at,
+})

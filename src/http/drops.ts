@@ -23,7 +23,7 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
     run: async (call) => {
       const { days } = queryOf(call, Within)
       const site = await sites.get(idOf(call))
-      if (!site || !reaches(call.principal, site)) throw new ApiError('not_found', 'There is no such site.')
+      if (!site || !reaches(call, site)) throw new ApiError('not_found', 'There is no such site.')
       const rows = await drops.list(site.id, days)
       return answer(rows, { total: rows.length })
     },

@@ -17,7 +17,7 @@ export const FAILURES = {
   Unauthorized: {
     code: 'unauthorized',
     when: 'No credential, or none that is known.',
-    message: 'Send an API key: Authorization: Bearer svcg_...',
+    message: 'Send an API key, Authorization: Bearer svcg_..., or sign in.',
   },
   Forbidden: {
     code: 'forbidden',

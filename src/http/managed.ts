@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import type { Deed } from '../manage/audit.js'
 import type { Collection, Owned, WithId } from '../manage/collection.js'
 import { Funnel, FunnelChange, finishedFunnel, NewFunnel } from '../manage/funnels.js'
 import { finishedGoal, Goal, GoalChange, NewGoal } from '../manage/goals.js'
 import { finishedSegment, NewSegment, type Segment as OneSegment, Segment, SegmentChange } from '../manage/segments.js'
-import type { Sites } from '../manage/sites.js'
+import type { Site, Sites } from '../manage/sites.js'
 import type { Filter } from '../query/filters.js'
 import { filterOf, resolve } from '../query/goals.js'
 import { type Deps, readable } from '../query/read.js'
 import { patternsOf } from '../query/where.js'
-import { reaches } from './auth.js'
+import { deedOf, reaches } from './auth.js'
 import { check } from './error.js'
-import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total } from './route.js'
+import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total, versioned, versionOf } from './route.js'
 
 /** What is kept of a site to be asked about. */
 export interface Managed {
@@ -71,18 +72,21 @@ export function managedRoutes({ sites, goals, funnels, segments, store }: Manage
 
 function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
   const { name, one, shape, made, changed, all, finish } = kind
-  const reached = async (call: Call, id: number): Promise<boolean> => {
+  const reached = async (call: Call, id: number): Promise<Site | undefined> => {
     const site = await sites.get(id)
-    return site !== undefined && reaches(call.principal, site)
+    return site !== undefined && reaches(call, site) ? site : undefined
   }
   /** The record of the path; what lies out of reach is not there (spec 5.3). */
-  const own = async (call: Call): Promise<WithId<O>> => {
+  const own = async (call: Call): Promise<{ record: WithId<O>; deed: Deed }> => {
     const record = await all.get(idOf(call))
-    if (await reached(call, record.site)) return record
+    const site = await reached(call, record.site)
+    if (site) return { record, deed: deedOf(call, site.org) }
     throw new ApiError('not_found', `There is no such ${one}.`)
   }
-  const required = async (call: Call, site: number): Promise<void> => {
-    if (!(await reached(call, site))) throw new ApiError('not_found', 'There is no such site.', 'site')
+  const required = async (call: Call, id: number): Promise<Deed> => {
+    const site = await reached(call, id)
+    if (site) return deedOf(call, site.org)
+    throw new ApiError('not_found', 'There is no such site.', 'site')
   }
   const path = `/api/${name}`
   return [
@@ -109,15 +113,15 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       run: async (call) => {
         const given = await bodyOf(call, made)
         const { site } = check(OfSite, given)
-        await required(call, site)
-        return answer(await all.create(await finish(given)), undefined, 201)
+        const deed = await required(call, site)
+        return versioned(await all.create(await finish(given), deed), 201)
       },
     },
     {
       ...{ method: 'get', path: `${path}/{id}`, access: 'manage:read', tag: name },
       summary: `One ${one}`,
       data: shape,
-      run: async (call) => answer(await own(call)),
+      run: async (call) => versioned((await own(call)).record),
     },
     {
       ...{ method: 'patch', path: `${path}/{id}`, access: 'manage:write', tag: name },
@@ -126,10 +130,10 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       data: shape,
       conflicts: true,
       run: async (call) => {
-        const { id } = await own(call)
+        const { record, deed } = await own(call)
         const change = await bodyOf(call, changed)
-        const made = await all.change(id, (now) => finish(check(kind.made, merged(now, change))))
-        return answer(made)
+        const into = (now: WithId<O>) => finish(check(kind.made, merged(now, change)))
+        return versioned(await all.change(record.id, into, deed, versionOf(call)))
       },
     },
     {
@@ -137,7 +141,8 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       summary: `Delete a ${one}, for good`,
       status: 204,
       run: async (call) => {
-        await all.delete((await own(call)).id)
+        const { record, deed } = await own(call)
+        await all.delete(record.id, deed, versionOf(call))
         return new Response(null, { status: 204 })
       },
     },
@@ -146,7 +151,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
 
 /** A record as its first body would have it now; null takes away. */
 function merged(
-  { id: _, ...record }: WithId<Owned>,
+  { id: _, version: __, ...record }: WithId<Owned>,
   change: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))

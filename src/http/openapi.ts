@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SIGNATURE } from './edge/signature.js'
+import { SIGNATURE } from './auth.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'

@@ -37,14 +37,14 @@ export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'pol
 /** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
 export const depsOf = (
   { sites, goals, funnels, segments, ...own }: ReadDeps,
-  { principal, request }: Pick<Call, 'principal' | 'request'>,
+  call: Pick<Call, 'principal' | 'access' | 'request'>,
 ): Deps => ({
   ...own,
-  signal: request.signal,
+  signal: call.request.signal,
   assistants: ASSISTANTS,
   site: async (id) => {
     const site = await sites.get(id)
-    if (!site || !reaches(principal, site)) return undefined
+    if (!site || !reaches(call, site)) return undefined
     const siteOf = createSiteOf(await sites.list())
     return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
   },

@@ -1,15 +1,16 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import type { Peer } from './app.js'
-import type { Access, Principal } from './auth.js'
+import type { Access, Admitted } from './auth.js'
 import { check } from './error.js'
 
 /** One call of a route, after authorisation. */
-export interface Call {
+export interface Call extends Admitted {
   request: Request
-  principal: Principal
   /** Whose address; empty through the control socket. */
   ip: string
+  /** When it came. */
+  at: Date
   query: URLSearchParams
   /** Words of the path, by name. */
   params: Readonly<Record<string, string>>
@@ -68,6 +69,18 @@ export function idOf(call: Call): number {
   return id.data
 }
 
+/**
+ * The version that `If-Match` names, of a record as `ETag` had it; undefined where it asks for none. Throws
+ * `bad_request` for what is no such name.
+ */
+export function versionOf({ request }: Pick<Call, 'request'>): number | undefined {
+  const header = request.headers.get('if-match')
+  if (header === null || header.trim() === '*') return undefined
+  const version = /^\s*"(\d{1,9})"\s*$/.exec(header)?.[1]
+  if (version === undefined) throw new ApiError('bad_request', 'If-Match is a version as in ETag: "3".')
+  return Number(version)
+}
+
 const decoded = (word: string): string | undefined => {
   try {
     return decodeURIComponent(word.replaceAll('+', ' '))
@@ -106,6 +119,10 @@ export async function bodyOf<T extends z.ZodType>(call: Call, schema: T): Promis
   }
   return check(schema, value)
 }
+
+/** A record, and which version of it this is. */
+export const versioned = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
+  Response.json({ data: record }, { status, headers: { etag: `"${record.version}"` } })
 
 /** An answer in the envelope (spec 2.3). */
 export const answer = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>

@@ -20,7 +20,7 @@ export const siteRoutes = (deps: { sites: Sites; ingestKeys: IngestKeys; now(): 
     run: async (call) => {
       const { org } = queryOf(call, OfOrg)
       const all = (await deps.sites.list()).filter(
-        (site) => reaches(call.principal, site) && (org === undefined || site.org === org),
+        (site) => reaches(call, site) && (org === undefined || site.org === org),
       )
       return answer(all, { total: all.length })
     },

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
+import { audited, type Deed } from './audit.js'
+import { numbered } from './numbered.js'
 import { remember } from './remember.js'
 
 /** What a site has several of, told apart by name. */
@@ -9,7 +11,8 @@ export interface Owned {
   readonly site: number
   readonly name: string
 }
-export type WithId<O extends Owned> = O & { readonly id: number }
+/** `version` counts its changes, from 1: what somebody saw is what `If-Match` names. */
+export type WithId<O extends Owned> = O & { readonly id: number; readonly version: number }
 
 /** A name as people give it: trimmed, 1 to 100 characters, none of which a terminal or a page would obey. */
 export const Name = z
@@ -18,6 +21,8 @@ export const Name = z
   .min(1, 'A name is needed.')
   .max(100, 'A name has at most 100 characters.')
   .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'A name has no control characters.')
+/** Of a record: how often it was changed, and one more; what `ETag` has and `If-Match` takes. */
+export const Version = z.int().describe('Counts its changes, from 1: what `ETag` has and `If-Match` takes.')
 export const SiteId = z.int().positive().max(2_147_483_647)
 
 export interface Collection<O extends Owned> {
@@ -26,16 +31,19 @@ export interface Collection<O extends Owned> {
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
   /** Throws `conflict` where the site has one of that name, or too many. */
-  create(made: O): Promise<WithId<O>>
-  /** What `changed` makes of it. Throws as `get` and `create` do, or what `changed` throws. */
-  change(id: number, changed: (now: WithId<O>) => Promise<O>): Promise<WithId<O>>
-  /** For good: no later one has its id. Throws `not_found`. */
-  delete(id: number): Promise<void>
+  create(made: O, deed: Deed): Promise<WithId<O>>
+  /**
+   * What `changed` makes of it. Throws as `get` and `create` do, what `changed` throws, and `conflict` where it is not of
+   * the `version` that is asked for.
+   */
+  change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: Deed, version?: number): Promise<WithId<O>>
+  /** For good: no later one has its id. Throws as `change` does. */
+  delete(id: number, deed: Deed, version?: number): Promise<void>
 }
 
 /** What a table of `control.duckdb` holds of them. */
 export interface Kept<O extends Owned> {
-  readonly table: 'goals' | 'funnels' | 'segments'
+  readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports'
   /** One of them in words. */
   readonly one: string
   /** As many a site may have. */
@@ -57,6 +65,12 @@ export function collection<O extends Owned>(
     if (!found) throw new ApiError('not_found', `There is no such ${one}.`)
     return found
   }
+  const sameAs = (a: O, b: O) => a.name === b.name && JSON.stringify(write(a)) === JSON.stringify(write(b))
+  const current = async (id: number, version: number | undefined): Promise<WithId<O>> => {
+    const found = await find(id)
+    if (version === undefined || version === found.version) return found
+    throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
+  }
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work)
@@ -72,40 +86,50 @@ export function collection<O extends Owned>(
   return {
     list: async (site) => (await all.get()).filter((each) => each.site === site),
     get: find,
-    create: (made) =>
+    create: (made, deed) =>
       inTurn(async () => {
         if ((await unique(made)) >= most) throw new ApiError('conflict', `A site has at most ${most} ${table}.`)
         const columns = Object.entries(write(made))
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
         await records.write(
-          sql`update last_ids set id = id + 1 where kind = ${table}`,
-          sql`insert into ${name} (id, site, name${names})
-            select id, ${made.site}, ${made.name}${join(values, '')} from last_ids where kind = ${table}`,
+          ...numbered(
+            table,
+            sql`insert into ${name} (id, site, name, version${names})`,
+            sql`${made.site}, ${made.name}, 1${join(values, '')}`,
+          ),
+          ...audited(deed, { action: 'create', object: one, details: { site: made.site, name: made.name } }),
         )
         all.forget()
         const latest = (await all.get()).at(-1)
         if (!latest) throw new Error(`a ${one} was written and is not there`)
         return latest
       }),
-    change: (id, changed) =>
+    change: (id, changed, deed, version) =>
       inTurn(async () => {
-        const now = await find(id)
+        const now = await current(id, version)
         const made = await changed(now)
         await unique(made, id)
+        if (sameAs(now, made)) return now
         const columns = Object.entries({ name: made.name, ...write(made) })
         const set = join(
           columns.map(([column, value]) => sql`${raw(column)} = ${value}`),
           ', ',
         )
-        await records.write(sql`update ${name} set ${set} where id = ${id}`)
+        await records.write(
+          sql`update ${name} set version = version + 1, ${set} where id = ${id}`,
+          ...audited(deed, { action: 'change', object: one, id, details: { site: now.site, name: made.name } }),
+        )
         all.forget()
         return find(id)
       }),
-    delete: (id) =>
+    delete: (id, deed, version) =>
       inTurn(async () => {
-        await find(id)
-        await records.write(sql`delete from ${name} where id = ${id}`)
+        const now = await current(id, version)
+        await records.write(
+          sql`delete from ${name} where id = ${id}`,
+          ...audited(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
+        )
         all.forget()
       }),
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GOAL_TYPES, Match, readMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId } from './collection.js'
+import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
 
 const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: Match })
 const shape = {
@@ -11,7 +11,13 @@ const shape = {
 const Minutes = z.int().positive().max(129_600).describe('From the first step to the last; default any time.')
 
 /** A funnel as the API shows it (contract 7). */
-export const Funnel = z.object({ id: z.int(), site: z.int(), ...shape, window_minutes: Minutes.optional() })
+export const Funnel = z.object({
+  id: z.int(),
+  version: Version,
+  site: z.int(),
+  ...shape,
+  window_minutes: Minutes.optional(),
+})
 export type Funnel = z.infer<typeof NewFunnel>
 
 /** The body of `POST /api/funnels`. */

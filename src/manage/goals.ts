@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GOAL_TYPES, Match, readMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId } from './collection.js'
+import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
 
 const Revenue = z.strictObject({
   property: z.string().min(1).max(200).describe('The property of the hit that holds the amount.'),
@@ -13,7 +13,7 @@ const Revenue = z.strictObject({
 const shape = { name: Name, type: z.enum(GOAL_TYPES), match: Match }
 
 /** A goal as the API shows it (contract 7). */
-export const Goal = z.object({ id: z.int(), site: z.int(), ...shape, revenue: Revenue.optional() })
+export const Goal = z.object({ id: z.int(), version: Version, site: z.int(), ...shape, revenue: Revenue.optional() })
 export type Goal = z.infer<typeof NewGoal>
 
 /** The body of `POST /api/goals`: `finished` has to say yes to it yet. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Filter, readFilters } from '../query/filters.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId } from './collection.js'
+import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
 
 const Filters = z
   .union([z.array(z.unknown()).min(1), z.record(z.string(), z.unknown())])
@@ -11,7 +11,7 @@ const Shared = z.boolean().describe('Whether others than who made it are shown i
 
 /** A segment as the API shows it (contract 7). */
 export const Segment = z.object({
-  ...{ id: z.int(), site: z.int(), name: Name },
+  ...{ id: z.int(), version: Version, site: z.int(), name: Name },
   filters: z.array(z.record(z.string(), z.unknown())).describe('In canonical names.'),
   shared: Shared,
 })

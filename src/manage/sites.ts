@@ -5,6 +5,7 @@ import { zoneName } from '../query/calendar.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { Name } from './collection.js'
+import { numbered } from './numbered.js'
 import { organisationIds } from './orgs.js'
 import { remember } from './remember.js'
 
@@ -108,16 +109,17 @@ export function createSites(records: Records): Sites {
         const all = await sites.get()
         const taken = domains.find((domain) => all.some((site) => site.domains.includes(domain)))
         if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
-        const id = Math.max(0, ...all.map((site) => site.id)) + 1
         await records.write(
-          sql`insert into sites (id, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-              retention_days, citation_threshold, created_at)
-            values (${id}, ${org}, ${name}, ${JSON.stringify([...new Set(domains)])}, ${timezone}, 'EUR', '[]', false,
-              'month', null, null, ${at})`,
+          ...numbered(
+            'sites',
+            sql`insert into sites (id, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
+              created_at, version)`,
+            sql`${org}, ${name}, ${JSON.stringify([...new Set(domains)])}, ${timezone}, 'EUR', '[]', false, 'month', ${at}, 1`,
+          ),
         )
         sites.forget()
-        const made = await get(id)
-        if (!made) throw new Error(`site ${id} was written and is not there`)
+        const made = (await sites.get()).at(-1)
+        if (made?.name !== name) throw new Error(`the site ${name} was written and is not there`)
         return made
       }),
     async addDomains(id, domains) {

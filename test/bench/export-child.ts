@@ -54,9 +54,11 @@ const app = createApp({
     ...{ store, now: () => new Date(), catalog: listing(loadCatalog()), pdf: createPdf(undefined), log: console.error },
     sites: { get: async () => site, list: async () => [site] },
   }),
-  keys: {
-    authenticate: async () => {
-      throw new Error('the operator asks')
+  credentials: {
+    keys: {
+      authenticate: async () => {
+        throw new Error('the operator asks')
+      },
     },
   },
   version: '0',

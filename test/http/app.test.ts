@@ -28,11 +28,9 @@ async function open(t: Test, more: readonly Route[] = []) {
   const { engine } = parts
   await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
   await engine.records.write(
-    sql`insert into organisations values (2, 'Other', ${now()})`,
-    sql`insert into sites select 2, 1, 'second', domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, created_at from sites where id = 1`,
-    sql`insert into sites select 3, 2, 'foreign', domains, timezone, currency, excluded_paths, respect_gpc,
-      visitor_salt, retention_days, citation_threshold, created_at from sites where id = 1`,
+    sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
+    sql`insert into sites select * replace (2 as id, 1 as org, 'second' as name) from sites where id = 1`,
+    sql`insert into sites select * replace (3 as id, 2 as org, 'foreign' as name) from sites where id = 1`,
   )
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
@@ -71,7 +69,12 @@ async function open(t: Test, more: readonly Route[] = []) {
     ...trackRoutes(doors),
     ...dropRoutes({ sites, drops }),
   ]
-  const app = createApp({ routes: [...table, ...more], keys, version: '0', log: (error) => logged.push(error) })
+  const app = createApp({
+    routes: [...table, ...more],
+    credentials: { keys },
+    version: '0',
+    log: (error) => logged.push(error),
+  })
   const ask = (path: string, init: RequestInit & { operator?: boolean } = {}) =>
     app(new Request(`http://127.0.0.1:8081${path}`, init), { ip: '127.0.0.1', operator: init.operator ?? false })
   const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })

@@ -31,8 +31,7 @@ async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: S
   await bootstrap(engine.records, { domains: [], timezone: 'Europe/Berlin', now: NOW })
   await engine.records.write(
     sql`update sites set name = ${name}`,
-    sql`insert into sites select 2, 1, 'second', domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, created_at from sites where id = 1`,
+    sql`insert into sites select * replace (2 as id, 1 as org, 'second' as name) from sites where id = 1`,
   )
   await commit(rows)
   const sites = createSites(engine.records)
@@ -43,7 +42,7 @@ async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: S
   const read = { store, now: () => NOW, catalog: listing(loadCatalog()), sites }
   const app = createApp({
     routes: [...readRoutes(read), ...exportRoutes({ ...read, pdf: createPdf(undefined), log })],
-    keys,
+    credentials: { keys },
     version: '0',
     log,
   })

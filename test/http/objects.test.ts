@@ -10,6 +10,7 @@ import { bootstrap } from '../../src/manage/orgs.js'
 import { createSegments } from '../../src/manage/segments.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
@@ -21,9 +22,12 @@ async function open(t: Test) {
   const { records } = engine
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
   const like1 = (id: number, org: number) => sql`
-    insert into sites select ${id}, ${org}, 'x', domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, created_at from sites where id = 1`
-  await records.write(sql`insert into organisations values (2, 'Other', ${now()})`, like1(2, 1), like1(3, 2))
+    insert into sites select * replace (${id} as id, ${org} as org, 'x' as name) from sites where id = 1`
+  await records.write(
+    sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
+    like1(2, 1),
+    like1(3, 2),
+  )
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: (n) => randomBytes(n) })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
@@ -32,7 +36,7 @@ async function open(t: Test) {
     ...managedRoutes({ ...managed, sites, store: engine.events }),
   ]
   const logged: unknown[] = []
-  const app = createApp({ routes, keys, version: '0', log: (error) => logged.push(error) })
+  const app = createApp({ routes, credentials: { keys }, version: '0', log: (error) => logged.push(error) })
   const key = async (org: number, scopes: Scope[], site?: number) =>
     (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) })).secret
   /** As the operator, unless a key is given. */
@@ -95,12 +99,12 @@ t.test('made, read, changed, deleted', async (t) => {
     const path = `/api/${name}`
     t.strictSame(await ask('GET', `${path}?site=1`), { status: 200, data: [], meta: { total: 0 }, error: undefined })
     const { status, data } = await ask('POST', path, body)
-    t.strictSame([status, data], [201, { id: 1, ...made }], name)
+    t.strictSame([status, data], [201, { id: 1, version: 1, ...made }], name)
     t.strictSame((await ask('GET', `${path}/1`)).data, data)
     t.strictSame((await ask('GET', `${path}?site=1`)).data, [data])
     t.strictSame((await ask('GET', `${path}?site=2`)).data, [], "another site's are none of its")
     t.strictSame((await ask('PATCH', `${path}/1`, {})).data, data, 'nothing changed')
-    t.strictSame((await ask('PATCH', `${path}/1`, change)).data, { id: 1, ...changed }, 'in part')
+    t.strictSame((await ask('PATCH', `${path}/1`, change)).data, { id: 1, version: 2, ...changed }, 'in part')
     const again = await ask('POST', path, { ...body, name: 'second' })
     t.equal(again.data.id, 2)
     const taken = { name: Object(changed).name }
@@ -297,10 +301,12 @@ t.test('names at the same moment, and after a restart', async (t) => {
   await ask('DELETE', '/api/goals/4')
   const again = createGoals(records)
   t.equal((await again.list(1)).length, 3)
-  t.equal((await again.create({ ...goal, type: 'page' })).id, 5)
-  await Promise.all(Array.from({ length: 96 }, (_, i) => again.create({ ...goal, type: 'page', name: `more ${i}` })))
+  t.equal((await again.create({ ...goal, type: 'page' }, deed)).id, 5)
+  await Promise.all(
+    Array.from({ length: 96 }, (_, i) => again.create({ ...goal, type: 'page', name: `more ${i}` }, deed)),
+  )
   await t.rejects(
-    again.create({ ...goal, type: 'page', name: 'one more' }),
+    again.create({ ...goal, type: 'page', name: 'one more' }, deed),
     { code: 'conflict' },
     'a hundred are enough',
   )

@@ -112,15 +112,14 @@ t.test('read by those who reach the site and nobody else', async (t) => {
   const now = () => clock.now
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
   await records.write(
-    sql`insert into organisations values (2, 'Other', ${now()})`,
+    sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
     ...[2, 3].map(
-      (id) => sql`insert into sites select ${id}, 2, 'x', domains, timezone, currency, excluded_paths, respect_gpc,
-        visitor_salt, retention_days, citation_threshold, created_at from sites where id = 1`,
+      (id) => sql`insert into sites select * replace (${id} as id, 2 as org, 'x' as name) from sites where id = 1`,
     ),
   )
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
-  const app = createApp({ routes: dropRoutes({ sites, drops }), keys, version: '0', log: () => {} })
+  const app = createApp({ routes: dropRoutes({ sites, drops }), credentials: { keys }, version: '0', log: () => {} })
   drops.add(1, 'track', 'foreign_host', 2)
   drops.add(2, 'track', 'malformed')
   const org = (await keys.create({ org: 1, name: 'org', scopes: ['manage:read'] })).secret

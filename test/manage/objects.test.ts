@@ -2,6 +2,7 @@ import t from 'tap'
 import { createGoals } from '../../src/manage/goals.js'
 import { createSegments } from '../../src/manage/segments.js'
 import { raw } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const goal = { site: 1, name: 'Thanks', type: 'page' as const, match: { op: 'is', value: '/thanks' } }
@@ -9,28 +10,32 @@ const goal = { site: 1, name: 'Thanks', type: 'page' as const, match: { op: 'is'
 t.test('a write that fails changes nothing, and stands in nobody’s way', async (t) => {
   const { records } = (await fileEngine(t)).engine
   const goals = createGoals(records)
-  t.equal((await goals.create(goal)).id, 1)
+  t.equal((await goals.create(goal, deed)).id, 1)
   await records.write(raw('alter table goals rename to gone'))
-  await t.rejects(goals.create({ ...goal, name: 'second' }), { code: 'database_error' })
+  await t.rejects(goals.create({ ...goal, name: 'second' }, deed), { code: 'database_error' })
   await t.rejects(
-    goals.change(1, async (now) => ({ ...now, name: 'x' })),
+    goals.change(1, async (now) => ({ ...now, name: 'x' }), deed),
     { code: 'database_error' },
   )
-  await t.rejects(goals.delete(1), { code: 'database_error' })
+  await t.rejects(goals.delete(1, deed), { code: 'database_error' })
   await records.write(raw('alter table gone rename to goals'))
-  t.strictSame(await goals.list(1), [{ id: 1, ...goal }])
-  t.equal((await goals.create({ ...goal, name: 'second' })).id, 2, 'the id of the one that failed was not used up')
+  t.strictSame(await goals.list(1), [{ id: 1, version: 1, ...goal }])
+  t.equal(
+    (await goals.create({ ...goal, name: 'second' }, deed)).id,
+    2,
+    'the id of the one that failed was not used up',
+  )
 })
 
 t.test('changes at the same moment build on one another', async (t) => {
   const { records } = (await fileEngine(t)).engine
   const segments = createSegments(records)
   const german = { dimension: 'country', op: 'is' as const, value: 'DE' }
-  await segments.create({ site: 1, name: 'All', filters: [], shared: true })
-  const add = () => segments.change(1, async (now) => ({ ...now, filters: [...now.filters, german] }))
+  await segments.create({ site: 1, name: 'All', filters: [], shared: true }, deed)
+  const add = () => segments.change(1, async (now) => ({ ...now, filters: [...now.filters, german] }), deed)
   await Promise.all([add(), add(), add()])
   t.equal((await segments.get(1)).filters.length, 3, 'none is lost')
-  const fails = segments.change(1, async () => Promise.reject(new Error('refused')))
+  const fails = segments.change(1, async () => Promise.reject(new Error('refused')), deed)
   await t.rejects(fails, { message: 'refused' })
   t.strictSame(await createSegments(records).get(1), await segments.get(1), 'as it is on disk')
 })

@@ -298,7 +298,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
     routes: agentControl({
       ask: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
-    keys: { authenticate: () => Promise.reject(new Error('nobody has a key')) },
+    credentials: { keys: { authenticate: () => Promise.reject(new Error('nobody has a key')) } },
     version: '1',
     log: (error) => t.fail(String(error)),
   })

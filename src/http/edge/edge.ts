@@ -6,14 +6,14 @@ import type { DropReason } from '../../record/drop.js'
 import { createPacker, type Parcel } from '../../record/parcel.js'
 import { createSiteOf } from '../../record/site.js'
 import type { Engine } from '../../worker/engine.js'
-import { reaches } from '../auth.js'
+import { reaches, SIGNATURE } from '../auth.js'
 import { check, failure, invalid } from '../error.js'
 import { answer, type Call, type Route } from '../route.js'
 import { BodyFault, readBody } from './body.js'
 import { type Replay, textOf } from './replay.js'
 import type { Room } from './room.js'
 import { type Decode, EdgeBody, EdgeHead, readAgent, readHit, readPerson } from './rows.js'
-import { isSigned, parseSignature, SIGNATURE, type Signature, TOLERANCE } from './signature.js'
+import { isSigned, parseSignature, type Signature, TOLERANCE } from './signature.js'
 import type { Turns } from './turns.js'
 
 /** What the door for other servers works with. */
@@ -103,11 +103,12 @@ interface Admitted {
 /** Reads a body and lets it in, or throws; `taken` counts the room that it has. */
 async function admit(
   edge: Edge,
-  { request, ip, principal }: Call,
+  call: Call,
   signature: Signature | undefined,
   taken: { bytes: number },
 ): Promise<Admitted> {
   const { room, replay, misfits } = edge
+  const { request, ip } = call
   if (signature && misfits.spent(ip))
     throw new ApiError('rate_limited', 'Too many signatures from this address that did not fit.')
   const bytes = await readBody(request, { room, address: ip, patience: PATIENCE })
@@ -116,7 +117,7 @@ async function admit(
   const { site_id: site } = check(OfSite, value)
   if (signature === undefined) {
     const found = await edge.sites.get(site)
-    if (!found || !reaches(principal, found)) throw new ApiError('not_found', 'There is no such site.', 'site_id')
+    if (!found || !reaches(call, found)) throw new ApiError('not_found', 'There is no such site.', 'site_id')
   } else {
     if (!isSigned(signature, bytes, await edge.keys.valid(site))) {
       misfits.add(ip)

@@ -1,8 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** The header that a signature comes in (spec 5.6 rule 2). */
-export const SIGNATURE = 'x-service-signature'
-
 /** As a header claims it. */
 export interface Signature {
   /** Unix seconds in decimal digits, as sent: they are part of what is signed. */
