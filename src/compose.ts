@@ -4,7 +4,9 @@ import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
 import { Holding } from './agents/ranges/holding.js'
 import type { Config } from './config.js'
+import { createLinkTo } from './http/account/address.js'
 import { createApp, type Peer } from './http/app.js'
+import { auditRoutes } from './http/audit.js'
 import { askBlocked } from './http/blocked.js'
 import { dropRoutes } from './http/drops.js'
 import { edgeRoute } from './http/edge/edge.js'
@@ -13,8 +15,11 @@ import { createRoom } from './http/edge/room.js'
 import { createTurns } from './http/edge/turns.js'
 import type { Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
+import { invitationRoutes } from './http/invitations.js'
 import { managedRoutes } from './http/managed.js'
+import { memberRoutes } from './http/members.js'
 import { createMetrics } from './http/metrics.js'
+import { orgRoutes } from './http/orgs.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { createScript } from './http/script.js'
@@ -22,10 +27,12 @@ import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
+import { createAuditLog } from './manage/audit-log.js'
 import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
 import { createIngestKeys } from './manage/ingest-keys.js'
+import { createInvitations } from './manage/invitations.js'
 import { createKeys } from './manage/keys.js'
 import { createMembers } from './manage/members.js'
 import { createOrgs } from './manage/orgs.js'
@@ -34,6 +41,8 @@ import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
 import { noShares } from './manage/shares.js'
 import { createSites } from './manage/sites.js'
+import { createTurn } from './manage/turn.js'
+import { createUpkeep } from './manage/upkeep.js'
 import { createUsers } from './manage/users.js'
 import type { Instance, InstanceDeps } from './readership.js'
 import { readPayload } from './record/payload.js'
@@ -49,24 +58,39 @@ const MISFITS = 60
 /** Counts that are kept in memory are written this often, ms. */
 const COUNTS_INTERVAL = 10_000
 const SITES_INTERVAL = 10_000
+const UPKEEP_INTERVAL = 3_600_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
 /** Puts the parts of an instance together over an engine that runs. */
 export async function compose(
   engine: Engine,
-  { cors_origins = [], pdf }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
+  { cors_origins = [], pdf, public_url }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
-  const sites = createSites(records)
+  let siteOf = createSiteOf([])
+  const look = async () => {
+    siteOf = createSiteOf(await sites.list())
+  }
+  const sites = createSites(records, async () => {
+    for (const each of [keys, ingestKeys, members, invitations]) each.forget()
+    // It was written all the same where it cannot be read back: that is tried again.
+    await look().catch(() => {})
+  })
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const sessions = createSessions({ records, now, random: randomBytes })
   const users = createUsers(records)
-  const members = createMembers(records)
+  const turn = createTurn()
+  const members = createMembers(records, turn)
   const orgs = createOrgs(records)
+  const emailOf = async (user: number) => (await users.get(user))?.email
+  const invitations = createInvitations({ records, members, emailOf, now, random: randomBytes, turn })
+  const audit = createAuditLog(records)
+  const linkTo = createLinkTo({ public_url })
+  const upkeep = createUpkeep({ orgs, sites, invitations, audit })
   const people = createPeople({ sessions, users, members, orgs })
   const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
@@ -135,11 +159,18 @@ export async function compose(
         keys,
         sites,
         ingestKeys,
-        now,
         metrics,
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),
       ...dropRoutes({ sites, drops }),
+      ...orgRoutes({ orgs, joined: members.forget }),
+      ...memberRoutes({ orgs, members, users }),
+      ...invitationRoutes({
+        ...{ orgs, invitations, send: async () => {} },
+        link: (request, token) => linkTo(request, '/invitation', token),
+        log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was answered'),
+      }),
+      ...auditRoutes({ orgs, audit }),
     ],
     credentials: { keys, people, shares: noShares },
     version,
@@ -152,17 +183,17 @@ export async function compose(
     drops.flush().catch((error) => log.warn({ err: error }, 'what was dropped could not be written; it is kept'))
   }, COUNTS_INTERVAL)
   flushing.unref()
-  let siteOf = createSiteOf(await sites.list())
-  const looking = setInterval(() => {
-    // What is known stays where it cannot be asked.
-    sites.list().then(
-      (list) => {
-        siteOf = createSiteOf(list)
-      },
-      () => {},
-    )
-  }, SITES_INTERVAL)
+  await look()
+  // What is known stays where it cannot be asked.
+  const looking = setInterval(() => void look().catch(() => {}), SITES_INTERVAL)
   looking.unref()
+  const tend = () =>
+    upkeep(now()).catch((error) =>
+      log.warn({ err: error }, 'what time takes from the records stays until the next hour'),
+    )
+  const tending = setInterval(tend, UPKEEP_INTERVAL)
+  tending.unref()
+  void tend()
 
   const script = createScript()
   let telling = 0
@@ -186,6 +217,7 @@ export async function compose(
     async close() {
       clearInterval(flushing)
       clearInterval(looking)
+      clearInterval(tending)
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))

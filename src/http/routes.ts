@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { Holding, Refreshed } from '../agents/ranges/holding.js'
 import type { IngestKeys } from '../manage/ingest-keys.js'
-import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
+import type { Keys } from '../manage/keys.js'
 import type { Sites } from '../manage/sites.js'
 import type { Engine, EngineStatus } from '../worker/engine.js'
 import { agentControl } from './agents.js'
+import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
-import { answer, bodyOf, Id, idOf, queryOf, type Route, Total } from './route.js'
+import { answer, queryOf, type Route } from './route.js'
 import { siteRoutes } from './sites.js'
 import { TailQuery, tail } from './tail.js'
 
@@ -18,64 +19,17 @@ export interface Service {
   keys: Keys
   sites: Sites
   ingestKeys: IngestKeys
-  now(): Date
   metrics: Metrics
   /** What the operator may know of the running instance: listeners, version, counters. */
   status(): Record<string, unknown>
 }
 
-const OfOrg = z.object({ org: Id.optional().describe('Only of this organisation.') })
 const text = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
 /** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
-export const routes = ({ engine, health, keys, sites, ingestKeys, now, metrics, status }: Service): Route[] => [
-  ...siteRoutes({ sites, ingestKeys, now }),
-  {
-    method: 'get',
-    path: '/api/keys',
-    access: 'admin',
-    tag: 'keys',
-    summary: 'API keys by prefix and name',
-    query: OfOrg,
-    data: z.array(Key),
-    meta: Total,
-    run: async (call) => {
-      const all = await keys.list(queryOf(call, OfOrg).org)
-      return answer(all, { total: all.length })
-    },
-  },
-  {
-    method: 'post',
-    path: '/api/keys',
-    access: 'admin',
-    tag: 'keys',
-    summary: 'Make a key; the only answer that carries its secret',
-    body: NewKey,
-    data: Key.extend({ secret: z.string() }),
-    status: 201,
-    run: async (call) => answer(await keys.create(await bodyOf(call, NewKey)), undefined, 201),
-  },
-  {
-    method: 'delete',
-    path: '/api/keys/{id}',
-    access: 'admin',
-    tag: 'keys',
-    summary: 'Revoke a key, effective immediately',
-    status: 204,
-    run: async (call) => {
-      await keys.revoke(idOf(call))
-      return new Response(null, { status: 204 })
-    },
-  },
-  {
-    method: 'get',
-    path: '/api/keys/{id}/usage',
-    access: 'admin',
-    tag: 'keys',
-    summary: 'When a key was last used, and how much',
-    data: KeyUsage,
-    run: async (call) => answer(await keys.usage(idOf(call))),
-  },
+export const routes = ({ engine, health, keys, sites, ingestKeys, metrics, status }: Service): Route[] => [
+  ...siteRoutes({ sites, ingestKeys }),
+  ...keyRoutes(keys),
   {
     method: 'get',
     path: '/healthz',

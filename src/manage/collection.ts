@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js'
 import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { audited, type Deed } from './audit.js'
-import { numbered } from './numbered.js'
+import { lastOf, numbered } from './numbered.js'
 import { remember } from './remember.js'
 
 /** What a site has several of, told apart by name. */
@@ -98,7 +98,10 @@ export function collection<O extends Owned>(
             sql`insert into ${name} (id, site, name, version${names})`,
             sql`${made.site}, ${made.name}, 1${join(values, '')}`,
           ),
-          ...audited(deed, { action: 'create', object: one, details: { site: made.site, name: made.name } }),
+          ...audited(deed, {
+            ...{ action: 'create', object: one, id: lastOf(table) },
+            details: { site: made.site, name: made.name },
+          }),
         )
         all.forget()
         const latest = (await all.get()).at(-1)

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
+import { audited, type Deed } from './audit.js'
+import { lastOf } from './numbered.js'
 import { remember } from './remember.js'
 
 /** A site's ingest key as the API shows it, to those who may see it (spec 5.3 rule 3). */
@@ -30,11 +32,17 @@ export interface IngestKeys {
    * A new key. The one before stays good for `OVERLAP_MS`; the one before that ends now, so that rotating twice ends a
    * key that was let out. Throws `not_found`.
    */
-  rotate(site: number): Promise<IngestKey>
+  rotate(site: number, deed: Deed): Promise<IngestKey>
+  /** As `get`, for somebody who is shown it: the log says so. */
+  show(site: number, deed: Deed): Promise<IngestKey>
   /** What signatures of a site are good by, at most two; none for a site that is none. */
   valid(site: number): Promise<readonly string[]>
   /** Makes the keys of those of the sites that have none. */
   provide(sites: readonly number[]): Promise<void>
+  /** The statement that gives a site its first, for the transaction that makes the site. */
+  first(): Sql
+  /** After a write to the table that was not made here. */
+  forget(): void
 }
 
 /** 256 bits that need no slow hash, and a name that secret scanners can find. */
@@ -47,7 +55,7 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
     const rows = await records.query(sql`select site, key, created_at, expires_at from ingest_keys`)
     return rows.map((row) => Stored.parse(row))
   })
-  const insert = (site: number) =>
+  const insert = (site: number | Sql) =>
     sql`insert into ingest_keys (site, key, created_at, expires_at) values (${site}, ${keyOf(random(32))}, ${now()}, null)`
   const good = async (site: number) =>
     (await table.get()).filter((key) => key.site === site && (key.expires_at === null || key.expires_at > now()))
@@ -66,12 +74,18 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
 
   return {
     get,
-    async rotate(site) {
+    async show(site, deed) {
+      const key = await get(site)
+      await records.write(...audited(deed, { action: 'show', object: 'ingest_key', id: site }))
+      return key
+    },
+    async rotate(site, deed) {
       await get(site)
       await records.write(
         sql`delete from ingest_keys where site = ${site} and expires_at is not null`,
         sql`update ingest_keys set expires_at = ${new Date(now().getTime() + OVERLAP_MS)} where site = ${site}`,
         insert(site),
+        ...audited(deed, { action: 'rotate', object: 'ingest_key', id: site }),
       )
       table.forget()
       return get(site)
@@ -81,8 +95,10 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
       const known = new Set((await table.get()).map(({ site }) => site))
       const without = sites.filter((site) => !known.has(site))
       if (without.length === 0) return
-      await records.write(...without.map(insert))
+      await records.write(...without.map((site) => insert(site)))
       table.forget()
     },
+    first: () => insert(lastOf('sites')),
+    forget: table.forget,
   }
 }

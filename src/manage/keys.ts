@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
+import { audited, type Deed } from './audit.js'
+import { Name } from './collection.js'
 import { organisationIds } from './orgs.js'
 import { remember } from './remember.js'
 import type { Sites } from './sites.js'
+import { createTurn } from './turn.js'
 
 /** What a key may open (spec 5.2). */
 export const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
@@ -32,10 +35,10 @@ export type KeyUsage = z.infer<typeof KeyUsage>
 
 /** The body of `POST /api/keys` (contract 7). */
 export const NewKey = z.strictObject({
-  org: z.int().positive().default(1),
-  name: z.string().trim().min(1, 'A key needs a name.').max(100, 'A name has at most 100 characters.'),
-  scopes: z.array(z.enum(SCOPES)).default([]),
-  site: z.int().positive().optional(),
+  org: z.int().positive().optional().describe('Its organisation; needed by who is in several.'),
+  name: Name,
+  scopes: z.array(z.enum(SCOPES)).max(20, 'These are more scopes than there are.').default([]),
+  site: z.int().positive().optional().describe('The one site it reaches; absent: all of its organisation.'),
   expires_at: z.iso.datetime({ offset: true, error: 'expires_at is an ISO-8601 instant.' }).optional(),
 })
 export type NewKey = z.infer<typeof NewKey>
@@ -76,17 +79,27 @@ const SECRET = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
 const digestOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
 
 export interface Keys {
-  /** The only answer that carries the secret. Throws `not_found` for a site or organisation that is none. */
-  create(asked: NewKey): Promise<Key & { secret: string }>
+  /**
+   * The only answer that carries the secret. Throws `not_found` for a site or organisation that is none, `conflict` for
+   * too many.
+   */
+  create(asked: NewKey & { org: number }, deed: Deed): Promise<Key & { secret: string }>
   list(org?: number): Promise<Key[]>
-  /** In force for every request that arrives after it resolves; a second time changes nothing. */
-  revoke(id: number): Promise<void>
+  /** Throws `not_found`. */
+  get(id: number): Promise<Key>
+  /** In force for every request that arrives after it resolves; a second time changes nothing. Throws `not_found`. */
+  revoke(id: number, deed: Deed): Promise<void>
   usage(id: number): Promise<KeyUsage>
   /** The key of a secret, counted as used; throws `unauthorized`. */
   authenticate(secret: string): Promise<Key>
   /** Writes the counts of use that are still in memory. */
   flush(): Promise<void>
+  /** After a write to the table that was not made here. */
+  forget(): void
 }
+
+/** As many in force as an organisation may have. */
+const MOST = 1_000
 
 /** API keys over the records. `random(n)` gives n random bytes. */
 export function createKeys(deps: {
@@ -104,49 +117,67 @@ export function createKeys(deps: {
   })
   const byId = async (id: number): Promise<Stored> => {
     const found = [...(await table.get()).values()].find((key) => key.id === id)
-    if (!found) throw new ApiError('not_found', 'No such key.')
+    if (!found) throw new ApiError('not_found', 'There is no such key.')
     return found
   }
   // A write per request would cost more than the request: uses are counted here and written in batches.
   let used = new Map<number, { requests: number; last: Date }>()
 
+  const turn = createTurn()
+
   return {
-    async create(asked) {
-      const at = now()
-      if (!(await organisationIds(records)).includes(asked.org))
-        throw new ApiError('not_found', 'No such organisation.', 'org')
-      if (asked.site !== undefined && (await deps.sites.get(asked.site))?.org !== asked.org)
-        throw new ApiError('not_found', 'No such site in this organisation.', 'site')
-      const expires_at = asked.expires_at === undefined ? null : new Date(asked.expires_at)
-      if (expires_at && expires_at <= at)
-        throw new ApiError('validation_error', 'expires_at lies in the past.', 'expires_at')
-      const known = await table.get()
-      let prefix: string
-      do prefix = `svcg_${deps.random(4).toString('hex')}`
-      while (known.has(prefix))
-      const secret = `${prefix}_${deps.random(32).toString('base64url')}`
-      const scopes = asked.scopes.length > 0 ? [...new Set(asked.scopes)] : ['stats:read']
-      await records.write(sql`
-        insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
-          last_used_at, requests)
-        select coalesce(max(id), 0) + 1, ${asked.org}, ${asked.site ?? null}, ${asked.name}, ${prefix},
-          ${digestOf(secret)}, ${JSON.stringify(scopes)}, ${at}, ${expires_at}, null, null, 0
-        from keys`)
-      table.forget()
-      const made = (await table.get()).get(prefix)
-      if (!made) throw new Error(`key ${prefix} was written and is not there`)
-      return { ...shown(made), secret }
-    },
+    create: (asked, deed) =>
+      turn(async () => {
+        const at = now()
+        if (!(await organisationIds(records)).includes(asked.org))
+          throw new ApiError('not_found', 'There is no such organisation.', 'org')
+        if (asked.site !== undefined && (await deps.sites.get(asked.site))?.org !== asked.org)
+          throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
+        const expires_at = asked.expires_at === undefined ? null : new Date(asked.expires_at)
+        if (expires_at && expires_at <= at)
+          throw new ApiError('validation_error', 'expires_at lies in the past.', 'expires_at')
+        const known = await table.get()
+        const inForce = [...known.values()].filter(
+          (key) => key.org === asked.org && !key.revoked_at && !(key.expires_at && key.expires_at <= at),
+        )
+        if (inForce.length >= MOST) throw new ApiError('conflict', `An organisation has at most ${MOST} keys in force.`)
+        let prefix: string
+        do prefix = `svcg_${deps.random(4).toString('hex')}`
+        while (known.has(prefix))
+        const secret = `${prefix}_${deps.random(32).toString('base64url')}`
+        const scopes: Scope[] = asked.scopes.length > 0 ? [...new Set(asked.scopes)] : ['stats:read']
+        const id = Math.max(0, ...[...known.values()].map((key) => key.id)) + 1
+        const { org, name, site } = asked
+        const details = { name, prefix, scopes, site, expires_at }
+        await records.write(
+          sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
+              last_used_at, requests)
+            values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${digestOf(secret)}, ${JSON.stringify(scopes)},
+              ${at}, ${expires_at}, null, null, 0)`,
+          ...audited(deed, { action: 'create', object: 'key', id, details }),
+        )
+        table.forget()
+        const made = (await table.get()).get(prefix)
+        if (!made) throw new Error(`key ${prefix} was written and is not there`)
+        return { ...shown(made), secret }
+      }),
 
     async list(org) {
       return [...(await table.get()).values()].filter((key) => org === undefined || key.org === org).map(shown)
     },
 
-    async revoke(id) {
-      if ((await byId(id)).revoked_at) return
-      await records.write(sql`update keys set revoked_at = ${now()} where id = ${id}`)
-      table.forget()
-    },
+    get: async (id) => shown(await byId(id)),
+
+    revoke: (id, deed) =>
+      turn(async () => {
+        const { name, prefix, revoked_at } = await byId(id)
+        if (revoked_at) return
+        await records.write(
+          sql`update keys set revoked_at = ${now()} where id = ${id}`,
+          ...audited(deed, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
+        )
+        table.forget()
+      }),
 
     async usage(id) {
       const key = await byId(id)
@@ -192,5 +223,6 @@ export function createKeys(deps: {
         throw error
       }
     },
+    forget: table.forget,
   }
 }

@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { sql } from '../sql.js'
+import { ApiError } from '../errors.js'
+import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
+import { audited, type Deed } from './audit.js'
 import { remember } from './remember.js'
-import { ROLES } from './roles.js'
+import { mayAssign, ROLES, type Role } from './roles.js'
+import { createTurn, type Turn } from './turn.js'
 
 const Stored = z.object({
   org: z.number(),
@@ -13,15 +16,33 @@ const Stored = z.object({
 /** That a person is in an organisation, and as what. */
 export type Member = z.infer<typeof Stored>
 
+/** One who decides about a member: a member's id, or undefined for the operator, who may do what an owner may. */
+export type Actor = number | undefined
+
+/** A member as those see who are told of it by name: the e-mail address goes into the log. */
+export interface Named {
+  readonly user: number
+  readonly email: string
+}
+
 export interface Members {
   ofUser(user: number): Promise<readonly Member[]>
   ofOrg(org: number): Promise<readonly Member[]>
+  /**
+   * Makes a member what `role` says. Throws `not_found` for who is none, `forbidden` for what the actor may not decide,
+   * `conflict` where the organisation would be without an owner.
+   */
+  change(org: number, whom: Named, role: Role, actor: Actor, deed: Deed): Promise<Member>
+  /** Ends a membership, with the invitations that were sent in its name. Throws as `change`. */
+  remove(org: number, whom: Named, actor: Actor, deed: Deed): Promise<void>
+  /** Makes a member an owner, and the owner who gives it away an admin. Throws as `change`. */
+  transfer(org: number, whom: Named, actor: Actor, deed: Deed): Promise<Member>
   /** After a write to the table that was not made here. */
   forget(): void
 }
 
-/** Who is in which organisation, over the records. */
-export function createMembers(records: Records): Members {
+/** Who is in which organisation, over the records. All that writes to accounts and memberships shares the `turn`. */
+export function createMembers(records: Records, turn: Turn = createTurn()): Members {
   const all = remember(async () => {
     const rows = await records.query(
       sql`select org, user_id, role, created_at from members order by created_at, user_id`,
@@ -34,9 +55,81 @@ export function createMembers(records: Records): Members {
     }
     return { ofUser, ofOrg }
   })
+  const ofOrg = async (org: number): Promise<readonly Member[]> => (await all.get()).ofOrg.get(org) ?? []
+  const find = async (org: number, user: number): Promise<Member> => {
+    const member = (await ofOrg(org)).find((each) => each.user_id === user)
+    if (!member) throw new ApiError('not_found', 'There is no such member.')
+    return member
+  }
+  /** The member, as what somebody of the organisation may decide about; read in turn, so that it is true when written. */
+  const decided = async (org: number, user: number, to: Role | undefined, actor: Actor): Promise<Member> => {
+    const member = await find(org, user)
+    const has = actor === undefined ? 'owner' : (await ofOrg(org)).find((each) => each.user_id === actor)?.role
+    if (has === undefined || !mayAssign(has, actor === user, member.role, to))
+      throw new ApiError('forbidden', 'Your role does not let you decide that.')
+    return member
+  }
+  const keepsAnOwner = async (org: number, { user_id, role }: Member, to: Role | undefined) => {
+    if (role !== 'owner' || to === 'owner') return
+    const others = (await ofOrg(org)).filter((each) => each.role === 'owner' && each.user_id !== user_id)
+    if (others.length === 0)
+      throw new ApiError('conflict', 'They are its only owner: somebody else has to be made one first.')
+  }
+  const set = (org: number, user: number, role: Role): Sql =>
+    sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
+  const write = async (...statements: Sql[]) => {
+    await records.write(...statements)
+    all.forget()
+  }
+  /** What was sent in the name of one who may invite nobody any more. */
+  const uninvited = (org: number, email: string): Sql =>
+    sql`delete from invitations where org = ${org} and invited_by = ${email} and accepted_at is null`
+
   return {
     ofUser: async (user) => (await all.get()).ofUser.get(user) ?? [],
-    ofOrg: async (org) => (await all.get()).ofOrg.get(org) ?? [],
+    ofOrg,
+    change: (org, { user, email }, role, actor, deed) =>
+      turn(async () => {
+        const now = await decided(org, user, role, actor)
+        if (now.role === role) return now
+        await keepsAnOwner(org, now, role)
+        await write(
+          set(org, user, role),
+          ...(role === 'owner' ? [] : [uninvited(org, email)]),
+          ...audited(deed, {
+            ...{ action: 'change', object: 'member', id: user },
+            details: { email, role, before: now.role },
+          }),
+        )
+        return find(org, user)
+      }),
+    remove: (org, { user, email }, actor, deed) =>
+      turn(async () => {
+        const now = await decided(org, user, undefined, actor)
+        await keepsAnOwner(org, now, undefined)
+        await write(
+          sql`delete from members where org = ${org} and user_id = ${user}`,
+          uninvited(org, email),
+          ...audited(deed, {
+            ...{ action: actor === user ? 'leave' : 'remove', object: 'member', id: user },
+            details: { email, role: now.role },
+          }),
+        )
+      }),
+    transfer: (org, { user, email }, actor, deed) =>
+      turn(async () => {
+        if (actor === user) throw new ApiError('validation_error', 'That is you.', 'user')
+        const now = await decided(org, user, 'owner', actor)
+        await write(
+          set(org, user, 'owner'),
+          ...(actor === undefined ? [] : [set(org, actor, 'admin'), uninvited(org, deed.by.name)]),
+          ...audited(deed, {
+            ...{ action: 'transfer', object: 'organisation', id: org },
+            details: { user, email, before: now.role },
+          }),
+        )
+        return find(org, user)
+      }),
     forget: all.forget,
   }
 }

@@ -46,7 +46,16 @@ const engine =
 const store = engine?.events ?? { dialect: duckdb, query: async () => [], stream: made }
 if (engine) await engine.events.query(sql`select 1`)
 const site = {
-  ...{ id: 1, org: 1, name: 'Bench', domains: [], timezone: 'Europe/Berlin', currency: 'EUR', excluded_paths: [] },
+  ...{
+    id: 1,
+    version: 1,
+    org: 1,
+    name: 'Bench',
+    domains: [],
+    timezone: 'Europe/Berlin',
+    currency: 'EUR',
+    excluded_paths: [],
+  },
   ...{ respect_gpc: false, visitor_salt: 'month' as const },
 }
 const app = createApp({

@@ -18,6 +18,7 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
@@ -43,7 +44,6 @@ async function open(t: Test, more: readonly Route[] = []) {
     health: () => parts.status,
     sites,
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
-    now,
     keys,
     metrics: createMetrics({
       health: () => parts.status,
@@ -89,7 +89,7 @@ const bodyOf = async (response: Response) => {
 t.test('who may call what: every route by every caller', async (t) => {
   const { ask, bearer, keys, table } = await open(t)
   const key = async (scopes: ('stats:read' | 'manage:read' | 'manage:write' | 'ingest:write')[]) =>
-    bearer((await keys.create({ org: 1, name: scopes.join(), scopes })).secret)
+    bearer((await keys.create({ org: 1, name: scopes.join(), scopes }, deed)).secret)
   const callers = {
     nobody: {},
     unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`),
@@ -153,14 +153,15 @@ t.test('a key never reaches beyond its organisation and its site', async (t) => 
   ]
   const ids = async (init: Parameters<typeof ask>[1]) =>
     (await bodyOf(await ask('/api/sites', init))).data.map((site: { id: number }) => site.id)
-  for (const [made, expected, why] of rows) t.same(await ids(bearer((await keys.create(made)).secret)), expected, why)
+  for (const [made, expected, why] of rows)
+    t.same(await ids(bearer((await keys.create(made, deed)).secret)), expected, why)
   t.same(await ids({ operator: true }), [1, 2, 3], 'the operator sees all')
 })
 
 t.test('every read keeps to the sites of its key', async (t) => {
   const { ask, bearer, keys, table } = await open(t)
-  const org = bearer((await keys.create({ org: 1, name: 'org', scopes: [] })).secret)
-  const bound = bearer((await keys.create({ org: 1, site: 2, name: 'bound', scopes: [] })).secret)
+  const org = bearer((await keys.create({ org: 1, name: 'org', scopes: [] }, deed)).secret)
+  const bound = bearer((await keys.create({ org: 1, site: 2, name: 'bound', scopes: [] }, deed)).secret)
   // site 1, site 2, site 3 (another organisation's), site 9 (nobody's)
   const expected = { org: [200, 200, 404, 404], bound: [404, 200, 404, 404] }
   const asked = table.filter((route) => route.access === 'stats:read' && 'site' in (route.query?.shape ?? {}))

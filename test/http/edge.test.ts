@@ -8,6 +8,7 @@ import { ApiError } from '../../src/errors.js'
 import { createRoom } from '../../src/http/edge/room.js'
 import { isSigned, parseSignature } from '../../src/http/edge/signature.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { edgeService, signed } from '../fixtures/edge.js'
 
 const service = await edgeService(t)
@@ -113,7 +114,7 @@ t.test('who is let in', async (t) => {
   fresh()
   const body = (site: unknown = 1) => JSON.stringify({ site_id: site, agent_events: [fetched()], nonce: Math.random() })
   const bearer = async (org: number, scopes: ('ingest:write' | 'stats:read')[], site?: number) => {
-    const made = await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) })
+    const made = await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) }, deed)
     return { authorization: `Bearer ${made.secret}` }
   }
   const sign = (text: string, signing = key.one, t: number | string = seconds()) => ({
@@ -527,7 +528,7 @@ t.test('two keys are good while a site rotates, never three', async (t) => {
     return (await send(body, { 'x-service-signature': signed(signing, seconds(), body) })).status
   }
   const first = (await service.ingestKeys.get(3)).ingest_key
-  const second = (await service.ingestKeys.rotate(3)).ingest_key
+  const second = (await service.ingestKeys.rotate(3, deed)).ingest_key
   t.match(second, /^svci_[\w-]{43}$/)
   t.strictSame([await by(first), await by(second)], [202, 202], 'both')
   const until = (await service.ingestKeys.get(3)).previous_until
@@ -536,8 +537,8 @@ t.test('two keys are good while a site rotates, never three', async (t) => {
   t.strictSame([await by(first), await by(second)], [202, 202], 'to its end')
   clock.now = new Date(clock.now.getTime() + 1)
   t.strictSame([await by(first), await by(second)], [401, 202], 'and not longer')
-  const third = (await service.ingestKeys.rotate(3)).ingest_key
-  const fourth = (await service.ingestKeys.rotate(3)).ingest_key
+  const third = (await service.ingestKeys.rotate(3, deed)).ingest_key
+  const fourth = (await service.ingestKeys.rotate(3, deed)).ingest_key
   t.strictSame([await by(second), await by(third), await by(fourth)], [401, 202, 202], 'rotated twice: out at once')
   t.strictSame(await rows(), [])
 })

@@ -38,7 +38,7 @@ async function open(t: Test) {
   const logged: unknown[] = []
   const app = createApp({ routes, credentials: { keys }, version: '0', log: (error) => logged.push(error) })
   const key = async (org: number, scopes: Scope[], site?: number) =>
-    (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) })).secret
+    (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) }, deed)).secret
   /** As the operator, unless a key is given. */
   const ask = async (method: string, path: string, body?: unknown, secret?: string) => {
     const request = new Request(`http://localhost${path}`, {

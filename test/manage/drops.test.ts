@@ -11,6 +11,7 @@ import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
+import { deed } from '../fixtures/deed.js'
 import { directory } from '../fixtures/files.js'
 import { storeOptions } from '../fixtures/store.js'
 
@@ -122,10 +123,10 @@ t.test('read by those who reach the site and nobody else', async (t) => {
   const app = createApp({ routes: dropRoutes({ sites, drops }), credentials: { keys }, version: '0', log: () => {} })
   drops.add(1, 'track', 'foreign_host', 2)
   drops.add(2, 'track', 'malformed')
-  const org = (await keys.create({ org: 1, name: 'org', scopes: ['manage:read'] })).secret
-  const bound = (await keys.create({ org: 1, site: 1, name: 'bound', scopes: ['manage:read'] })).secret
-  const other = (await keys.create({ org: 2, name: 'other', scopes: ['manage:read'] })).secret
-  const stats = (await keys.create({ org: 1, name: 'stats', scopes: ['stats:read'] })).secret
+  const org = (await keys.create({ org: 1, name: 'org', scopes: ['manage:read'] }, deed)).secret
+  const bound = (await keys.create({ org: 1, site: 1, name: 'bound', scopes: ['manage:read'] }, deed)).secret
+  const other = (await keys.create({ org: 2, name: 'other', scopes: ['manage:read'] }, deed)).secret
+  const stats = (await keys.create({ org: 1, name: 'stats', scopes: ['stats:read'] }, deed)).secret
   const rows: [string, string | undefined, number, number | string | undefined, string][] = [
     ['1/drops', org, 200, 1, 'its own'],
     ['1/drops?days=1', bound, 200, 1, 'the one site of a key'],

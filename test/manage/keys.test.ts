@@ -4,6 +4,7 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const START = new Date('2026-11-21T10:00:00.000Z')
@@ -37,7 +38,7 @@ t.test('the first start makes organisation 1 and site 1, once', async (t) => {
 
 t.test('a secret is shown once and kept as its digest', async (t) => {
   const { records, keys } = await open(t)
-  const made = await keys.create({ org: 1, name: 'ci', scopes: [] })
+  const made = await keys.create({ org: 1, name: 'ci', scopes: [] }, deed)
   t.match(made.secret, /^svcg_[0-9a-f]{8}_[\w-]{43}$/)
   t.equal(made.prefix, made.secret.slice(0, 13))
   t.same(made.scopes, ['stats:read'], 'spec 5.2: the default')
@@ -53,17 +54,17 @@ t.test('ids count up, prefixes are never twice', async (t) => {
   const { records, sites } = await open(t)
   const bytes = [Buffer.alloc(4, 1), Buffer.alloc(32, 1), Buffer.alloc(4, 1), Buffer.alloc(4, 2), Buffer.alloc(32, 1)]
   const keys = createKeys({ records, sites, now: () => START, random: () => bytes.shift() ?? Buffer.alloc(0) })
-  const one = await keys.create({ org: 1, name: 'a', scopes: [] })
-  const two = await keys.create({ org: 1, name: 'b', scopes: [] })
+  const one = await keys.create({ org: 1, name: 'a', scopes: [] }, deed)
+  const two = await keys.create({ org: 1, name: 'b', scopes: [] }, deed)
   t.same([one.id, one.prefix, two.id, two.prefix], [1, 'svcg_01010101', 2, 'svcg_02020202'])
 })
 
 t.test('what does not authenticate', async (t) => {
   const { keys, clock } = await open(t)
-  const good = await keys.create({ org: 1, name: 'good', scopes: [] })
-  const revoked = await keys.create({ org: 1, name: 'revoked', scopes: [] })
-  await keys.revoke(revoked.id)
-  const expiring = await keys.create({ org: 1, name: 'short', scopes: [], expires_at: '2026-11-21T11:00:00Z' })
+  const good = await keys.create({ org: 1, name: 'good', scopes: [] }, deed)
+  const revoked = await keys.create({ org: 1, name: 'revoked', scopes: [] }, deed)
+  await keys.revoke(revoked.id, deed)
+  const expiring = await keys.create({ org: 1, name: 'short', scopes: [], expires_at: '2026-11-21T11:00:00Z' }, deed)
   t.equal((await keys.authenticate(expiring.secret)).id, expiring.id, 'before it expires')
   clock.now = new Date('2026-11-21T11:00:00.000Z')
   const flipped = `${good.secret.slice(0, -2)}${good.secret.at(-2) === 'A' ? 'B' : 'A'}${good.secret.at(-1)}`
@@ -84,20 +85,20 @@ t.test('what does not authenticate', async (t) => {
 
 t.test('revocation is immediate, lasting, and keeps its first date', async (t) => {
   const { keys, clock, again } = await open(t)
-  const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] })
+  const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] }, deed)
   await keys.authenticate(secret)
-  await keys.revoke(id)
+  await keys.revoke(id, deed)
   await t.rejects(keys.authenticate(secret), { code: 'unauthorized' })
   clock.now = new Date('2026-12-01T00:00:00.000Z')
-  await keys.revoke(id)
+  await keys.revoke(id, deed)
   t.equal((await keys.list())[0]?.revoked_at, START.toISOString())
   await t.rejects(again().authenticate(secret), { code: 'unauthorized' }, 'after a restart too')
-  await t.rejects(keys.revoke(99), { code: 'not_found' })
+  await t.rejects(keys.revoke(99, deed), { code: 'not_found' })
 })
 
 t.test('use is counted in memory and written in batches, lost by no failure', async (t) => {
   const { keys, clock, again, records } = await open(t)
-  const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] })
+  const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] }, deed)
   t.same(await keys.usage(id), { id, requests: 0 })
   await keys.authenticate(secret)
   clock.now = new Date('2026-11-21T10:05:00.000Z')
@@ -117,8 +118,11 @@ t.test('use is counted in memory and written in batches, lost by no failure', as
 t.test('what cannot be made', async (t) => {
   const { keys } = await open(t)
   const at = { org: 1, name: 'x', scopes: [] }
-  await t.rejects(keys.create({ ...at, org: 2 }), { code: 'not_found', field: 'org' })
-  await t.rejects(keys.create({ ...at, site: 2 }), { code: 'not_found', field: 'site' })
-  await t.rejects(keys.create({ ...at, expires_at: '2026-11-21T10:00:00Z' }), { field: 'expires_at', message: /past/ })
+  await t.rejects(keys.create({ ...at, org: 2 }, deed), { code: 'not_found', field: 'org' })
+  await t.rejects(keys.create({ ...at, site: 2 }, deed), { code: 'not_found', field: 'site' })
+  await t.rejects(keys.create({ ...at, expires_at: '2026-11-21T10:00:00Z' }, deed), {
+    field: 'expires_at',
+    message: /past/,
+  })
   t.same(await keys.list(), [])
 })

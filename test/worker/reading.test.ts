@@ -142,6 +142,7 @@ t.test('a client that leaves stops its query, through either listener', async (t
   }
   const site = {
     id: 1,
+    version: 1,
     org: 1,
     name: 'Site',
     domains: [],

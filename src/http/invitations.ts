@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { Accepted, Invitation, type Invitations, NewInvitation } from '../manage/invitations.js'
+import { OrgOfMember, type Orgs } from '../manage/orgs.js'
+import type { Mail, Send } from '../notify/mail-shape.js'
+import { deedOf } from './auth.js'
+import { organisationOf, signedIn } from './organisation.js'
+import { answer, bodyOf, Id, type Route, Total } from './route.js'
+
+/** Invitations into an organisation, and their acceptance: for people alone (spec 5.3 rule 4). */
+export function invitationRoutes(deps: {
+  orgs: Pick<Orgs, 'get'>
+  invitations: Invitations
+  /** The address under which somebody accepts, for one who asks by `request`. */
+  link(request: Request, token: string): string
+  /** Not waited for: the answer has the link in any case. */
+  send: Send
+  log(error: unknown): void
+}): Route[] {
+  const { orgs, invitations, link, send, log } = deps
+  const route = { tag: 'invitations' } as const
+  return [
+    {
+      ...{ ...route, method: 'get', path: '/api/orgs/{id}/invitations', access: 'admin' },
+      summary: 'Invitations that nobody accepted yet',
+      data: z.array(Invitation),
+      meta: Total,
+      run: async (call) => {
+        const { id } = await organisationOf(call, orgs)
+        const all = await invitations.list(id)
+        return answer(all, { total: all.length })
+      },
+    },
+    {
+      ...{ ...route, method: 'post', path: '/api/orgs/{id}/invitations', access: 'admin' },
+      summary: 'Invite somebody by mail, in place of what they were invited by before',
+      body: NewInvitation,
+      data: Invitation.extend({
+        link: z.string().describe('What the mail has, this once, to be sent by other ways.'),
+      }),
+      status: 201,
+      conflicts: true,
+      run: async (call) => {
+        const org = await organisationOf(call, orgs)
+        const { principal } = call
+        const has = principal.kind === 'person' ? principal.roles.get(org.id) : 'owner'
+        const asked = await bodyOf(call, NewInvitation)
+        const { invitation, token } = await invitations.create(org.id, asked, has ?? 'viewer', deedOf(call, org.id))
+        const address = link(call.request, token)
+        void send(mailOf(invitation, org.name, address)).catch(log)
+        return answer({ ...invitation, link: address }, undefined, 201)
+      },
+    },
+    {
+      ...{ ...route, method: 'delete', path: '/api/orgs/{id}/invitations/{invitation}', access: 'admin' },
+      summary: 'Take an invitation back',
+      status: 204,
+      run: async (call) => {
+        const org = await organisationOf(call, orgs)
+        const id = Id.safeParse(call.params.invitation)
+        if (!id.success) throw new ApiError('not_found', 'There is no such invitation.')
+        await invitations.delete(org.id, id.data, deedOf(call, org.id))
+        return new Response(null, { status: 204 })
+      },
+    },
+    {
+      ...{ ...route, method: 'post', path: '/api/invitations/accept', access: 'person' },
+      summary: 'Become a member, by the link that went to the own e-mail address',
+      body: Accepted,
+      data: OrgOfMember,
+      conflicts: true,
+      run: async (call) => {
+        const { token } = await bodyOf(call, Accepted)
+        const user = signedIn(call)
+        const { org, role } = await invitations.accept(token, user, deedOf(call, 0).by, call.at)
+        return answer({ ...(await orgs.get(org)), role })
+      },
+    },
+  ]
+}
+
+const mailOf = ({ id, email, role, invited_by, expires_at }: Invitation, org: string, link: string): Mail => ({
+  to: email,
+  key: `invitation ${id}`,
+  subject: `Invitation to ${org}`,
+  text: `${invited_by} invites you to the organisation "${org}", as ${role}.
+
+Accept with an account of this address, until ${expires_at.slice(0, 16).replace('T', ' ')} UTC:
+${link}
+
+Whoever does not know what this is about can leave it alone: nothing happens then.
+`,
+})
