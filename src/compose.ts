@@ -27,6 +27,7 @@ import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
+import { visitorRoutes } from './http/visitors.js'
 import { createAuditLog } from './manage/audit-log.js'
 import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
@@ -37,6 +38,7 @@ import { createKeys } from './manage/keys.js'
 import { createMembers } from './manage/members.js'
 import { createOrgs } from './manage/orgs.js'
 import { createPeople } from './manage/people.js'
+import { createRemovals, Removed } from './manage/removals.js'
 import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
 import { noShares } from './manage/shares.js'
@@ -59,6 +61,7 @@ const MISFITS = 60
 const COUNTS_INTERVAL = 10_000
 const SITES_INTERVAL = 10_000
 const UPKEEP_INTERVAL = 3_600_000
+const REMOVALS_INTERVAL = 60_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
@@ -107,6 +110,17 @@ export async function compose(
   })
   const ingestKeys = createIngestKeys({ records, now, random: randomBytes })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
+  const removals = createRemovals({
+    ...{ records, sites, now },
+    remove: async (leaving) => Removed.parse(await engine.ask('remove', leaving)),
+    gone: drops.forget,
+    settle: () => recorder.settle(),
+    after(ms, run) {
+      const timer = setTimeout(run, ms).unref()
+      return () => clearTimeout(timer)
+    },
+    log: (message, error) => log.warn({ err: error }, message),
+  })
   const started = now()
   /** The engine's state, or that nothing reaches it. */
   const health = (): EngineStatus => {
@@ -171,6 +185,7 @@ export async function compose(
         log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was answered'),
       }),
       ...auditRoutes({ orgs, audit }),
+      ...visitorRoutes({ sites, removals }),
     ],
     credentials: { keys, people, shares: noShares },
     version,
@@ -194,6 +209,9 @@ export async function compose(
   const tending = setInterval(tend, UPKEEP_INTERVAL)
   tending.unref()
   void tend()
+  removals.tick()
+  const removing = setInterval(removals.tick, REMOVALS_INTERVAL)
+  removing.unref()
 
   const script = createScript()
   let telling = 0
@@ -218,6 +236,8 @@ export async function compose(
       clearInterval(flushing)
       clearInterval(looking)
       clearInterval(tending)
+      clearInterval(removing)
+      removals.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))

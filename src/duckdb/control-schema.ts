@@ -86,9 +86,10 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table notices (
       id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
       created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,
-    // What is to leave the events, until it has: kind is visitor, site or before.
+    // What is to leave the events: kind is visitor (16 hex digits) or site (its hostnames, JSON text). Once it is done, who
+    // it was is not kept here either.
     `create table removals (
-      id integer, site integer, kind varchar, visitor varchar, before timestamp, requested_at timestamp, rows bigint,
+      id integer, site integer, kind varchar, visitor varchar, hostnames varchar, requested_at timestamp, rows bigint,
       done_at timestamp)`,
     `create table audit (
       id bigint, org integer, happened_at timestamp, actor_kind varchar, actor varchar, action varchar, object varchar,

@@ -15,6 +15,8 @@ export interface Seals {
    */
   broken(rows: readonly EventRow[], moves: readonly Move[], changed?: readonly ResultRow[]): Unsealed[]
   step(writer: DuckDBConnection, target: Date): Promise<Sealed>
+  /** A step that only sums up again what got hits since it was sealed. */
+  again(writer: DuckDBConnection): Promise<void>
 }
 
 export type Unsealed = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
@@ -27,7 +29,19 @@ const Changed = z.object({
 
 export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
   let watermark = await file.read(watermarkOf)
+  const step = async (writer: DuckDBConnection, target: Date): Promise<Sealed> => {
+    // Until the step has answered, and if it fails in an unknown state: too many are called broken, which harms nothing.
+    const before = watermark
+    watermark = new Date(Math.max(target.getTime(), before?.getTime() ?? 0))
+    const sealed = await sealStep(writer, target)
+    watermark = sealed.watermark
+    return sealed
+  }
   return {
+    step,
+    async again(writer) {
+      if (watermark) await step(writer, watermark)
+    },
     broken(rows, moves, changed = []) {
       const before = watermark
       if (before === undefined) return []
@@ -49,14 +63,6 @@ export async function openSeals(file: Pick<Database, 'read'>): Promise<Seals> {
         sessions.set(`${row.site_id} ${row.session_id}`, row)
       }
       return [...sessions.values()]
-    },
-    async step(writer, target) {
-      // Until the step has answered, and if it fails in an unknown state: too many are called broken, which harms nothing.
-      const before = watermark
-      watermark = new Date(Math.max(target.getTime(), before?.getTime() ?? 0))
-      const sealed = await sealStep(writer, target)
-      watermark = sealed.watermark
-      return sealed
     },
   }
 }

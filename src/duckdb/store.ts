@@ -14,6 +14,7 @@ import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
 import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
+import { type Leaving, type Removed, removeSome } from './remove.js'
 import type { Repair } from './repair.js'
 import { appendUnsealed, openSeals, type Seals } from './seals.js'
 import { PATIENCE, type Patience, streamRows } from './stream.js'
@@ -42,6 +43,11 @@ export interface EventStore extends Store {
    * replayed from the log. Throws `ApiError('database_error')`; nothing is changed then.
    */
   amend(...statements: Sql[]): Promise<void>
+  /**
+   * One step of removing rows, with all that is summed up of them, in one transaction and with a checkpoint behind it:
+   * what was removed is not in the log either. Throws `ApiError('database_error')`.
+   */
+  remove(leaving: Leaving): Promise<Removed>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
@@ -202,6 +208,17 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw faultOf(cause, 'The rows could not be changed.')
       }
       await checkpoint()
+    },
+    async remove(leaving) {
+      try {
+        const removed = await file.write((writer) => removeSome(writer, leaving, () => seals.again(writer)))
+        // Where a long read holds the checkpoint up, a later one has it.
+        moved = true
+        if (removed.rows > 0) await checkpoint()
+        return removed
+      } catch (cause) {
+        throw faultOf(cause, 'The rows could not be removed.')
+      }
     },
     async seal(target) {
       while (await sealSome(target));

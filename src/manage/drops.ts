@@ -17,6 +17,8 @@ export interface Drops {
   add(site: number | undefined, door: Door, reason: DropReason, count?: number): void
   /** Of the last `days` days of UTC, today included; the latest first. */
   list(site: number, days: number): Promise<Dropped[]>
+  /** A site is no more: what is only in memory of it is not written. */
+  forget(site: number): void
   /** Since the process started, of all sites and of none. */
   totals(): { door: Door; reason: DropReason; count: number }[]
   /** Writes what is only in memory. After a failure, whatever became of the write, the next one makes it right. */
@@ -104,6 +106,10 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
       return [...found.values()].sort(
         (a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0) || b.count - a.count || (a.reason < b.reason ? -1 : 1),
       )
+    },
+
+    forget(site) {
+      for (const { lines } of days.values()) for (const [key, line] of lines) if (line.site === site) lines.delete(key)
     },
 
     totals: () => [...totals.values()],

@@ -1,4 +1,4 @@
-import { createRecent } from './memo.js'
+import { createRecent, type Recent } from './memo.js'
 import { askedPath } from './route.js'
 import type { EventRow } from './row.js'
 import { LATEST, SESSION_TIMEOUT } from './session.js'
@@ -30,6 +30,8 @@ export interface Views {
   holds(at: number): boolean
   /** All from `since` on is known. */
   restore(since: number): void
+  /** These visitors have no rows any more. */
+  forget(visitors: ReadonlySet<bigint>): void
 }
 
 /** Of one page by one visitor so many are remembered. */
@@ -81,6 +83,7 @@ export function createViews({ since, limit = 65_536, texts = 16 << 20 }: Bounds 
     restore(known) {
       horizon = known
     },
+    forget: (visitors) => forgetPages(pages, visitors),
   }
 }
 
@@ -121,6 +124,8 @@ export interface Browsing {
   seen(name: string): { session: bigint | undefined; at: number } | undefined
   see(name: string, session: bigint | undefined, at: number): void
   restore(told: Restored): void
+  /** These visitors and sessions (by their keys) have no rows any more. */
+  forget(visitors: ReadonlySet<bigint>, sessions: Iterable<bigint>): void
 }
 
 /** What the store knows of the last half hour. */
@@ -182,12 +187,22 @@ export function createBrowsing(bounds: Bounds = {}): Browsing {
       servers.restore(told.since)
       browsers.restore(told.since)
     },
+    forget(visitors, sessions) {
+      for (const session of sessions) knowns.delete(session)
+      for (const views of [servers, browsers]) views.forget(visitors)
+      forgetPages(pages, visitors)
+    },
   }
 }
 
 /** A page of one visitor. No hostname has a line break. */
 export const nameOf = (visitor: bigint, { hostname, pathname }: Page): string =>
   `${visitor.toString(16)}\n${hostname}\n${pathname}`
+
+function forgetPages(pages: Pick<Recent<string, object>, 'keys' | 'delete'>, visitors: ReadonlySet<bigint>): void {
+  const theirs = new Set([...visitors].map((visitor) => visitor.toString(16)))
+  for (const name of pages.keys()) if (theirs.has(name.slice(0, name.indexOf('\n')))) pages.delete(name)
+}
 
 /** What both halves of a view call it: of a route only the browser knows. */
 export const viewOf = ({ hostname, pathname }: Page): Page => ({ hostname, pathname: askedPath(pathname) })

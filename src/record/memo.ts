@@ -5,6 +5,7 @@ export interface Recent<K, V> {
   delete(key: K): void
   /** Makes a generation older: what is not asked for before the next one is forgotten. */
   age(): void
+  keys(): Iterable<K>
   readonly size: number
 }
 
@@ -49,6 +50,7 @@ export function createRecent<K, V>(
       old.delete(key)
     },
     age,
+    keys: () => [...young.keys(), ...old.keys()],
     get size() {
       return young.size + old.size
     },

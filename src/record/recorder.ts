@@ -25,7 +25,9 @@ export interface Recorder {
   /** Never throws, never waits, parses nothing: a copy, and once in `batch` calls a message. */
   record(evidence: Evidence): void
   stats(): { waiting: number; drops: Drops; on: boolean }
-  /** Hands on what waits; resolves when it is stored or given up. What comes later is dropped as `recorder_off`. */
+  /** Hands on what waits; resolves when it is stored or given up. */
+  settle(): Promise<void>
+  /** As `settle`, for good. What comes later is dropped as `recorder_off`. */
   close(): Promise<void>
 }
 
@@ -110,6 +112,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       else timer ??= setTimeout(flush, interval).unref()
     },
     stats: () => ({ waiting: sent + packer.count, drops: { ...drops }, on: !off && !closed }),
+    async settle() {
+      flush()
+      await Promise.all(pending)
+    },
     async close() {
       closed = true
       flush()

@@ -44,6 +44,8 @@ export interface Sessions {
   restore(open: readonly KnownSession[], since: number): void
   /** What became of all hits that memory could not tell of so far. */
   settle(changed: readonly SettledSession[]): void
+  /** These visitors have no rows any more: what they do next begins anew. Answers the keys of the sessions they had here. */
+  forget(visitors: Iterable<bigint>): bigint[]
   /** Open ones, and those not yet forgotten. */
   readonly size: number
 }
@@ -192,6 +194,16 @@ export function createSessions({
             recent.set(visitor, { id, key: id, start, arrival, first, last })
         }
       }
+    },
+    forget(visitors) {
+      const keys: bigint[] = []
+      for (const visitor of visitors) {
+        const session = recent.get(visitor)
+        if (session === undefined) continue
+        keys.push(session.key)
+        recent.delete(visitor)
+      }
+      return keys
     },
     get size() {
       return recent.size

@@ -16,6 +16,7 @@ import { createCompletions } from './completions.js'
 import type { TailRow, WorkerUsage } from './engine.js'
 import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
+import { createRemove } from './remove.js'
 import { openSessions } from './sessions.js'
 import { loadSites } from './sites.js'
 import { openBrowsing } from './views.js'
@@ -25,8 +26,8 @@ import { createWriter } from './writer.js'
 export interface Parts {
   classifier: Classifier
   /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
-  sessions: Pick<Sessions, 'restore' | 'settle'>
-  browsing: Pick<Browsing, 'restore'>
+  sessions: Pick<Sessions, 'restore' | 'settle' | 'forget'>
+  browsing: Pick<Browsing, 'restore' | 'forget'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
@@ -160,6 +161,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     log,
   })
 
+  const desk: Desk = { ...parts.desk, remove: createRemove({ store: events, writer, ...parts }) }
   let ending = false
   const end = (code: number) => {
     if (ending) return
@@ -209,7 +211,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
         return answers.cancel(message.id)
       case 'ask':
         return answers.give(message.id, async () => {
-          const told = parts.desk[message.name]
+          const told = desk[message.name]
           if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
           return { type: 'told', id: message.id, answer: await told(message.argument) }
         })

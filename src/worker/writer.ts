@@ -2,6 +2,7 @@ import type { Log } from '../duckdb/datafile.js'
 import { RowError } from '../duckdb/encode.js'
 import type { Mark } from '../duckdb/mark.js'
 import type { EventStore } from '../duckdb/store.js'
+import { ApiError } from '../errors.js'
 import type { Classified, Classifier, Open } from '../record/classifier.js'
 import type { Delivery } from '../record/delivery.js'
 import { countDrop, type DoorDrop, type DropReason, type Drops } from '../record/drop.js'
@@ -36,9 +37,26 @@ export interface WriterDeps {
   log: Log
 }
 
+interface Batch {
+  sequence: number
+  parcel: Parcel
+  delivery: Delivery | undefined
+}
+
+/** What is done between batches; never rejects. */
+interface Between {
+  work: () => Promise<void>
+  closed: () => void
+}
+
 export interface Writer {
   /** Takes a batch to be classified once and committed once; batches are numbered upwards and stay in order. */
   push(sequence: number, parcel: Parcel, delivery?: Delivery): void
+  /**
+   * Does `work` behind every batch that was pushed before, and before any that is pushed later: nothing is classified or
+   * committed meanwhile. Rejects as `work` does, and with `database_error` where the writer stops before its turn.
+   */
+  between<T>(work: () => Promise<T>): Promise<T>
   /** Gives up what is not committed yet; resolves when nothing is under way. */
   stop(): Promise<void>
 }
@@ -55,7 +73,7 @@ const LONGEST_RETRY = 5_000
  * already; a store that fails is tried again for as long as it takes, while the recorder bounds what waits.
  */
 export function createWriter(deps: WriterDeps): Writer {
-  const waiting: { sequence: number; parcel: Parcel; delivery: Delivery | undefined }[] = []
+  const waiting: (Batch | Between)[] = []
   let mark = deps.from
   let stopped = false
   let degraded: string | undefined
@@ -73,13 +91,13 @@ export function createWriter(deps: WriterDeps): Writer {
 
   const take = (): { sequence: number; batch: readonly Evidence[]; deliveries: readonly Delivery[] } | undefined => {
     let count = 0
-    let taken = 0
-    for (const { parcel } of waiting) {
-      if (taken > 0 && count + parcel.count > MERGE) break
-      count += parcel.count
-      taken += 1
+    const parts: Batch[] = []
+    for (const next of waiting) {
+      if ('work' in next || (parts.length > 0 && count + next.parcel.count > MERGE)) break
+      count += next.parcel.count
+      parts.push(next)
     }
-    const parts = waiting.splice(0, taken)
+    waiting.splice(0, parts.length)
     const sequence = parts.at(-1)?.sequence
     if (sequence === undefined) return undefined
     return {
@@ -147,7 +165,15 @@ export function createWriter(deps: WriterDeps): Writer {
   }
 
   const run = async (): Promise<void> => {
-    for (let taken = take(); taken && !stopped; taken = take()) {
+    while (waiting.length > 0 && !stopped) {
+      const [first] = waiting
+      if (first && 'work' in first) {
+        waiting.shift()
+        await first.work()
+        continue
+      }
+      const taken = take()
+      if (!taken) return
       const from = deps.clock()
       const made = deps.classifier.classify(taken.batch)
       const late = await settle(made.open)
@@ -159,17 +185,26 @@ export function createWriter(deps: WriterDeps): Writer {
     }
   }
 
+  const add = (next: Batch | Between) => {
+    waiting.push(next)
+    running ??= run().finally(() => {
+      running = undefined
+    })
+  }
+
   return {
-    push(sequence, parcel, delivery) {
-      waiting.push({ sequence, parcel, delivery })
-      running ??= run().finally(() => {
-        running = undefined
-      })
-    },
+    push: (sequence, parcel, delivery) => add({ sequence, parcel, delivery }),
+    between: (work) =>
+      new Promise((resolve, reject) => {
+        const closed = () => reject(new ApiError('database_error', 'The store is being closed.'))
+        if (stopped) closed()
+        else add({ work: () => work().then(resolve, reject), closed })
+      }),
     async stop() {
       stopped = true
       wake()
       await running
+      for (const next of waiting.splice(0)) if ('work' in next) next.closed()
     },
   }
 }

@@ -1,128 +1,15 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import type { EventStore } from '../../src/duckdb/store.js'
-import { type Deps, runRead } from '../../src/query/read.js'
-import { reads } from '../../src/reads/index.js'
 import type { EventRow } from '../../src/record/row.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { openStore } from '../fixtures/open.js'
 import { eventRow } from '../fixtures/rows.js'
 import { openAt } from '../fixtures/store.js'
+import { ask, DAY, FILTERS, filters, READS, round, rowsOf, visit } from '../fixtures/visits.js'
 
-const DAY = 86_400_000
 const MINUTE = 60_000
-
-const deps = (store: EventStore, now: number): Deps => ({
-  store,
-  now: () => new Date(now),
-  site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
-  segment: async () => undefined,
-  catalog: [],
-  assistants: [],
-})
-const ask = async (store: EventStore, now: number, path: string, query: string) => {
-  const read = reads.find((each) => each.path === `/api/stats/${path}`)
-  if (!read) throw new Error(path)
-  const { data, meta } = await runRead(read, new URLSearchParams(query), deps(store, now))
-  return { data, total: meta.total }
-}
-
-const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringify(value))}`
-const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
-const FILTERS = [
-  [],
-  [is('channel', 'Direct')],
-  [is('country', 'DE')],
-  [{ not: is('country', ['DE', 'FR']) }, is('entry_page', '/a')],
-  [is('pathname', '/a')],
-  [{ or: [is('pathname', '/b'), is('exit_page', '/c')] }],
-  [is('exit_page', '/a', 'is_not')],
-  [{ has_done: is('pathname', '/c') }, is('channel', 'Direct')],
-  [is('event_name', 'signup')],
-]
-const READS = [
-  ...[
-    'overview',
-    'pages',
-    'breakdown?dimension=country',
-    'breakdown?dimension=channel',
-    'breakdown?dimension=pathname',
-  ],
-  ...['breakdown?dimension=exit_page', 'timeseries?granularity=day', 'timeseries?granularity=hour&metric=sessions'],
-  ...[
-    'timeseries?granularity=week&metric=bounce',
-    'timeseries?granularity=day&metric=pageviews',
-    'journeys',
-    'sources',
-  ],
-  ...['retention?granularity=day', 'sessions', 'visitors'],
-]
-
-interface Hit {
-  gap: number
-  path: number
-  kind: number
-  engaged: number | null
-  abroad: boolean
-  renamed: boolean
-  batch: number
-}
-interface Visit {
-  visitor: number
-  site: number
-  start: number
-  channel: number
-  hits: Hit[]
-}
-
-const hit: fc.Arbitrary<Hit> = fc.record({
-  gap: fc.constantFrom(0, 1, 5 * MINUTE, 29 * MINUTE),
-  path: fc.nat(2),
-  kind: fc.constantFrom(0, 0, 0, 1, 2),
-  engaged: fc.option(fc.constantFrom(0, 9_999, 10_000), { nil: null }),
-  // Rare on real sites: a network that moved, a salt that changed within a visit.
-  abroad: fc.constantFrom(false, false, false, false, false, false, true),
-  renamed: fc.constantFrom(false, false, false, false, false, false, true),
-  batch: fc.nat(2),
-})
-const visit: fc.Arbitrary<Visit> = fc.record({
-  visitor: fc.nat(3),
-  site: fc.constantFrom(1, 1, 1, 2),
-  start: fc.nat(4 * 24 * 2),
-  channel: fc.nat(1),
-  hits: fc.array(hit, { minLength: 1, maxLength: 4 }),
-})
-
-/** The rows of visits, as they would be stored, each with the batch it comes in. */
-function rowsOf(visits: readonly Visit[], base: number): { row: EventRow; batch: number }[] {
-  return visits.flatMap(({ visitor, site, start, channel, hits }, n) => {
-    const session_start = new Date(base + start * 30 * MINUTE)
-    let at = session_start.getTime()
-    return hits.map(({ gap, path, kind, engaged, abroad, renamed, batch }, i) => {
-      if (i > 0) at += gap
-      const [name = 'pageview', event_name = null] = [['pageview'], ['custom', 'signup'], ['engagement']][kind] ?? []
-      const row = eventRow({
-        ...{
-          site_id: site,
-          timestamp: new Date(at),
-          session_start,
-          session_id: BigInt(base + n),
-          kind: name,
-          event_name,
-        },
-        ...{
-          visitor_id: BigInt(visitor + (renamed ? (n % 2 ? 100 : -100) : 0) + 200),
-          pathname: ['/a', '/b', '/c'][path] ?? '/',
-        },
-        ...{ entry_page: ['/a', '/b', '/c'][hits[0]?.path ?? 0] ?? '/', channel: ['Direct', 'Email'][channel] ?? '' },
-        ...{ country: abroad ? null : visitor % 2 ? 'DE' : 'FR', engaged_ms: engaged },
-      })
-      return { row, batch }
-    })
-  })
-}
 
 t.test('what is summed up answers as its hits do, whatever was sealed when', async (t) => {
   const [plain, sealed] = [await openStore(t), await openStore(t)]
@@ -158,10 +45,6 @@ t.test('what is summed up answers as its hits do, whatever was sealed when', asy
   const [sum] = await sealed.query(sql`select count(*) as n, max(ids) as ids, bool_or(mixed) as mixed from sessions`)
   t.ok(Number(sum?.n) > 50 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were sealed')
 })
-
-/** Means are summed in another order. */
-const round = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value), (_, each) => (typeof each === 'number' ? Math.round(each * 1e9) / 1e9 : each))
 
 t.test('a hit that comes to a sealed session is in the next answer, and behind a restart', async (t) => {
   const file = join(directory(t), 'events.duckdb')

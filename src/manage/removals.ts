@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { join, raw, type Sql, sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { audited, type Deed } from './audit.js'
+import { numbered } from './numbered.js'
+import type { Site, Sites } from './sites.js'
+
+/** What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. */
+export type Leaving =
+  | { readonly site: number; readonly visitor: string }
+  | { readonly site: number; readonly before: Date }
+  | { readonly site: number; readonly hostnames: readonly string[] }
+
+/** What a step removed: rows of events, and under which ids; with `more` a further step has something to do. */
+export const Removed = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
+export type Removed = z.infer<typeof Removed>
+
+/** What an erasure removed (contract 7). */
+export const Erased = z.object({
+  visitor_ids: z.array(z.string()).describe('The ids under which the person was known, 16 hex digits each.'),
+  rows: z.int().describe('Rows that were removed; 0 of somebody who is not there.'),
+})
+export type Erased = z.infer<typeof Erased>
+
+export interface Removals {
+  /**
+   * Removes every row of a person (`visitor`: 16 hex digits, as `/api/stats/visitors` shows them); resolves when no read
+   * shows them any more. Of somebody who is not there it removes nothing. Throws `database_error` where that takes
+   * longer than `patience` ms: it is written down then, and done as soon as it can be.
+   */
+  erase(site: number, visitor: string, deed: Deed): Promise<Erased>
+  /** Goes on with what is written down and not done. To be called behind a write of `removalOfSite`. */
+  wake(): void
+  /** To be called each minute, and at the start: wakes, and once a day removes what is older than its site keeps it. */
+  tick(): void
+  /** No step is begun any more; what is not done the next start goes on with. */
+  close(): void
+}
+
+/**
+ * For the transaction that deletes a site: its rows leave in the background from then on (`Removals.wake`), and what
+ * else is kept of it under its number or its hostnames leaves at once.
+ */
+export const removalOfSite = ({ id, domains }: Pick<Site, 'id' | 'domains'>, at: Date): Sql[] => [
+  ...numbered(
+    'removals',
+    sql`insert into removals (id, site, kind, hostnames, requested_at)`,
+    sql`${id}, 'site', ${JSON.stringify(domains)}, ${at}`,
+  ),
+  sql`delete from drops where site = ${id}`,
+  ...(domains.length === 0 ? [] : [sql`delete from policies where hostname in (${listOf(domains)})`]),
+]
+
+const listOf = (texts: readonly string[]): Sql =>
+  join(
+    texts.map((text) => sql`${text}`),
+    ', ',
+  )
+
+/** A removal that is not done. */
+const Written = z
+  .object({ id: z.int(), site: z.int(), visitor: z.string().nullable(), hostnames: z.string().nullable() })
+  .transform(({ id, site, visitor, hostnames }) => ({
+    id,
+    leaving:
+      visitor === null
+        ? { site, hostnames: z.array(z.string()).parse(JSON.parse(hostnames ?? '[]')) }
+        : { site, visitor },
+  }))
+
+type Written = z.infer<typeof Written>
+
+export interface RemovalsDeps {
+  records: Records
+  sites: Pick<Sites, 'list'>
+  /** One step, in the store: all of it or none. May reject; it is asked again. */
+  remove: (leaving: Leaving) => Promise<Removed>
+  /** A site is no more: nothing is counted of it. */
+  gone: (site: number) => void
+  /** What was seen of people before this moment is on its way to the store before it resolves. */
+  settle: () => Promise<void>
+  now: () => Date
+  /** Calls `run` once; what is returned stops it. */
+  after: (ms: number, run: () => void) => () => void
+  log: (message: string, error: unknown) => void
+  /** For which an erasure is waited for, ms; 30,000. */
+  patience?: number
+}
+
+const DAY = 86_400_000
+const FIRST_RETRY = 250
+const LONGEST_RETRY = 60_000
+
+/**
+ * Rows that leave. What was asked for is written down first, so that it is done whatever dies meanwhile; steps go one
+ * after the other, people before sites.
+ */
+export function createRemovals({
+  records,
+  remove,
+  now,
+  after,
+  log,
+  patience = 30_000,
+  ...deps
+}: RemovalsDeps): Removals {
+  const waiting = new Map<number, (erased: Erased) => void>()
+  let working: Promise<void> | undefined
+  let retaining: Promise<void> | undefined
+  let retained = Number.NEGATIVE_INFINITY
+  let woken = false
+  let retry = FIRST_RETRY
+  let cancel = () => {}
+  let closed = false
+  // What is being written down is not worked on before it is known who waits for it.
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work, work)
+    last = next.catch(() => {})
+    return next
+  }
+
+  const unfinished = async (): Promise<Written[]> => {
+    const rows = await records.query(sql`select id, site, visitor, hostnames from removals
+      where done_at is null order by kind = 'site', id`)
+    return rows.map((row) => Written.parse(row))
+  }
+
+  const step = async ({ id, leaving }: Written): Promise<void> => {
+    if ('visitor' in leaving) await deps.settle()
+    else deps.gone(leaving.site)
+    const { rows, more, visitor_ids } = await remove(leaving)
+    await records.write(
+      sql`update removals set rows = coalesce(rows, 0) + ${rows} ${
+        // Who it was is kept no longer than it takes.
+        more ? raw('') : sql`, done_at = ${now()}, visitor = null, hostnames = null`
+      } where id = ${id}`,
+    )
+    if (more) return
+    waiting.get(id)?.({ visitor_ids, rows })
+    waiting.delete(id)
+  }
+
+  /** Until nothing is left, or nothing that can be done now. */
+  const work = async (): Promise<void> => {
+    const failed = new Set<number>()
+    let error: unknown
+    try {
+      while (!closed) {
+        const next = (await inTurn(unfinished)).find(({ id }) => !failed.has(id))
+        if (!next) break
+        try {
+          await step(next)
+          retry = FIRST_RETRY
+        } catch (cause) {
+          failed.add(next.id)
+          error = cause
+        }
+      }
+    } catch (cause) {
+      error = cause
+    }
+    if (error === undefined || closed) return
+    log('rows that are to be removed are there still; it is tried again', error)
+    cancel = after(retry, wake)
+    retry = Math.min(retry * 2, LONGEST_RETRY)
+  }
+
+  const wake = () => {
+    woken = true
+    cancel()
+    if (closed || working) return
+    woken = false
+    working = work().finally(() => {
+      working = undefined
+      if (woken) wake()
+    })
+  }
+
+  const retain = async (): Promise<void> => {
+    for (const { id: site, retention_days } of await deps.sites.list()) {
+      if (retention_days === undefined) continue
+      const before = new Date(now().getTime() - retention_days * DAY)
+      while (!closed && (await remove({ site, before })).more);
+    }
+  }
+
+  return {
+    erase: (site, visitor, deed) =>
+      new Promise((resolve, reject) => {
+        const late = () =>
+          reject(new ApiError('database_error', 'It takes longer; it is written down and goes on by itself.'))
+        const stop = after(patience, late)
+        const written = async () => {
+          await records.write(
+            ...numbered(
+              'removals',
+              sql`insert into removals (id, site, kind, visitor, requested_at)`,
+              sql`${site}, 'visitor', ${visitor}, ${deed.at}`,
+            ),
+            ...audited(deed, { action: 'erase', object: 'visitor', id: digestOf(site, visitor), details: { site } }),
+          )
+          const id = (await unfinished()).findLast(({ leaving }) => 'visitor' in leaving)?.id
+          if (id === undefined) throw new Error('a removal was written and is not there')
+          waiting.set(id, (erased) => {
+            stop()
+            resolve(erased)
+          })
+        }
+        inTurn(written).then(wake, (error) => {
+          stop()
+          reject(error)
+        })
+      }),
+    wake,
+    tick() {
+      wake()
+      if (retaining || now().getTime() - retained < DAY) return
+      const before = retained
+      retained = now().getTime()
+      retaining = retain()
+        .catch((error) => {
+          retained = before
+          log('what is older than it is kept could not be removed; it is tried again', error)
+        })
+        .finally(() => {
+          retaining = undefined
+        })
+    },
+    close() {
+      closed = true
+      cancel()
+    },
+  }
+}
+
+/** What the log may keep of somebody of whom nothing else is: it says whether this one was erased to who asks by id. */
+const digestOf = (site: number, visitor: string): string =>
+  createHash('sha256').update(`${site} ${visitor}`).digest('hex').slice(0, 16)
