@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../sql.js'
+import { Sql, sql } from '../sql.js'
 import { numbered } from './numbered.js'
 
 /** Who did a thing, and from where. */
@@ -13,7 +13,8 @@ export interface By {
 /** One deed: what every write to the records is told, so that the log has it in the same transaction. */
 export interface Deed {
   readonly by: By
-  readonly org: number
+  /** Its id, or what gives it within the transaction. */
+  readonly org: number | Sql
   readonly at: Date
 }
 
@@ -23,7 +24,8 @@ export interface Done {
   readonly action: string
   /** The kind of object: `goal`, `member`. */
   readonly object: string
-  readonly id?: number | string
+  /** As `org`: of what is only being made it is `lastOf` its kind. */
+  readonly id?: number | string | Sql
   readonly details?: Readonly<Record<string, unknown>>
 }
 
@@ -32,6 +34,6 @@ export const audited = ({ by, org, at }: Deed, { action, object, id, details }: 
   numbered(
     'audit',
     sql`insert into audit (id, org, happened_at, actor_kind, actor, action, object, object_id, ip, details)`,
-    sql`${org}, ${at}, ${by.kind}, ${by.name}, ${action}, ${object}, ${id === undefined ? null : String(id)},
+    sql`${org}, ${at}, ${by.kind}, ${by.name}, ${action}, ${object}, ${id === undefined ? null : id instanceof Sql ? id : String(id)},
       ${by.ip ?? null}, ${details === undefined ? null : JSON.stringify(details)}`,
   )

@@ -23,3 +23,6 @@ export const numbered = (kind: Numbered, into: Sql, values: Sql): Sql[] => [
   sql`update last_ids set id = id + 1 where kind = ${kind}`,
   sql`${into} select id, ${values} from last_ids where kind = ${kind}`,
 ]
+
+/** The id given last, of this kind: in the transaction that made it, that of what it made. */
+export const lastOf = (kind: Numbered): Sql => sql`(select id from last_ids where kind = ${kind})`
