@@ -15,13 +15,17 @@ export type Code = keyof typeof STATUS
 
 /** The only error that reaches a client. Thrown anywhere, rendered once (src/http). */
 export class ApiError extends Error {
+  /** Seconds after which the answer can be another, where that is known. */
+  readonly retry_after?: number
+
   constructor(
     readonly code: Code,
     message: string,
     readonly field?: string,
-    options?: { cause?: unknown },
+    { retry_after, ...options }: { cause?: unknown; retry_after?: number } = {},
   ) {
     super(message, options)
     this.name = 'ApiError'
+    if (retry_after !== undefined) this.retry_after = retry_after
   }
 }

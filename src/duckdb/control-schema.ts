@@ -48,9 +48,11 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table sessions (
       id integer, user_id integer, digest varchar, created_at timestamp, last_seen_at timestamp, agent varchar,
       ip varchar)`,
-    // What a mail or the operator hands out once: kind is login, reset or email.
+    // What a mail or the operator hands out once: kind is login, reset, email, or register, of an account that is none yet
+    // and is in `pending` as JSON text.
     `create table tokens (
-      digest varchar, kind varchar, user_id integer, email varchar, created_at timestamp, expires_at timestamp)`,
+      digest varchar, kind varchar, user_id integer, email varchar, pending varchar, created_at timestamp,
+      expires_at timestamp)`,
     'create table members (org integer, user_id integer, role varchar, created_at timestamp)',
     `create table invitations (
       id integer, org integer, email varchar, role varchar, digest varchar, invited_by varchar, created_at timestamp,

@@ -22,7 +22,9 @@ export function renderError(error: unknown, log: (error: unknown) => void): Resp
     return failure('internal_error', 'Something went wrong on our side; it has been logged.')
   }
   if (error.code === 'database_error' || error.code === 'internal_error') log(error)
-  return failure(error.code, error.message, error.field)
+  const response = failure(error.code, error.message, error.field)
+  if (error.retry_after !== undefined) response.headers.set('retry-after', String(error.retry_after))
+  return response
 }
 
 /** `status` differs from the code's own only for a body over its limit (contract 6: `bad_request`, 413). */

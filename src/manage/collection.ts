@@ -5,6 +5,7 @@ import type { Records, ResultRow } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { lastOf, numbered } from './numbered.js'
 import { remember } from './remember.js'
+import { createTurn } from './turn.js'
 
 /** What a site has several of, told apart by name. */
 export interface Owned {
@@ -71,12 +72,7 @@ export function collection<O extends Owned>(
     if (version === undefined || version === found.version) return found
     throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
   }
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const next = last.then(work, work)
-    last = next.catch(() => {})
-    return next
-  }
+  const inTurn = createTurn()
   const unique = async (record: Owned, id?: number) => {
     const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { numbered } from './numbered.js'
 import { remember } from './remember.js'
@@ -33,6 +33,12 @@ export interface From {
 export interface Sessions {
   /** Begins one; the answer is the cookie's value, which is kept nowhere. */
   begin(user: number, from: From): Promise<string>
+  /** As `begin`, for the transaction of what it begins with; `forget` follows it. */
+  opening(user: number, from: From): { token: string; writing: Sql[] }
+  /** Ends every session of a person, as a part of a transaction; `forget` follows it. */
+  closing(user: number): Sql
+  /** After a write to the table that was not made here. */
+  forget(): void
   /** The session of a cookie's value, noted as used; throws `unauthorized`. */
   authenticate(token: string): Promise<Session>
   /** Those of a person that are not over, the last used first. */
@@ -65,20 +71,27 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     last_seen_at: used.get(session.id) ?? session.last_seen_at,
   })
 
+  const opening: Sessions['opening'] = (user, { agent, ip }) => {
+    const token = random(32).toString('base64url')
+    const at = now()
+    const writing = numbered(
+      'sessions',
+      sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
+      sql`${user}, ${digestOf(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
+    )
+    return { token, writing }
+  }
+
   return {
-    async begin(user, { agent, ip }) {
-      const token = random(32).toString('base64url')
-      const at = now()
-      await records.write(
-        ...numbered(
-          'sessions',
-          sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
-          sql`${user}, ${digestOf(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
-        ),
-      )
+    async begin(user, from) {
+      const { token, writing } = opening(user, from)
+      await records.write(...writing)
       all.forget()
       return token
     },
+    opening,
+    closing: (user) => sql`delete from sessions where user_id = ${user}`,
+    forget: all.forget,
 
     async authenticate(token) {
       const session = TOKEN.test(token) ? (await all.get()).get(digestOf(token)) : undefined

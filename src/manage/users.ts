@@ -48,12 +48,17 @@ export function createUsers(records: Records): Users {
   const all = remember(async () => {
     const rows = await records.query(sql`
       select id, email, name, password, totp_secret, totp_on, totp_step, created_at from users order by id`)
-    return new Map(rows.map((row) => Stored.parse(row)).map((user) => [user.id, user]))
+    const list = rows.map((row) => Stored.parse(row))
+    return {
+      list,
+      byId: new Map(list.map((user) => [user.id, user])),
+      byEmail: new Map(list.map((user) => [user.email, user])),
+    }
   })
   return {
-    list: async () => [...(await all.get()).values()],
-    get: async (id) => (await all.get()).get(id),
-    byEmail: async (email) => [...(await all.get()).values()].find((user) => user.email === email),
+    list: async () => (await all.get()).list,
+    get: async (id) => (await all.get()).byId.get(id),
+    byEmail: async (email) => (await all.get()).byEmail.get(email),
     forget: all.forget,
   }
 }

@@ -1,0 +1,55 @@
+import type { Records } from '../../store.js'
+import type { Members } from '../members.js'
+import type { Orgs } from '../orgs.js'
+import type { Passwords } from '../passwords.js'
+import type { Sessions } from '../sessions.js'
+import { createTurn } from '../turn.js'
+import type { Users } from '../users.js'
+import { createOwnAccount, type OwnAccount } from './own.js'
+import { createRegistration, type Registration } from './registration.js'
+import { createSecondFactor, type SecondFactor } from './second-factor.js'
+import { createSignIn, type SignIn } from './sign-in.js'
+import { createTokens } from './tokens.js'
+
+/** Everything that becomes of an account, by who does it. */
+export interface Accounts {
+  readonly registration: Registration
+  readonly signIn: SignIn
+  readonly secondFactor: SecondFactor
+  readonly own: OwnAccount
+  /** The token of a sign-in link (contract 2: `login-link`), good once and for 15 minutes. */
+  link(user: number): Promise<{ token: string; expires_at: Date }>
+}
+
+/**
+ * Accounts over the records. `mayTry` counts a try of a person's second factor and says whether it may be made;
+ * `random(n)` gives n random bytes.
+ */
+export function createAccounts(deps: {
+  records: Records
+  users: Users
+  members: Members
+  orgs: Orgs
+  sessions: Sessions
+  passwords: Passwords
+  now(): Date
+  random(bytes: number): Buffer
+  mayTry(user: number): boolean
+}): Accounts {
+  const tokens = createTokens(deps)
+  const ground = { ...deps, tokens, turn: createTurn() }
+  const secondFactor = createSecondFactor(ground, deps.mayTry, 'readership')
+  const signIn = createSignIn(ground, secondFactor)
+  return {
+    registration: createRegistration(ground),
+    signIn,
+    secondFactor,
+    own: createOwnAccount(ground, { signIn, secondFactor }),
+    link: (user) =>
+      ground.turn(async () => {
+        const { token, expires_at, writing } = tokens.issue('login', { user_id: user })
+        await deps.records.write(...writing)
+        return { token, expires_at }
+      }),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Sql } from '../../sql.js'
+import type { Records } from '../../store.js'
+import { audited, type By, type Done } from '../audit.js'
+import type { Members } from '../members.js'
+import type { Orgs } from '../orgs.js'
+import type { Passwords } from '../passwords.js'
+import type { Sessions } from '../sessions.js'
+import type { Turn } from '../turn.js'
+import type { StoredUser, Users } from '../users.js'
+import type { Tokens } from './tokens.js'
+
+/** What everything about accounts stands on. */
+export interface Ground {
+  readonly records: Records
+  readonly users: Users
+  readonly members: Members
+  readonly orgs: Orgs
+  readonly sessions: Sessions
+  readonly tokens: Tokens
+  readonly passwords: Passwords
+  now(): Date
+  /** n random bytes. */
+  random(bytes: number): Buffer
+  /** Every write to accounts is made in it. */
+  readonly turn: Turn
+}
+
+/** The log's lines of what somebody did to an account, their own unless `by` says else: one for each organisation of theirs. */
+export async function noted(
+  { members, now }: Pick<Ground, 'members' | 'now'>,
+  user: Pick<StoredUser, 'id' | 'email'>,
+  by: By | { ip: string },
+  done: Omit<Done, 'object' | 'id'>,
+): Promise<Sql[]> {
+  const at = now()
+  const who: By = 'kind' in by ? by : { kind: 'user', name: user.email, ip: by.ip }
+  const mine = await members.ofUser(user.id)
+  return mine.flatMap(({ org }) => audited({ by: who, org, at }, { ...done, object: 'account', id: user.id }))
+}

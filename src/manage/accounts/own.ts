@@ -1,0 +1,168 @@
+import { ApiError } from '../../errors.js'
+import { sql } from '../../sql.js'
+import type { From } from '../sessions.js'
+import type { StoredUser } from '../users.js'
+import { type Ground, noted } from './ground.js'
+import { refuseOwn } from './password-rules.js'
+import type { SecondFactor } from './second-factor.js'
+import { type SignIn, wrongPassword } from './sign-in.js'
+
+/** What somebody changes of their own account. Each throws `unauthorized` where the current password is wrong. */
+export interface OwnAccount {
+  rename(user: number, name: string): Promise<StoredUser>
+  /** The new session: all of this person's sessions and reset links are over. Throws `validation_error`. */
+  changePassword(user: number, given: { password: string; current?: string | undefined }, from: From): Promise<string>
+  /** The token that shows the new address to be theirs; undefined where it has an account. */
+  prepareEmail(user: number, email: string): Promise<string | undefined>
+  /** The address from now on, and the one before. Throws `unauthorized` for a token that is not good, `conflict`. */
+  confirmEmail(token: string, ip: string): Promise<{ user: StoredUser; before: string }>
+  /** The token by which somebody at this address may choose another password; undefined where there is no account. */
+  prepareReset(email: string): Promise<string | undefined>
+  /**
+   * Another password by such a token: all sessions are over, and all such tokens. Throws `unauthorized` for one that is
+   * not good, `validation_error`.
+   */
+  reset(token: string, password: string, ip: string): Promise<StoredUser>
+  /** The same by the operator. Throws as `refuseOwn`. */
+  setPassword(user: StoredUser, password: string): Promise<void>
+  /** For good. Throws `conflict` for the last owner of an organisation that has other members, as `used` for a code. */
+  remove(user: number, code: string | undefined, from: From): Promise<void>
+}
+
+/** An organisation that nobody is left in goes after so long, ms: somebody may have second thoughts. */
+const ORPHAN_MS = 7 * 86_400_000
+
+export function createOwnAccount(
+  ground: Ground,
+  parts: { signIn: Pick<SignIn, 'provesPassword'>; secondFactor: Pick<SecondFactor, 'used'> },
+): OwnAccount {
+  const { records, users, members, orgs, sessions, tokens, passwords, now, turn } = ground
+
+  const existing = async (id: number | null): Promise<StoredUser> => {
+    const user = id === null ? undefined : await users.get(id)
+    if (!user) throw new ApiError('unauthorized', 'There is no such account any more.')
+    return user
+  }
+  const passwordIs = (id: number, kept: string) => [
+    sql`update users set password = ${kept} where id = ${id}`,
+    sql`delete from tokens where user_id = ${id} and kind in ('reset', 'login')`,
+    sessions.closing(id),
+  ]
+  const forget = () => {
+    for (const one of [users, sessions]) one.forget()
+  }
+
+  return {
+    rename: (id, name) =>
+      turn(async () => {
+        await records.write(sql`update users set name = ${name} where id = ${id}`)
+        users.forget()
+        return existing(id)
+      }),
+    async changePassword(id, { password, current }, from) {
+      const before = await existing(id)
+      await parts.signIn.provesPassword(id, current)
+      refuseOwn(password, before.email)
+      const kept = await passwords.hash(password)
+      return turn(async () => {
+        const user = await existing(id)
+        if (user.password !== before.password) throw wrongPassword('The password was changed meanwhile.')
+        const next = sessions.opening(id, from)
+        await records.write(
+          ...passwordIs(id, kept),
+          ...next.writing,
+          ...(await noted(ground, user, from, { action: 'change_password' })),
+        )
+        forget()
+        return next.token
+      })
+    },
+    prepareEmail: (id, email) =>
+      turn(async () => {
+        if (await users.byEmail(email)) return undefined
+        const { token, writing } = tokens.issue('email', { user_id: id, email })
+        await records.write(sql`delete from tokens where user_id = ${id} and kind = 'email'`, ...writing)
+        return token
+      }),
+    confirmEmail: (token, ip) =>
+      turn(async () => {
+        const { user_id, email } = await tokens.find(['email'], token)
+        const user = await existing(user_id)
+        if (email === null || (await users.byEmail(email)))
+          throw new ApiError('conflict', 'This address has an account by now.', 'email')
+        await records.write(
+          sql`update users set email = ${email} where id = ${user.id}`,
+          // What went to the address before is no proof any more.
+          sql`delete from tokens where user_id = ${user.id}`,
+          ...(await noted(ground, user, { ip }, { action: 'change_email', details: { email } })),
+        )
+        users.forget()
+        return { user: await existing(user.id), before: user.email }
+      }),
+    prepareReset: (email) =>
+      turn(async () => {
+        const user = await users.byEmail(email)
+        if (!user) return undefined
+        const { token, writing } = tokens.issue('reset', { user_id: user.id })
+        await records.write(...writing)
+        return token
+      }),
+    async reset(token, password, ip) {
+      const { user_id } = await tokens.find(['reset'], token)
+      refuseOwn(password, (await existing(user_id)).email)
+      const kept = await passwords.hash(password)
+      return turn(async () => {
+        // Again: of two at once one has used it up.
+        const user = await existing((await tokens.find(['reset'], token)).user_id)
+        await records.write(
+          ...passwordIs(user.id, kept),
+          ...(await noted(ground, user, { ip }, { action: 'reset_password' })),
+        )
+        forget()
+        return user
+      })
+    },
+    async setPassword(user, password) {
+      refuseOwn(password, user.email)
+      const kept = await passwords.hash(password)
+      await turn(async () => {
+        const by = { kind: 'operator', name: 'operator' } as const
+        await records.write(
+          ...passwordIs(user.id, kept),
+          ...(await noted(ground, user, by, { action: 'reset_password' })),
+        )
+        forget()
+      })
+    },
+    remove: (id, code, from) =>
+      turn(async () => {
+        const user = await existing(id)
+        const empty: number[] = []
+        for (const { org, role } of await members.ofUser(id)) {
+          const others = (await members.ofOrg(org)).filter((member) => member.user_id !== id)
+          if (others.length === 0) empty.push(org)
+          else if (role === 'owner' && !others.some((member) => member.role === 'owner'))
+            throw new ApiError(
+              'conflict',
+              `You are the last owner of ${(await orgs.get(org))?.name}: hand it over first.`,
+            )
+        }
+        await parts.secondFactor.used(user, code)
+        const after = new Date(now().getTime() + ORPHAN_MS)
+        await records.write(
+          ...(await noted(ground, user, from, { action: 'delete' })),
+          ...empty.map(
+            (org) => sql`update organisations set delete_after = coalesce(delete_after, ${after}) where id = ${org}`,
+          ),
+          sql`delete from recovery_codes where user_id = ${id}`,
+          sql`delete from tokens where user_id = ${id}`,
+          sql`delete from members where user_id = ${id}`,
+          sessions.closing(id),
+          sql`delete from users where id = ${id}`,
+        )
+        forget()
+        members.forget()
+        orgs.forget()
+      }),
+  }
+}

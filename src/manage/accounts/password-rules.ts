@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { ApiError } from '../../errors.js'
+
+/** The most common of those that are long enough, without the digits and signs that people append to them. */
+const COMMON = new Set(
+  `password passwort motdepasse contrasena iloveyou qwertyuiop qwertyuiopasdfghjkl qwertzuiop azertyuiop asdfghjkl
+  zxcvbnm qwerty letmein welcome welcometo changeme changeit football baseball basketball superman batman starwars
+  princess sunshine trustno master dragon monkey shadow michael jennifer jordan charlie computer internet whatever
+  administrator admin administrador letmeinnow passw0rd p@ssword p@ssw0rd pa$$word pa$$w0rd passphrase mypassword
+  thisismypassword newpassword secret secretpassword supersecret iloveyousomuch abcdefgh abcdefghij abcdefghijkl
+  abcdefghijklmnopqrstuvwxyz correcthorsebatterystaple google facebook linkedin samsung minecraft pokemon naruto
+  liverpool manchester barcelona arsenal chelsea juventus realmadrid unitedstates qazwsx qazwsxedc qwaszx asdfasdf
+  asdf asdfjkl aaaa test testing tester testtest default guest root toor analytics readership`.split(/\s+/),
+)
+/** Rows of digits that are no thought at all, in either direction and over again. */
+const ROWS = [
+  '01234567890123456789',
+  '12345678901234567890',
+  '98765432109876543210',
+  '0987654321',
+  '1q2w3e4r5t6y7u8i9o0p',
+]
+
+function isCommon(password: string): boolean {
+  const lower = password.toLowerCase()
+  if (ROWS.some((row) => row.startsWith(lower)) || new Set(lower).size <= 2) return true
+  const stem = lower.replace(/^[\d\W_]+|[\d\W_]+$/g, '')
+  return COMMON.has(lower) || COMMON.has(stem) || (stem === '' && new Set(lower).size <= 4)
+}
+
+/** A password as one is chosen: long enough, whatever it is of (NIST SP 800-63B 3.1.1.2). */
+export const NewPassword = z
+  .string()
+  .min(10, 'A password has at least 10 characters.')
+  .max(200, 'A password has at most 200 characters.')
+  .refine((password) => !isCommon(password), 'That is among the first passwords that anybody tries.')
+
+/** A password as one is asked for: what is longer was never taken. */
+export const Password = z.string().max(200, 'A password has at most 200 characters.')
+
+/** Throws `validation_error` for what everybody would try of this person. */
+export function refuseOwn(password: string, email: string): void {
+  const lower = password.toLowerCase()
+  if (lower === email || lower === email.slice(0, email.lastIndexOf('@')))
+    throw new ApiError('validation_error', 'Your address is no password.', 'password')
+}

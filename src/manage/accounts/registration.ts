@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { ApiError } from '../../errors.js'
+import { type Sql, sql } from '../../sql.js'
+import { audited, type Deed } from '../audit.js'
+import { lastOf, numbered } from '../numbered.js'
+import type { Role } from '../roles.js'
+import type { StoredUser } from '../users.js'
+import type { Ground } from './ground.js'
+
+/** Who registers, their password as it is kept. */
+const Pending = z.object({ email: z.string(), name: z.string(), organisation: z.string(), password: z.string() })
+export type Pending = z.infer<typeof Pending>
+
+export interface Registration {
+  /**
+   * An account, and an organisation of its own, whose owner it is. Throws `conflict` where the address has an account.
+   */
+  register(asked: Pending, ip: string): Promise<StoredUser>
+  /** The token by which the holder of the address does so; undefined where the address has an account. */
+  prepare(asked: Pending): Promise<string | undefined>
+  /** What was prepared. Throws `unauthorized` for a token that is not good, `conflict` as `register`. */
+  complete(token: string, ip: string): Promise<StoredUser>
+  /** A member of an organisation that is there, by its operator. Throws `conflict` as `register`, `not_found` with `org`. */
+  provide(
+    asked: { email: string; name: string; org: number; role: Role; password: string | null },
+    deed: Deed,
+  ): Promise<StoredUser>
+  /**
+   * The first start (contract 2): `owner@localhost`, without a password, of organisation 1, where there is nobody yet.
+   */
+  provideFirst(): Promise<void>
+}
+
+const lastUser = lastOf('users')
+const lastOrg = lastOf('organisations')
+
+export function createRegistration(ground: Ground): Registration {
+  const { records, users, members, orgs, tokens, now, turn } = ground
+
+  const free = async (email: string): Promise<void> => {
+    if (await users.byEmail(email)) throw new ApiError('conflict', 'This address has an account: sign in.', 'email')
+  }
+  const account = (email: string, name: string, password: string | null): Sql[] =>
+    numbered(
+      'users',
+      sql`insert into users (id, email, name, password, totp_secret, totp_on, totp_step, created_at)`,
+      sql`${email}, ${name}, ${password}, null, false, null, ${now()}`,
+    )
+  const written = async (email: string, ...writing: Sql[]): Promise<StoredUser> => {
+    await records.write(...writing)
+    for (const { forget } of [users, members, orgs]) forget()
+    const made = await users.byEmail(email)
+    if (!made) throw new Error('an account was written and is not there')
+    return made
+  }
+  const registered = async ({ email, name, organisation, password }: Pending, ip: string, ...more: Sql[]) => {
+    await free(email)
+    const at = now()
+    return written(
+      email,
+      ...more,
+      ...account(email, name, password),
+      ...numbered(
+        'organisations',
+        sql`insert into organisations (id, name, created_at, require_totp)`,
+        sql`${organisation}, ${at}, false`,
+      ),
+      sql`insert into members (org, user_id, role, created_at) select ${lastOrg}, ${lastUser}, 'owner', ${at}`,
+      ...audited(
+        { by: { kind: 'user', name: email, ip }, org: lastOrg, at },
+        { action: 'create', object: 'organisation', id: lastOrg, details: { name: organisation } },
+      ),
+    )
+  }
+
+  return {
+    register: (asked, ip) => turn(() => registered(asked, ip)),
+    prepare: (asked) =>
+      turn(async () => {
+        if (await users.byEmail(asked.email)) return undefined
+        const { token, writing } = tokens.issue('register', { email: asked.email, pending: JSON.stringify(asked) })
+        await records.write(...writing)
+        return token
+      }),
+    complete: (token, ip) =>
+      turn(async () => {
+        const { pending } = await tokens.find(['register'], token)
+        return registered(Pending.parse(JSON.parse(pending ?? '')), ip, tokens.spent(token))
+      }),
+    provide: ({ email, name, org, role, password }, deed) =>
+      turn(async () => {
+        if (!(await orgs.get(org))) throw new ApiError('not_found', 'There is no such organisation.', 'org')
+        await free(email)
+        return written(
+          email,
+          ...account(email, name, password),
+          sql`insert into members (org, user_id, role, created_at) select ${org}, ${lastUser}, ${role}, ${deed.at}`,
+          ...audited(deed, { action: 'create', object: 'account', id: lastUser, details: { email, role } }),
+        )
+      }),
+    provideFirst: () =>
+      turn(async () => {
+        if ((await users.list()).length > 0 || !(await orgs.get(1))) return
+        const at = now()
+        await written(
+          'owner@localhost',
+          ...account('owner@localhost', 'Owner', null),
+          sql`insert into members (org, user_id, role, created_at) select 1, ${lastUser}, 'owner', ${at}`,
+          ...audited(
+            { by: { kind: 'system', name: 'first start' }, org: 1, at },
+            { action: 'create', object: 'account', id: lastUser, details: { email: 'owner@localhost', role: 'owner' } },
+          ),
+        )
+      }),
+  }
+}
