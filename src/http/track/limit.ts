@@ -3,7 +3,7 @@ import { placeOf } from '../../address.js'
 
 /** Hits a minute that a site takes from one address (spec 8). */
 export const PER_MINUTE = 600
-const WINDOW = 60_000
+const MINUTE = 60_000
 /** Addresses remembered in a window; some 6 MB. */
 const MOST = 100_000
 
@@ -17,7 +17,7 @@ export interface Limit {
 }
 
 /**
- * Fixed windows of the clock's minutes, all of which begin together: with each all counts are gone, and the salt under
+ * Fixed windows of the clock's minutes, or of `window` milliseconds, all of which begin together: with each all counts are gone, and the salt under
  * which addresses were digested, so that nothing could tell them any more. IPv6 counts by the /64 that one household or
  * machine has. Within a window at most `most` counts are kept; the one begun first makes room. `random(n)` gives n bytes.
  */
@@ -26,13 +26,14 @@ export function createLimit(deps: {
   random(bytes: number): Buffer
   per?: number
   most?: number
+  window?: number
 }): Limit {
-  const { now, random, per = PER_MINUTE, most = MOST } = deps
+  const { now, random, per = PER_MINUTE, most = MOST, window: length = MINUTE } = deps
   let window = Number.NaN
   let salt = ''
   let counts = new Map<number, number>()
   const keyOf = (site: number, ip: string): number => {
-    const present = Math.floor(now() / WINDOW)
+    const present = Math.floor(now() / length)
     if (present !== window) {
       window = present
       salt = random(16).toString('hex')
