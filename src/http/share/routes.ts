@@ -80,7 +80,13 @@ const shown = ({ password, created_at, expires_at, ...share }: WithId<Share>) =>
 })
 
 const slug = z.string().describe('The slug of the link.')
-const Opened = z.object({ share: z.string().optional().describe('The token, of one that was unlocked.') })
+const Opened = z.object({
+  share: z
+    .string()
+    .optional()
+    .describe('The token, of one that was unlocked.')
+    .meta({ example: `svcs_1_t3ow4w_${'x'.repeat(43)}` }),
+})
 const Unlock = z.strictObject({ password: z.string().max(200) })
 const Shown = z.object({
   password: z.boolean().describe('Whether it has one; alone where it has not been given.'),
