@@ -15,6 +15,9 @@ import { createRoom } from './http/edge/room.js'
 import { createTurns } from './http/edge/turns.js'
 import type { Pdf } from './http/export/pdf.js'
 import { exportRoutes } from './http/export.js'
+import { evaluationRoute } from './http/flags/evaluation.js'
+import { createExposures } from './http/flags/exposures.js'
+import { flagRoutes } from './http/flags/routes.js'
 import { invitationRoutes } from './http/invitations.js'
 import { managedRoutes } from './http/managed.js'
 import { memberRoutes } from './http/members.js'
@@ -23,6 +26,8 @@ import { orgRoutes } from './http/orgs.js'
 import { readRoutes } from './http/reads.js'
 import { routes } from './http/routes.js'
 import { createScript } from './http/script.js'
+import { createShareAccess, TRIES } from './http/share/access.js'
+import { shareRoutes } from './http/share/routes.js'
 import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
@@ -30,6 +35,7 @@ import { trackRoutes } from './http/track/routes.js'
 import { visitorRoutes } from './http/visitors.js'
 import { createAuditLog } from './manage/audit-log.js'
 import { createDrops } from './manage/drops.js'
+import { createFlags } from './manage/flags.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
 import { createIngestKeys } from './manage/ingest-keys.js'
@@ -37,16 +43,18 @@ import { createInvitations } from './manage/invitations.js'
 import { createKeys } from './manage/keys.js'
 import { createMembers } from './manage/members.js'
 import { createOrgs } from './manage/orgs.js'
+import { createPasswords } from './manage/passwords.js'
 import { createPeople } from './manage/people.js'
 import { createRemovals, Removed } from './manage/removals.js'
 import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
-import { noShares } from './manage/shares.js'
+import { createShares } from './manage/shares.js'
 import { createSites } from './manage/sites.js'
 import { createTurn } from './manage/turn.js'
 import { createUpkeep } from './manage/upkeep.js'
 import { createUsers } from './manage/users.js'
 import type { Instance, InstanceDeps } from './readership.js'
+import { createDevices } from './record/device.js'
 import { readPayload } from './record/payload.js'
 import { createRecorder } from './record/recorder.js'
 import { createSiteOf } from './record/site.js'
@@ -97,14 +105,15 @@ export async function compose(
   const people = createPeople({ sessions, users, members, orgs })
   const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
-  const newLimit = (per?: number) =>
-    createLimit({ now: () => now().getTime(), random: randomBytes, ...(per === undefined ? {} : { per }) })
-  const misfits = newLimit(MISFITS)
+  const newLimit = (of: { per?: number; window?: number } = {}) =>
+    createLimit({ now: () => now().getTime(), random: randomBytes, ...of })
+  const misfits = newLimit({ per: MISFITS })
+  const hits = newLimit()
   const doors = createDoors({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
     drop: drops.add,
-    limit: newLimit(),
+    limit: hits,
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be taken'),
   })
@@ -120,6 +129,16 @@ export async function compose(
       return () => clearTimeout(timer)
     },
     log: (message, error) => log.warn({ err: error }, message),
+  })
+  const flags = createFlags(records)
+  const shares = createShares(records)
+  const passwords = createPasswords()
+  const shareAccess = createShareAccess({
+    ...{ shares, now, random: randomBytes, verify: passwords.verify },
+    limits: {
+      each: newLimit({ per: TRIES.each, window: TRIES.window }),
+      all: newLimit({ per: TRIES.all, window: TRIES.window }),
+    },
   })
   const started = now()
   /** The engine's state, or that nothing reaches it. */
@@ -166,6 +185,18 @@ export async function compose(
         drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
       }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
+      ...shareRoutes({
+        ...{ sites, shares, goals: managed.goals, access: shareAccess, store: engine.events, hash: passwords.hash },
+        ...{ now, random: randomBytes },
+      }),
+      // Before the flags, of which none has the id `evaluate`.
+      evaluationRoute({
+        ...{ sites: sites.list, flags, record: (hit) => recorder.record(hit) },
+        device: createDevices({ clock: () => performance.now() }),
+        isNew: createExposures({ now: () => now().getTime() }),
+        limits: { evaluations: newLimit(), hits },
+      }),
+      ...flagRoutes({ sites, flags }),
       ...trackRoutes(doors),
       ...routes({
         engine,
@@ -187,7 +218,7 @@ export async function compose(
       ...auditRoutes({ orgs, audit }),
       ...visitorRoutes({ sites, removals }),
     ],
-    credentials: { keys, people, shares: noShares },
+    credentials: { keys, people, shares: shareAccess },
     version,
     now,
     cors_origins,

@@ -3,10 +3,10 @@ import type { By, Deed } from '../manage/audit.js'
 import type { Key, Keys, Scope } from '../manage/keys.js'
 import type { People, Person } from '../manage/people.js'
 import { type Role, suffices } from '../manage/roles.js'
-import type { Shares, ShareTaken } from '../manage/shares.js'
 import type { Site } from '../manage/sites.js'
 import { cookieOf } from './cookie.js'
 import { sameOrigin } from './same-origin.js'
+import type { Shares, ShareTaken } from './share/access.js'
 
 /**
  * Who asks: anyone at all, the operator through the control socket, the holder of an API key, somebody who is signed in,

@@ -10,7 +10,7 @@ import type { Filter } from '../query/filters.js'
 import { filterOf, resolve } from '../query/goals.js'
 import { type Deps, readable } from '../query/read.js'
 import { patternsOf } from '../query/where.js'
-import { deedOf, reaches } from './auth.js'
+import { type Access, deedOf, reaches } from './auth.js'
 import { check } from './error.js'
 import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total, versioned, versionOf } from './route.js'
 
@@ -27,15 +27,21 @@ export interface Managed {
 const OfSite = z.object({ site: Id.describe('The site.') })
 
 /** One kind of record: its shapes, and what makes a body of the first a record. */
-interface Kind<O extends Owned, N> {
+export interface Kind<O extends Owned, N> {
   readonly name: string
   readonly one: string
   readonly shape: z.ZodType
   readonly made: z.ZodType<N>
   readonly changed: z.ZodObject
   readonly all: Collection<O>
+  /** Who may ask for it, and who may write it; scopes of keys where absent. */
+  readonly access?: { readonly read: Access; readonly write: Access }
   /** Throws `validation_error`. */
   finish(given: N): Promise<O>
+  /** As the API shows it; as it is kept where absent. */
+  shown?(record: WithId<O>): { readonly version: number }
+  /** What a body of `changed` makes of it; what `finish` does of its parts together where absent. */
+  become?(now: WithId<O>, change: Readonly<Record<string, unknown>>): Promise<O>
 }
 
 /** `/api/goals`, `/api/funnels` and `/api/segments` (contract 7): list, get, create, change, delete. */
@@ -70,8 +76,12 @@ export function managedRoutes({ sites, goals, funnels, segments, store }: Manage
   ]
 }
 
-function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
+/** List, get, create, change, delete. */
+export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
   const { name, one, shape, made, changed, all, finish } = kind
+  const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
+  const { shown = (record) => record } = kind
+  const { become = ({ id: _, version: __, ...now }, change) => finish(check(made, merged(now, change))) } = kind
   const reached = async (call: Call, id: number): Promise<Site | undefined> => {
     const site = await sites.get(id)
     return site !== undefined && reaches(call, site) ? site : undefined
@@ -91,7 +101,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
   const path = `/api/${name}`
   return [
     {
-      ...{ method: 'get', path, access: 'manage:read', tag: name },
+      ...{ method: 'get', path, access: read, tag: name },
       summary: `The ${name} of a site`,
       query: OfSite,
       data: z.array(shape),
@@ -100,11 +110,11 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
         const { site } = queryOf(call, OfSite)
         await required(call, site)
         const found = await all.list(site)
-        return answer(found, { total: found.length })
+        return answer(found.map(shown), { total: found.length })
       },
     },
     {
-      ...{ method: 'post', path, access: 'manage:write', tag: name },
+      ...{ method: 'post', path, access: write, tag: name },
       summary: `Make a ${one}`,
       body: made,
       data: shape,
@@ -114,17 +124,17 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
         const given = await bodyOf(call, made)
         const { site } = check(OfSite, given)
         const deed = await required(call, site)
-        return versioned(await all.create(await finish(given), deed), 201)
+        return versioned(shown(await all.create(await finish(given), deed)), 201)
       },
     },
     {
-      ...{ method: 'get', path: `${path}/{id}`, access: 'manage:read', tag: name },
+      ...{ method: 'get', path: `${path}/{id}`, access: read, tag: name },
       summary: `One ${one}`,
       data: shape,
-      run: async (call) => versioned((await own(call)).record),
+      run: async (call) => versioned(shown((await own(call)).record)),
     },
     {
-      ...{ method: 'patch', path: `${path}/{id}`, access: 'manage:write', tag: name },
+      ...{ method: 'patch', path: `${path}/{id}`, access: write, tag: name },
       summary: `Change a ${one}, in part`,
       body: changed,
       data: shape,
@@ -132,12 +142,12 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       run: async (call) => {
         const { record, deed } = await own(call)
         const change = await bodyOf(call, changed)
-        const into = (now: WithId<O>) => finish(check(kind.made, merged(now, change)))
-        return versioned(await all.change(record.id, into, deed, versionOf(call)))
+        const into = (now: WithId<O>) => become(now, change)
+        return versioned(shown(await all.change(record.id, into, deed, versionOf(call))))
       },
     },
     {
-      ...{ method: 'delete', path: `${path}/{id}`, access: 'manage:write', tag: name },
+      ...{ method: 'delete', path: `${path}/{id}`, access: write, tag: name },
       summary: `Delete a ${one}, for good`,
       status: 204,
       run: async (call) => {
@@ -149,10 +159,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
   ]
 }
 
-/** A record as its first body would have it now; null takes away. */
-function merged(
-  { id: _, version: __, ...record }: WithId<Owned>,
-  change: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
+/** A body with what is changed of it; null takes away. */
+export function merged(record: object, change: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
 }

@@ -49,6 +49,8 @@ const TAGS: Record<string, string> = {
   goals: 'What a site wants its visitors to do.',
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
+  flags: 'What a site shows to some of its visitors alone.',
+  shares: 'Links that show some reads of a site to whoever has them.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',

@@ -7,7 +7,7 @@ import { isScript } from './script.js'
 export type Exposed = 'ingest' | 'api'
 
 /** What a site's own pages need, and so anyone may have. */
-const TRACK = /^\/api\/track(?:\/batch|\/pixel\.gif)?$/
+const OPEN = /^\/api\/(?:track(?:\/batch|\/pixel\.gif)?|flags\/evaluate)$/
 const MORE: Record<Exposed, (path: string) => boolean> = {
   ingest: (path) => path === '/api/log/edge',
   api: (path) => path.startsWith('/api/'),
@@ -21,7 +21,7 @@ export const publicPart =
   (app: (request: Request, peer: Peer) => Promise<Response>, exposed: readonly Exposed[]) =>
   async (request: Request, peer: { ip: string }): Promise<Response> => {
     const { pathname } = new URL(request.url)
-    return isScript(pathname) || TRACK.test(pathname) || exposed.some((part) => MORE[part](pathname))
+    return isScript(pathname) || OPEN.test(pathname) || exposed.some((part) => MORE[part](pathname))
       ? app(request, { ...peer, operator: false })
       : renderError(new ApiError('not_found', 'There is nothing here.'), () => {})
   }

@@ -35,23 +35,31 @@ export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'pol
 } & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>
 
 /** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
-export const depsOf = (
+export function depsOf(
   { sites, goals, funnels, segments, ...own }: ReadDeps,
   call: Pick<Call, 'principal' | 'access' | 'request'>,
-): Deps => ({
-  ...own,
-  signal: call.request.signal,
-  assistants: ASSISTANTS,
-  site: async (id) => {
-    const site = await sites.get(id)
-    if (!site || !reaches(call, site)) return undefined
-    const siteOf = createSiteOf(await sites.list())
-    return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
-  },
-  goals: async (site) => (await goals?.list(site)) ?? [],
-  segment: async (id, site) => (await ofSite(segments, site, id))?.filters,
-  funnel: async (id, site) => ofSite(funnels, site, id),
-})
+): Deps {
+  const { principal } = call
+  const shared = principal.kind === 'share' ? principal.share : undefined
+  return {
+    ...own,
+    signal: call.request.signal,
+    assistants: ASSISTANTS,
+    site: async (id) => {
+      const site = await sites.get(id)
+      if (!site || !reaches(call, site)) return undefined
+      const siteOf = createSiteOf(await sites.list())
+      return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
+    },
+    goals: async (site) => (await goals?.list(site)) ?? [],
+    segment: async (id, site) => {
+      const segment = await ofSite(segments, site, id)
+      return shared && !segment?.shared ? undefined : segment?.filters
+    },
+    ...(shared ? { always: shared.filters, mayAskBy: shared.mayAskBy } : {}),
+    funnel: async (id, site) => ofSite(funnels, site, id),
+  }
+}
 
 /** The routes of the reads, one for each, from what they say of themselves. */
 export const readRoutes = (deps: ReadDeps): Route[] =>

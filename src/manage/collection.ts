@@ -29,6 +29,8 @@ export const SiteId = z.int().positive().max(2_147_483_647)
 export interface Collection<O extends Owned> {
   /** In the order in which they were made. */
   list(site: number): Promise<readonly WithId<O>[]>
+  /** Of every site, in that order; the same array until one of them changes. */
+  all(): Promise<readonly WithId<O>[]>
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
   /** Throws `conflict` where the site has one of that name, or too many. */
@@ -49,6 +51,8 @@ export interface Kept<O extends Owned> {
   readonly one: string
   /** As many a site may have. */
   readonly most: number
+  /** What its name is called; `name` where absent. */
+  readonly named?: string
   read(row: ResultRow): WithId<O>
   /** The columns beside id, site and name. */
   write(record: O): Readonly<Record<string, Param>>
@@ -57,7 +61,7 @@ export interface Kept<O extends Owned> {
 /** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
 export function collection<O extends Owned>(
   records: Records,
-  { table, one, most, read, write }: Kept<O>,
+  { table, one, most, named = 'name', read, write }: Kept<O>,
 ): Collection<O> {
   const name = raw(table)
   const all = remember(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
@@ -76,10 +80,11 @@ export function collection<O extends Owned>(
   const unique = async (record: Owned, id?: number) => {
     const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))
-      throw new ApiError('conflict', `The site has a ${one} of this name.`, 'name')
+      throw new ApiError('conflict', `The site has a ${one} of this ${named}.`, named)
     return others.length
   }
   return {
+    all: () => all.get(),
     list: async (site) => (await all.get()).filter((each) => each.site === site),
     get: find,
     create: (made, deed) =>

@@ -1,24 +1,93 @@
-import { ApiError } from '../errors.js'
-import type { Filter } from '../query/filters.js'
+import { z } from 'zod'
+import { type Filter, readFilters } from '../query/filters.js'
+import type { Records } from '../store.js'
+import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
 
-/** A share as one request has it. */
-export interface ShareTaken {
-  readonly id: number
+/** What a share may show (contract 7): a read each, `agents` all of spec 4.5. Who visited is never among them. */
+export const SHARED = [
+  ...['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events'],
+  ...['goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents'],
+] as const
+export type Shared = (typeof SHARED)[number]
+
+const Password = z
+  .string()
+  .min(8, 'A password has at least 8 characters.')
+  .max(200, 'A password has at most 200 characters.')
+  .describe('Asked of whoever has the link; kept as a slow hash.')
+const Instant = z.iso.datetime({ offset: true, error: 'expires_at is an ISO-8601 instant.' })
+const Scopes = z
+  .array(z.enum(SHARED))
+  .min(1, 'A share shows something.')
+  .transform((scopes) => SHARED.filter((one) => scopes.includes(one)))
+  .describe('What it shows.')
+const Filters = z
+  .union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
+  .describe('As the parameter `filters` takes them; they hold whatever is asked through the link. Empty: none.')
+const shape = { name: Name, scopes: Scopes }
+
+/** A share link as the API shows it (contract 7). */
+export const Share = z.object({
+  ...{ id: z.int(), version: Version, site: z.int(), name: z.string() },
+  slug: z.string().describe('The secret part of the link: who has it is let in.'),
+  scopes: z.array(z.enum(SHARED)),
+  password: z.boolean().describe('Whether it has one.'),
+  filters: z.array(z.record(z.string(), z.unknown())).describe('In canonical names.'),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().optional(),
+})
+/** As it is kept. */
+export interface Share {
   readonly site: number
-  /** Nobody who looks through it can take them away. */
+  readonly name: string
+  readonly slug: string
+  readonly scopes: readonly Shared[]
+  /** In PHC form. */
+  readonly password?: string
   readonly filters: readonly Filter[]
-  /** Whether its scopes open what is asked for. */
-  opens(url: URL): boolean
+  readonly created_at: Date
+  readonly expires_at?: Date
 }
 
-export interface Shares {
-  /** The share of `?share=`: a slug, or the token of one that was unlocked. Throws `unauthorized`. */
-  authenticate(word: string): Promise<ShareTaken>
-}
+/** The body of `POST /api/shares`. */
+export const NewShare = z.strictObject({
+  ...{ site: SiteId, ...shape, password: Password.optional(), expires_at: Instant.optional() },
+  filters: Filters.default([]),
+})
+/** The body of `PATCH /api/shares/{id}`; null takes away. */
+export const ShareChange = z
+  .strictObject({ ...shape, password: Password.nullable(), expires_at: Instant.nullable(), filters: Filters })
+  .partial()
 
-/** Until there are any. */
-export const noShares: Shares = {
-  async authenticate() {
-    throw new ApiError('unauthorized', 'There is no such link, or no longer.')
-  },
-}
+/** 144 bits: nobody guesses one, and nobody chooses one. `random(n)` gives n random bytes. */
+export const newSlug = (random: (bytes: number) => Buffer): string => random(18).toString('base64url')
+export const SLUG = /^[\w-]{24}$/
+
+export const isOver = ({ expires_at }: Pick<Share, 'expires_at'>, at: Date): boolean =>
+  expires_at !== undefined && expires_at <= at
+
+const Stored = z
+  .object({
+    ...{ id: z.int(), version: Version, site: z.int(), name: z.string(), slug: z.string() },
+    scopes: Json.pipe(z.array(z.enum(SHARED))),
+    password: z.string().nullable(),
+    filters: Json.transform(readFilters),
+    created_at: z.date(),
+    expires_at: z.date().nullable(),
+  })
+  .transform(({ password, expires_at, ...share }) => ({
+    ...share,
+    ...(password === null ? {} : { password }),
+    ...(expires_at === null ? {} : { expires_at }),
+  }))
+
+/** The share links of this instance's sites, over its records. */
+export const createShares = (records: Records): Collection<Share> =>
+  collection<Share>(records, {
+    ...{ table: 'shares', one: 'share', most: 100 },
+    read: (row) => Stored.parse(row),
+    write: ({ slug, scopes, password, filters, created_at, expires_at }) => ({
+      ...{ slug, scopes: JSON.stringify(scopes), password: password ?? null, filters: JSON.stringify(filters) },
+      ...{ created_at, expires_at: expires_at ?? null },
+    }),
+  })

@@ -17,6 +17,8 @@ export interface Plan {
   readonly granularity: Granularity
   /** All have to hold; the segment's are among them, and goals are resolved. */
   readonly filters: readonly Filter[]
+  /** Those of them that nothing lifts: no read leaves one out, and what else a visitor did is asked of their rows alone. */
+  readonly always?: readonly Filter[]
   /** The site's; absent: it has none. */
   readonly goals?: readonly Goal[]
   /** Absent: `compare=none`. */
@@ -31,6 +33,8 @@ export interface Resolved {
   /** Filters may name a dimension of either readership (`sideOf`), not only those that the audience has. */
   readonly either?: boolean
   readonly segment: readonly Filter[]
+  /** What whoever asks cannot take away (`Plan.always`). */
+  readonly always?: readonly Filter[]
   readonly goals?: readonly Goal[]
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
@@ -46,13 +50,18 @@ export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: 
   check(resolved.segment, resolved, 'segment')
   const comparison = comparisonOf(window, envelope.compare, tz)
   const { goals = [] } = resolved
+  // Of both readerships where the read asks of either: it would have to be left out of one.
+  check(resolved.always ?? [], { audience: resolved.either ? 'all' : resolved.audience, either: false }, 'share')
+  const always = resolve(resolved.always ?? [], goals, 'share')
+  const asked = [...resolve(envelope.filters ?? [], goals, 'filters'), ...resolve(resolved.segment, goals, 'segment')]
   return {
     site: resolved.site.id,
     audience: resolved.audience,
     window,
     tz,
     granularity: granularityOf(window, tz, envelope.granularity),
-    filters: [...resolve(envelope.filters ?? [], goals, 'filters'), ...resolve(resolved.segment, goals, 'segment')],
+    filters: [...always, ...asked],
+    ...(always.length > 0 ? { always } : {}),
     goals,
     ...(comparison ? { comparison } : {}),
     ...(resolved.sealed ? { sealed: resolved.sealed } : {}),
@@ -117,13 +126,17 @@ export const sideOf = (plan: Plan, table: Table): Plan =>
 /** The plan for the whole site: without the conditions that pick URLs. */
 export const siteWide = (plan: Plan): Plan => keeping(plan, (name) => !URL_DIMENSIONS.includes(name))
 
-/** The plan as a list of URLs can be asked it. */
-export const ofUrls = (plan: Plan): Plan => keeping(plan, (name) => URL_DIMENSIONS.includes(name))
+/** The plan as a list of URLs can be asked it: none of them is known to pass what always has to hold of more than URLs. */
+export const ofUrls = (plan: Plan): Plan => {
+  const urls = keeping(plan, (name) => URL_DIMENSIONS.includes(name))
+  const told = conditionsOf(plan.always ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
+  return told ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
+}
 
 /** The plan without the conditions that pick what reaches a goal; what else a visitor did stays asked. */
 export const withoutGoals = (plan: Plan): Plan => ({
   ...plan,
-  filters: plan.filters.flatMap((f) => (picksGoals(f) ? (partOf(f, notGoal) ?? []) : f)),
+  filters: plan.filters.flatMap((f) => (picksGoals(f) && !isAlways(plan, f) ? (partOf(f, notGoal) ?? []) : f)),
 })
 const notGoal = (c: Condition) => (c.dimension === 'goal' ? undefined : c)
 const picksGoals = (f: Filter): boolean => {
@@ -135,10 +148,15 @@ const picksGoals = (f: Filter): boolean => {
 const URL_DIMENSIONS: readonly string[] = ['hostname', 'pathname']
 const keeping = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {
   const keep = (condition: Condition) => (keeps(condition.dimension) ? condition : undefined)
-  return { ...plan, filters: plan.filters.flatMap((filter) => partOf(filter, keep) ?? []) }
+  return { ...plan, filters: plan.filters.flatMap((f) => (isAlways(plan, f) ? f : (partOf(f, keep) ?? []))) }
 }
+const isAlways = ({ always = [] }: Plan, filter: Filter): boolean => always.includes(filter)
 
-function check(filters: readonly Filter[], { audience, either }: Resolved, field: string): void {
+function check(
+  filters: readonly Filter[],
+  { audience, either }: Pick<Resolved, 'audience' | 'either'>,
+  field: string,
+): void {
   for (const { dimension } of conditionsOf(filters)) {
     const known = findDimension(dimension, field)
     if (!either) requireDimension(known, audience, field)

@@ -15,9 +15,9 @@ import {
 import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import { type Cursor, cursorOf } from './cursor.js'
-import type { Audience } from './dimensions.js'
+import { type Audience, findDimension } from './dimensions.js'
 import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
-import type { Filter } from './filters.js'
+import { conditionsOf, type Filter } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
 import { type Plan, planOf } from './plan.js'
@@ -108,6 +108,10 @@ export interface Deps {
   site(id: number): Promise<Site | undefined>
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
+  /** Filters that hold whatever is asked: of a share. One on what the asked audience lacks is `validation_error`. */
+  readonly always?: readonly Filter[]
+  /** Throws where whoever asks may not ask by this dimension. */
+  mayAskBy?(dimension: string, field: string): void
   /** The site's goals. Absent: it has none. */
   goals?(site: number): Promise<readonly Goal[]>
   /** A funnel of that site only. Absent: there is none. */
@@ -194,12 +198,19 @@ export async function understand(
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
+  if (deps.mayAskBy) {
+    for (const { dimension } of conditionsOf(envelope.filters ?? [])) deps.mayAskBy(dimension, 'filters')
+    for (const { dimension } of conditionsOf(segment)) deps.mayAskBy(dimension, 'segment')
+    if (typeof params.dimension === 'string')
+      deps.mayAskBy(findDimension(params.dimension, 'dimension').name, 'dimension')
+  }
   const audience = audienceOf(read, envelope.audience)
   const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
   const goals = (await deps.goals?.(site.id)) ?? []
   const sealed = audience === 'agent' && !either ? undefined : await sealedOf(store)
-  const plan = planOf(envelope, { site, audience, either, segment, goals, now, first, sealed })
+  const { always = [] } = deps
+  const plan = planOf(envelope, { site, audience, either, segment, always, goals, now, first, sealed })
   await readable(patternsOf(plan.filters), store)
 
   const { catalog, assistants } = deps

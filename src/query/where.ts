@@ -21,8 +21,9 @@ export const where = (plan: Plan, dialect: Dialect): Sql => sql`${inWindow(plan)
 /** The filters alone: never null, so that `not` is its opposite. */
 export const filtered = (plan: Plan, dialect: Dialect, filters: readonly Filter[] = plan.filters): Sql => {
   if (filters.length === 0) return raw('true')
+  const { always, ...freely } = plan
   return all(
-    filters.map((f) => test(f, plan, dialect)),
+    filters.map((f) => test(f, always?.includes(f) ? freely : plan, dialect)),
     ' and ',
   )
 }
@@ -105,9 +106,11 @@ function test(f: Filter, plan: Plan, dialect: Dialect): Sql {
 
 const all = (parts: readonly Sql[], separator: ' and ' | ' or '): Sql => sql`(${join(parts, separator)})`
 
-/** The visitor did it in the window. */
-const did = (f: Filter, plan: Plan, dialect: Dialect): Sql =>
-  sql`(visitor_id in (select visitor_id from ${rows('events', plan, dialect, [f])} as done where ${inWindow(plan)} and ${filtered(plan, dialect, [f])}))`
+/** The visitor did it in the window, within what always has to hold. */
+const did = (f: Filter, plan: Plan, dialect: Dialect): Sql => {
+  const both = [...(plan.always ?? []), f]
+  return sql`(visitor_id in (select visitor_id from ${rows('events', plan, dialect, both)} as done where ${inWindow(plan)} and ${filtered(plan, dialect, both)}))`
+}
 
 function condition(c: Condition, base: ReturnType<typeof operator>['base'], dialect: Dialect): Sql {
   const d = findDimension(c.dimension, 'filters')

@@ -5,7 +5,7 @@ import formats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import { loadExamples } from '../../src/http/examples.js'
 import type { Document, Operation } from '../../src/http/openapi.js'
-import { recordExamples, resolve } from '../fixtures/examples.js'
+import { recordExamples, resolve, slugOf } from '../fixtures/examples.js'
 import { sampleService } from '../fixtures/sample.js'
 
 async function open(t: Test) {
@@ -137,7 +137,9 @@ else {
         return encodeURIComponent(json === undefined ? String(example) : JSON.stringify(json))
       }
       const words = parameters.filter((one) => one.in === 'path')
-      const url = words.reduce((url, one) => url.replace(`{${one.name}}`, textOf(one)), path)
+      // Links have another slug each time.
+      const slug = path.includes('{slug}') ? await slugOf(operator) : undefined
+      const url = words.reduce((url, one) => url.replace(`{${one.name}}`, slug ?? textOf(one)), path)
       const needed = parameters.filter((one) => one.in === 'query' && one.required)
       for (const one of parameters.filter((one) => one.in === 'query')) {
         const query = [...new Set([...needed, one])].map((each) => `${each.name}=${textOf(each)}`).join('&')

@@ -15,7 +15,7 @@ export interface Directory {
   owns(site: Site, hostname: string, host: string): boolean
 }
 
-export function createDirectory(sites: readonly Site[]): Directory {
+function createDirectory(sites: readonly Site[]): Directory {
   const byId = new Map(sites.map((site) => [site.id, site]))
   const names = new Map(sites.map((site) => [site.id, new Set(site.domains.map(bare))]))
   const listed = new Set(sites.flatMap(({ domains }) => domains.map(bare)))
@@ -26,6 +26,24 @@ export function createDirectory(sites: readonly Site[]): Directory {
       if (domains.length > 0) return names.get(id)?.has(name) === true
       return name === bare(host) && !listed.has(name)
     },
+  }
+}
+
+/** The directory of the sites that are there: as the records say; while they cannot be reached, as they said last. */
+export function directoryOf(sites: () => Promise<readonly Site[]>): () => Promise<Directory> {
+  let listed: readonly Site[] | undefined
+  let directory: Directory = createDirectory([])
+  return async () => {
+    try {
+      const found = await sites()
+      if (found !== listed) {
+        listed = found
+        directory = createDirectory(found)
+      }
+    } catch (error) {
+      if (listed === undefined) throw error
+    }
+    return directory
   }
 }
 

@@ -4,7 +4,7 @@ import type { Hit } from '../../record/hit.js'
 import { OBSERVED_HEADERS } from '../../record/observation.js'
 import { type Payload, parseJson, readPayload, readQuery } from '../../record/payload.js'
 import type { Site } from '../../record/site.js'
-import { createDirectory, type Directory, declined } from './accept.js'
+import { type Directory, declined, directoryOf } from './accept.js'
 import { ACCEPTED, type Answer, GIF, REFUSED, TOO_LARGE } from './answer.js'
 import type { Limit } from './limit.js'
 
@@ -48,22 +48,7 @@ export function createDoors(deps: {
   log(error: unknown): void
 }): Doors {
   const { record, limit, now, log } = deps
-  let listed: readonly Site[] | undefined
-  let directory: Directory = createDirectory([])
-
-  /** As the records say; while they cannot be reached, as they said last. */
-  const known = async (): Promise<Directory> => {
-    try {
-      const sites = await deps.sites()
-      if (sites !== listed) {
-        listed = sites
-        directory = createDirectory(sites)
-      }
-    } catch (error) {
-      if (listed === undefined) throw error
-    }
-    return directory
-  }
+  const known = directoryOf(deps.sites)
   const drop = (site: number | undefined, reason: DropReason, count = 1) => deps.drop(site, 'track', reason, count)
 
   /** The site that a payload names, where there is one: its owner is told what became of it. */
@@ -127,7 +112,7 @@ export function createDoors(deps: {
 /** What each hit has of its request. */
 type FromRequest = Pick<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers' | 'signed'>
 
-function fromRequest({ ip, header, signed }: Sender, at: number): FromRequest {
+export function fromRequest({ ip, header, signed }: Sender, at: number): FromRequest {
   const made: FromRequest = {
     timestamp: new Date(at).toISOString(),
     ip,

@@ -25,7 +25,8 @@ export const pixelDoor =
     return doors.take({ door: 'pixel', query }, senderOf(request, peer)).then(rendered)
   }
 
-const senderOf = ({ method, url, headers }: Request, { ip }: Peer): Sender => ({
+/** Whose request it is, of a web-standard one. */
+export const senderOf = ({ method, url, headers }: Request, { ip }: Pick<Peer, 'ip'>): Sender => ({
   ip,
   host: new URL(url).hostname,
   header: (name) => headers.get(name) ?? undefined,

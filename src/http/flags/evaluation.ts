@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { ApiError } from '../../errors.js'
+import type { Collection } from '../../manage/collection.js'
+import { type Evaluated, evaluate, type KnownOf } from '../../manage/evaluate.js'
+import type { Flag } from '../../manage/flags.js'
+import { campaign } from '../../record/campaign.js'
+import type { Device } from '../../record/device.js'
+import type { Hit } from '../../record/hit.js'
+import { language } from '../../record/language.js'
+import { readPayload } from '../../record/payload.js'
+import type { Site } from '../../record/site.js'
+import { answer, Id, queryOf, type Route } from '../route.js'
+import { declined, directoryOf } from '../track/accept.js'
+import { fromRequest } from '../track/doors.js'
+import type { Limit } from '../track/limit.js'
+import { senderOf } from '../track/web.js'
+import type { IsNew } from './exposures.js'
+import { hostnameOf } from './page.js'
+
+/** The custom event that an exposure is recorded as. */
+export const EXPOSURE = 'flag_exposure'
+
+const Asked = z.object({
+  site: Id.describe('The site.'),
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe("Who asks: the site's own name for a visitor, the same each time. It is not kept.")
+    .meta({ example: 'reader-3' }),
+  u: z
+    .string()
+    .max(8_192)
+    .optional()
+    .describe('Full URL of the page; default the Referer, of which browsers send other origins the hostname alone.')
+    .meta({ example: 'https://slackwater.example/glossary' }),
+})
+const Answer = z.object({
+  flags: z
+    .record(z.string(), z.object({ enabled: z.boolean(), variant: z.string().optional() }))
+    .describe('Every flag of the site, by its key.'),
+})
+
+export interface EvaluationDeps {
+  sites(): Promise<readonly Site[]>
+  readonly flags: Pick<Collection<Flag>, 'list'>
+  /** Of a user agent, with its request's headers. */
+  device(userAgent: string, headers: Hit['headers']): Device
+  record(hit: Hit): void
+  readonly isNew: IsNew
+  /** Evaluations, and the hits of all doors, that a site takes from one address. */
+  readonly limits: { readonly evaluations: Limit; readonly hits: Limit }
+}
+
+/**
+ * `GET /api/flags/evaluate` (contract 1 and 7): what the flags of a site are to a visitor, for pages on its hostnames. A
+ * visitor's exposure to a flag that is on is recorded as any hit is, by who is recorded at all.
+ */
+export function evaluationRoute(deps: EvaluationDeps): Route {
+  const known = directoryOf(deps.sites)
+  return {
+    method: 'get',
+    path: '/api/flags/evaluate',
+    access: 'public',
+    tag: 'flags',
+    summary: 'What the flags of a site are to one visitor, for pages on its hostnames',
+    query: Asked,
+    data: Answer,
+    open_to_pages: [],
+    failures: {
+      403: 'No such site, or a page that is on none of its hostnames.',
+      422: 'A value is wrong.',
+      429: 'Over 600 a minute from one address.',
+    },
+    run: async ({ request, ip, at, ...call }) => {
+      const { site: number, id, u } = queryOf({ request, ip, at, ...call }, Asked)
+      const sites = await known()
+      const from = senderOf(request, { ip })
+      const site = sites.get(number)
+      const hostname = hostnameOf(request)
+      const url = u ?? request.headers.get('referer') ?? `https://${hostname}/`
+      const page = readPayload({ s: number, t: 'custom', n: EXPOSURE, u: url })
+      const own = (name: string | undefined) =>
+        site !== undefined && name !== undefined && sites.owns(site, name, from.host)
+      if (!site || !own(hostname)) throw new ApiError('forbidden', 'Pages of the site alone ask for its flags.')
+      if (!page) throw new ApiError('validation_error', 'u is no http(s) URL.', 'u')
+      if (!own(page.hostname)) throw new ApiError('forbidden', 'Pages of the site alone ask for its flags.')
+      if (!deps.limits.evaluations.take(site.id, ip)) throw new ApiError('rate_limited', 'Slow down.')
+
+      const sent = fromRequest(from, at.getTime())
+      const of = knownOf(page, sent, request.headers.get('accept-language') ?? undefined, deps.device)
+      const evaluated = (await deps.flags.list(site.id)).map((flag) => [flag.name, evaluate(flag, id, of)] as const)
+      if (declined(site, page, sent.headers, from.header('cookie')) === undefined)
+        for (const [flag, { enabled, variant }] of evaluated) {
+          if (!enabled || !deps.isNew(site.id, flag, id) || !deps.limits.hits.take(site.id, ip)) continue
+          deps.record({ ...page, ...sent, props: { flag, ...(variant === undefined ? {} : { variant }) } })
+        }
+      const response = answer({ flags: Object.fromEntries(evaluated) } satisfies { flags: Record<string, Evaluated> })
+      response.headers.set('cache-control', 'private, no-store')
+      return response
+    },
+  }
+}
+
+/** What is known of a visitor by the page and the request; a user agent is read where a flag asks for what it says. */
+function knownOf(
+  { hostname, pathname, query }: Pick<Hit, 'hostname' | 'pathname' | 'query'>,
+  { user_agent, headers }: Pick<Hit, 'user_agent' | 'headers'>,
+  languages: string | undefined,
+  deviceOf: EvaluationDeps['device'],
+): KnownOf {
+  const sources = campaign(query)
+  return (dimension) => {
+    switch (dimension) {
+      case 'hostname':
+        return hostname
+      case 'pathname':
+        return pathname
+      case 'language':
+        return language(languages)
+      case 'browser':
+      case 'os':
+      case 'device_type':
+        return deviceOf(user_agent, headers)[dimension]
+      default:
+        return sources[dimension]
+    }
+  }
+}
