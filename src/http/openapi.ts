@@ -3,7 +3,14 @@ import { SIGNATURE } from './auth.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
-import { type Content, type Parameter, parametersOf, type Reference, schemasOfParameters, shareParameters } from './parameters.js'
+import {
+  type Content,
+  type Parameter,
+  parametersOf,
+  type Reference,
+  schemasOfParameters,
+  shareParameters,
+} from './parameters.js'
 import type { Route } from './route.js'
 import { FILTERS, type Schema, schemaOf } from './schema.js'
 

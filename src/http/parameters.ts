@@ -64,11 +64,7 @@ export function schemasOfParameters(schemas: Record<string, Schema>): (type: z.Z
 }
 
 /** The parameters of a route, those of its path first. */
-export function parametersOf(
-  route: Route,
-  call: Example | undefined,
-  made: (type: z.ZodType) => Schema,
-): Parameter[] {
+export function parametersOf(route: Route, call: Example | undefined, made: (type: z.ZodType) => Schema): Parameter[] {
   const url = call && new URL(call.request, 'http://x')
   const pattern = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
   const words = pattern.exec(url?.pathname ?? '')?.groups
