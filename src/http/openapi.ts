@@ -3,7 +3,14 @@ import { SIGNATURE } from './auth.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
-import { type Content, type Parameter, parametersOf, type Reference, shareParameters } from './parameters.js'
+import {
+  type Content,
+  type Parameter,
+  parametersOf,
+  type Reference,
+  schemasOfParameters,
+  shareParameters,
+} from './parameters.js'
 import type { Route } from './route.js'
 import { FILTERS, type Schema, schemaOf } from './schema.js'
 
@@ -83,7 +90,12 @@ const curl = ({ method, access }: Route, { request, body }: Example): string =>
   ].join(' ')
 
 /** A route as the document has it: what the table says, what follows from it, and a true call of it. */
-function operationOf(route: Route, call: Example | undefined, schemas: Record<string, Schema>): Operation {
+function operationOf(
+  route: Route,
+  call: Example | undefined,
+  schemas: Record<string, Schema>,
+  ofParameter: ReturnType<typeof schemasOfParameters>,
+): Operation {
   const guarded = route.access !== 'public'
   const example = call?.answer === undefined ? {} : { example: call.answer }
   const content: Content =
@@ -103,7 +115,7 @@ function operationOf(route: Route, call: Example | undefined, schemas: Record<st
     schema: schemaOf(route.body, 'input', schemas),
     ...(call?.body ? { example: call.body } : {}),
   }
-  const parameters = parametersOf(route, call, schemas)
+  const parameters = parametersOf(route, call, ofParameter)
   return {
     operationId: nameOf(route),
     tags: [route.tag],
@@ -126,11 +138,12 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
   const shown = routes.filter((route) => route.access !== 'operator')
   const schemas: Record<string, Schema> = { ...FILTERS }
   schemas.Error = schemaOf(ErrorBody, 'output', schemas)
+  const ofParameter = schemasOfParameters(schemas)
   const paths: Document['paths'] = {}
   for (const route of shown)
     paths[route.path] = {
       ...paths[route.path],
-      [route.method]: operationOf(route, examples.get(`${route.method} ${route.path}`), schemas),
+      [route.method]: operationOf(route, examples.get(`${route.method} ${route.path}`), schemas, ofParameter),
     }
   return {
     openapi: '3.1.0',

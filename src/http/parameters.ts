@@ -33,9 +33,9 @@ function parameterOf(
   type: z.ZodType,
   place: Parameter['in'],
   sent: string | null | undefined,
-  schemas: Record<string, Schema>,
+  made: (type: z.ZodType) => Schema,
 ): Parameter {
-  const { example: said, description, contentSchema, ...schema } = schemaOf(type, 'input', schemas)
+  const { example: said, description, contentSchema, ...schema } = made(type)
   const unset = type.safeParse(undefined)
   if (unset.success && unset.data !== undefined) schema.default = unset.data
   const example = said ?? exampleOf(schema, sent)
@@ -53,16 +53,26 @@ function parameterOf(
   return { ...known, schema, ...(example === undefined ? {} : { example }) }
 }
 
+/** `schemaOf` for parameters, made once for each: most are the envelope's, which every read has. */
+export function schemasOfParameters(schemas: Record<string, Schema>): (type: z.ZodType) => Schema {
+  const known = new Map<z.ZodType, Schema>()
+  return (type) => {
+    const made = known.get(type) ?? schemaOf(type, 'input', schemas)
+    known.set(type, made)
+    return made
+  }
+}
+
 /** The parameters of a route, those of its path first. */
-export function parametersOf(route: Route, call: Example | undefined, schemas: Record<string, Schema>): Parameter[] {
+export function parametersOf(route: Route, call: Example | undefined, made: (type: z.ZodType) => Schema): Parameter[] {
   const url = call && new URL(call.request, 'http://x')
   const pattern = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
   const words = pattern.exec(url?.pathname ?? '')?.groups
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
   return [
-    ...inPath.map((name) => parameterOf(name, route.word ?? Id, 'path', words?.[name], schemas)),
+    ...inPath.map((name) => parameterOf(name, route.word ?? Id, 'path', words?.[name], made)),
     ...Object.entries(route.query?.shape ?? {}).flatMap(([name, type]) =>
-      type instanceof z.ZodType ? [parameterOf(name, type, 'query', url?.searchParams.get(name), schemas)] : [],
+      type instanceof z.ZodType ? [parameterOf(name, type, 'query', url?.searchParams.get(name), made)] : [],
     ),
   ]
 }
@@ -72,7 +82,12 @@ export function shareParameters(operations: { parameters?: (Parameter | Referenc
   const shared: Record<string, Parameter> = {}
   const seen = new Map<string, number>()
   const names = new Map<string, string>()
-  const key = (one: object) => JSON.stringify(one)
+  const keys = new Map<object, string>()
+  const key = (one: object) => {
+    const text = keys.get(one) ?? JSON.stringify(one)
+    keys.set(one, text)
+    return text
+  }
   for (const one of operations.flatMap(({ parameters }) => parameters ?? []))
     seen.set(key(one), (seen.get(key(one)) ?? 0) + 1)
   const place = (one: Parameter): Reference => {

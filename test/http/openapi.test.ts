@@ -57,8 +57,9 @@ if (process.argv.includes('--write'))
     for (const folder of ['src', 'dist/src']) writeFileSync(`${folder}/http/examples.json`, text)
   })
 else {
+  const opened = await open(t)
   t.test('the linter finds nothing', async (t) => {
-    const { text } = await open(t)
+    const { text } = opened
     const config = await createConfig({
       extends: ['recommended-strict'],
       // What is open to anyone fails in no way of its own.
@@ -76,7 +77,7 @@ else {
   })
 
   t.test('everything is described and has an example', async (t) => {
-    const { text, document, operations } = await open(t)
+    const { text, document, operations } = opened
     for (const { name, path, operation } of operations) {
       for (const reference of operation.parameters ?? []) {
         const one = resolve(document, reference)
@@ -105,7 +106,7 @@ else {
   })
 
   t.test('examples are true', async (t) => {
-    const { document, operations, operator } = await open(t)
+    const { document, operations, operator } = opened
     const recorded = await recordExamples(document, operator)
     const shipped = loadExamples()
     for (const [name, example] of recorded)
@@ -127,10 +128,14 @@ else {
       t.same(check(['components', 'schemas', 'Error'], content?.['application/json']?.example), [], name)
   })
 
+  // The examples deleted what they made.
+  const kept = await open(t)
+  await recordExamples(kept.document, kept.operator, true)
+
   t.test('each parameter takes its example, alone', async (t) => {
-    const { document, operations, operator } = await open(t)
-    await recordExamples(document, operator, true)
-    for (const { name, path, method, operation } of operations.filter(({ method }) => method === 'get')) {
+    const { document, operations, operator } = kept
+    for (const [i, { name, path, method, operation }] of operations.entries()) {
+      if (method !== 'get') continue
       const parameters = (operation.parameters ?? []).map((one) => resolve(document, one))
       const textOf = ({ example, content }: (typeof parameters)[number]) => {
         const json = content?.['application/json']?.example
@@ -141,7 +146,9 @@ else {
       const slug = path.includes('{slug}') ? await slugOf(operator) : undefined
       const url = words.reduce((url, one) => url.replace(`{${one.name}}`, slug ?? textOf(one)), path)
       const needed = parameters.filter((one) => one.in === 'query' && one.required)
-      for (const one of parameters.filter((one) => one.in === 'query')) {
+      for (const [j, one] of parameters.entries()) {
+        // One that many have is asked of a third of them.
+        if (one.in !== 'query' || ('$ref' in (operation.parameters?.[j] ?? {}) && (i + j) % 3 > 0)) continue
         const query = [...new Set([...needed, one])].map((each) => `${each.name}=${textOf(each)}`).join('&')
         const { status } = await operator(`${url}?${query}`, { method })
         t.ok(status === 200 || (one.name === 'segment' && status === 404), `${name}: ${query} ${status}`)
@@ -150,10 +157,10 @@ else {
   })
 
   t.test('every read answers as the document says, whoever is asked about', async (t) => {
-    const { document, operations, operator } = await open(t)
+    const { document, operations, operator } = kept
     const check = validator(document)
-    await recordExamples(document, operator, true)
-    for (const { name, path, method, operation } of operations) {
+    const MORE = ['&compare=year', '&range=24h', '&range=all', '&limit=1000']
+    for (const [i, { name, path, method, operation }] of operations.entries()) {
       const request = loadExamples().get(name)?.request
       const names = (operation.parameters ?? []).map((one) => resolve(document, one).name)
       if (method !== 'get' || !names.includes('site') || request === undefined) continue
@@ -161,8 +168,8 @@ else {
       if (!content['application/json']) continue
       const at = ['paths', path, method, 'responses', '200', 'content', 'application/json', 'schema']
       let answered = 0
-      for (const audience of ['human', 'agent', 'all'])
-        for (const more of ['', '&compare=year', '&range=24h', '&range=all', '&limit=1000']) {
+      for (const [j, audience] of ['human', 'agent', 'all'].entries())
+        for (const more of ['', MORE[(i + j) % MORE.length], MORE[(i + j + 1) % MORE.length]]) {
           const given = new URL(`http://x${request}`)
           for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`))
             given.searchParams.set(key, value)
@@ -178,7 +185,7 @@ else {
   })
 
   t.test('failures are as documented', async (t) => {
-    const { document, operator, instance, key } = await open(t)
+    const { document, operator, instance, key } = kept
     const ask = (path: string, init: RequestInit = {}) =>
       instance.fetch(new Request(`http://x${path}`, init), { ip: '' })
     const post = (path: string, body: string) => operator(path, { method: 'POST', body })

@@ -20,20 +20,31 @@ const of = <V>(maps: Map<string, Map<number, V>>, key: string): Map<number, V> =
   return found
 }
 
-/** What a clock in the zone shows. Zones keep whole quarters of an hour, so that the offset is asked for once in each. */
+/** What a clock in the zone shows. */
 export function local(at: number, tz: string): Local {
-  const quarter = Math.floor(at / QUARTER)
-  const offsets = of(known, tz)
-  let offset = offsets.get(quarter)
-  if (offset === undefined) {
-    offset = shown(quarter * QUARTER, tz) - quarter * QUARTER
-    offsets.set(quarter, offset)
-  }
+  const offset = offsetOf(at, tz)
   const d = new Date(at + offset)
   return {
     ...{ year: d.getUTCFullYear(), month: d.getUTCMonth() + 1, day: d.getUTCDate() },
     ...{ hour: d.getUTCHours(), minute: d.getUTCMinutes(), offset },
   }
+}
+
+/**
+ * Zones keep whole quarters of an hour, so that the offset is asked for once in each; where it is the same at both ends
+ * of a day of UTC it is the same all day, since no zone changes twice in one.
+ */
+function offsetOf(at: number, tz: string): number {
+  const quarter = Math.floor(at / QUARTER) * QUARTER
+  const offsets = of(known, tz)
+  const asked = (at: number) => {
+    const offset = offsets.get(at) ?? shown(at, tz) - at
+    offsets.set(at, offset)
+    return offset
+  }
+  const day = Math.floor(at / DAY) * DAY
+  const offset = asked(day)
+  return offset === asked(day + DAY) ? offset : asked(quarter)
 }
 
 function shown(at: number, tz: string): number {
@@ -85,14 +96,23 @@ function labelOf(at: number, tz: string, unit: string): string {
   }
 }
 
+type Bucket = { t: number; label: string }
+const timelines = new Map<string, Bucket[]>()
 /** The window's buckets: the first instant of each and its label. */
-export function timeline(start: number, end: number, tz: string, unit: string): { t: number; label: string }[] {
+export function timeline(start: number, end: number, tz: string, unit: string): readonly Bucket[] {
+  const asked = [start, end, tz, unit].join()
+  const found = timelines.get(asked) ?? walked(start, end, tz, unit)
+  timelines.set(asked, found)
+  return found
+}
+
+function walked(start: number, end: number, tz: string, unit: string): Bucket[] {
   // A minute of the hour that is shown twice may have ended before it began, a year earlier.
   if (start >= end) return []
   const step = unit === 'minute' ? 60_000 : QUARTER
   let at = Math.floor(start / step) * step
   while (label(at - step, tz, unit) === label(start, tz, unit)) at -= step
-  const found: { t: number; label: string }[] = []
+  const found: Bucket[] = []
   for (; at < end; at += step) {
     const name = label(at, tz, unit)
     if (found.at(-1)?.label !== name) found.push({ t: at, label: name })

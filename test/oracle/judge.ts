@@ -103,7 +103,7 @@ function holds(filter: Node, actual: unknown): boolean {
   const op = String(filter.op).replace(/_not(?=$|_set$)/, '')
   if (op === 'is_set') return actual !== ''
   // Stored as UTF-8, so half a surrogate pair is U+FFFD.
-  const utf8 = (text: string) => Buffer.from(text).toString()
+  const utf8 = (text: string) => (/[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text)
   const fold = (text: string) => (filter.case_sensitive === false ? utf8(text).toLowerCase() : utf8(text))
   const wanted = Array.isArray(filter.value) ? filter.value : [filter.value]
   const a = fold(String(actual))

@@ -132,7 +132,11 @@ function visitOf(id: bigint, unordered: EventRow[]): Visit {
 export const inTime = (a: EventRow, b: EventRow): number =>
   a.timestamp.getTime() - b.timestamp.getTime() || bytes(a.pathname, b.pathname) || bytes(a.kind, b.kind)
 
-export const bytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** Text by its bytes: of two that are all ASCII by its characters, which is the same. */
+export const bytes = (a: string, b: string): number =>
+  ASCII.test(a) && ASCII.test(b) ? (a < b ? -1 : a > b ? 1 : 0) : Buffer.compare(Buffer.from(a), Buffer.from(b))
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
+const ASCII = /^[\0-\x7f]*$/
 
 export const group = <R, K>(rows: readonly R[], by: (row: R) => K): Map<K, R[]> => {
   const groups = new Map<K, R[]>()

@@ -122,7 +122,7 @@ const world = fc.record({
   fetches: fc.array(fetch, { maxLength: 4 }),
   /** What was sealed when it is asked: nothing, all of it, or all that was not late. */
   sealed: fc.oneof({ arbitrary: fc.constant('nothing'), weight: 4 }, fc.constantFrom('all', 'before late hits')),
-  questions: fc.array(question, { minLength: 1, maxLength: 4 }),
+  questions: fc.array(question, { minLength: 1, maxLength: 2 }),
 })
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
