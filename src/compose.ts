@@ -87,7 +87,7 @@ export async function compose(
     siteOf = createSiteOf(await sites.list())
   }
   const sites = createSites(records, async () => {
-    for (const each of [keys, ingestKeys, members, invitations]) each.forget()
+    for (const each of [keys, ingestKeys, members, ...Object.values(managed)]) each.forget()
     // It was written all the same where it cannot be read back: that is tried again.
     await look().catch(() => {})
   })

@@ -17,7 +17,7 @@ export interface Client {
   /** Whether another process runs the instance. */
   readonly running: boolean
   /** The answer's JSON; throws `Failure` with the service's message. */
-  call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
+  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   /** Each line of a stream as JSON. */
   lines(path: string): AsyncIterable<unknown>
   /** A file, as it comes; throws where it breaks off. */

@@ -3,15 +3,17 @@ import { CommanderError, Option, Command as Parser } from 'commander'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify } from './agents.js'
 import { agentsRefresh } from './agents-refresh.js'
+import { audit } from './audit.js'
 import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
+import { membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { proxy } from './proxy.js'
 import { agentsReclassify } from './reclassify.js'
 import { serve } from './serve.js'
-import { sitesCreate, sitesIngestKey, sitesList } from './sites.js'
+import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
@@ -28,7 +30,13 @@ export const COMMANDS: readonly Command[] = [
   keysRevoke,
   sitesCreate,
   sitesList,
+  sitesUpdate,
+  sitesDelete,
   sitesIngestKey,
+  orgsList,
+  orgsCreate,
+  membersList,
+  audit,
   agents,
   agentsIdentify,
   agentsReclassify,

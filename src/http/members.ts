@@ -9,7 +9,7 @@ import { organisationOf } from './organisation.js'
 import { answer, bodyOf, type Call, Id, type Route, Total } from './route.js'
 
 /** A member as the API shows them. */
-const Shown = z.object({
+export const ShownMember = z.object({
   user: z.int(),
   email: z.string(),
   name: z.string(),
@@ -23,7 +23,7 @@ const Transfer = z.strictObject({ user: z.int().positive().describe('A member, w
 /** Who is in an organisation (contract 7): for people alone (spec 5.3 rule 4). */
 export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; users: Pick<Users, 'get'> }): Route[] {
   const { orgs, members, users } = deps
-  const shown = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof Shown>[]> => {
+  const shown = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof ShownMember>[]> => {
     const user = await users.get(user_id)
     const { email, name } = user ?? {}
     return email === undefined || name === undefined
@@ -45,7 +45,7 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
     {
       ...{ ...route, method: 'get', path: '/api/orgs/{id}/members', access: 'viewer' },
       summary: 'Who is in an organisation, and as what',
-      data: z.array(Shown),
+      data: z.array(ShownMember),
       meta: Total,
       run: async (call) => {
         const { id } = await organisationOf(call, orgs)
@@ -57,7 +57,7 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       ...{ ...route, method: 'patch', path: '/api/orgs/{id}/members/{user}', access: 'admin' },
       summary: 'Change what a member is; only owners decide about owners',
       body: Change,
-      data: Shown,
+      data: ShownMember,
       conflicts: true,
       run: async (call) => {
         const { id } = await organisationOf(call, orgs)
@@ -80,7 +80,7 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       ...{ ...route, method: 'post', path: '/api/orgs/{id}/transfer', access: 'owner' },
       summary: 'Make a member an owner, and the owner who asks an admin',
       body: Transfer,
-      data: Shown,
+      data: ShownMember,
       run: async (call) => {
         const { id } = await organisationOf(call, orgs)
         const { user } = await bodyOf(call, Transfer)

@@ -42,6 +42,8 @@ export interface Collection<O extends Owned> {
   change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: Deed, version?: number): Promise<WithId<O>>
   /** For good: no later one has its id. Throws as `change` does. */
   delete(id: number, deed: Deed, version?: number): Promise<void>
+  /** After a write to the table that was not made here. */
+  forget(): void
 }
 
 /** What a table of `control.duckdb` holds of them. */
@@ -136,6 +138,7 @@ export function collection<O extends Owned>(
         )
         all.forget()
       }),
+    forget: all.forget,
   }
 }
 

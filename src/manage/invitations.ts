@@ -7,7 +7,6 @@ import { audited, type By, type Deed } from './audit.js'
 import { Email } from './email.js'
 import type { Member, Members } from './members.js'
 import { lastOf, numbered } from './numbered.js'
-import { remember } from './remember.js'
 import { ROLES, type Role, suffices } from './roles.js'
 import { createTurn, type Turn } from './turn.js'
 
@@ -79,8 +78,6 @@ export interface Invitations {
   accept(token: string, user: { id: number; email: string }, by: By, at: Date): Promise<Member>
   /** Removes those that nobody can accept any more. */
   prune(at: Date): Promise<void>
-  /** After a write to the table that was not made here. */
-  forget(): void
 }
 
 /** 256 bits, which need no slow hash. */
@@ -100,13 +97,14 @@ export function createInvitations(deps: {
   turn?: Turn
 }): Invitations {
   const { records, members, emailOf, now, random, turn = createTurn() } = deps
-  const all = remember(async () => {
+  // Asked of the table each time: they are few and seldom, and memberships that end take some with them.
+  const all = async () => {
     const rows = await records.query(sql`
       select id, org, email, role, digest, invited_by, created_at, expires_at, accepted_at from invitations order by id`)
     return rows.map((row) => Stored.parse(row))
-  })
+  }
   const open = async (org: number, at: Date) =>
-    (await all.get()).filter((each) => each.org === org && each.accepted_at === null && each.expires_at > at)
+    (await all()).filter((each) => each.org === org && each.accepted_at === null && each.expires_at > at)
   const emails = async (org: number): Promise<(string | undefined)[]> =>
     Promise.all((await members.ofOrg(org)).map(({ user_id }) => emailOf(user_id)))
   const notTooMany = async ({ by, at }: Deed) => {
@@ -144,8 +142,7 @@ export function createInvitations(deps: {
             details: { email, role },
           }),
         )
-        all.forget()
-        const made = (await all.get()).find((each) => each.digest === digest)
+        const made = (await all()).find((each) => each.digest === digest)
         if (!made) throw new Error('an invitation was written and is not there')
         return { invitation: shown(made), token }
       }),
@@ -159,13 +156,12 @@ export function createInvitations(deps: {
           sql`delete from invitations where id = ${id}`,
           ...audited(deed, { action: 'delete', object: 'invitation', id, details: { email, role } }),
         )
-        all.forget()
       }),
 
     accept: (token, user, by, at) =>
       turn(async () => {
         const digest = TOKEN.test(token) ? digestOf(token) : undefined
-        const found = (await all.get()).find((each) => each.digest === digest)
+        const found = (await all()).find((each) => each.digest === digest)
         if (!found || found.expires_at <= at)
           throw new ApiError('not_found', 'There is no such invitation, or no longer.')
         if (found.email !== user.email)
@@ -179,15 +175,12 @@ export function createInvitations(deps: {
           ...audited({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
         )
         members.forget()
-        all.forget()
         return { org, user_id: user.id, role, created_at: at }
       }),
 
     async prune(at) {
-      if ((await all.get()).every((each) => each.expires_at > at)) return
+      if ((await all()).every((each) => each.expires_at > at)) return
       await records.write(sql`delete from invitations where expires_at <= ${at}`)
-      all.forget()
     },
-    forget: all.forget,
   }
 }
