@@ -17,8 +17,8 @@ export interface Limit {
 }
 
 /**
- * Fixed windows of the clock's minutes, or of `window` milliseconds, all of which begin together: with each all counts are gone, and the salt under
- * which addresses were digested, so that nothing could tell them any more. IPv6 counts by the /64 that one household or
+ * Fixed windows of the clock, minutes unless `window` says how many ms, all of which begin together: with each all counts
+ * are gone, and the salt under which addresses were digested, so that nothing could tell them any more. IPv6 counts by the /64 that one household or
  * machine has. Within a window at most `most` counts are kept; the one begun first makes room. `random(n)` gives n bytes.
  */
 export function createLimit(deps: {
@@ -28,14 +28,14 @@ export function createLimit(deps: {
   most?: number
   window?: number
 }): Limit {
-  const { now, random, per = PER_MINUTE, most = MOST, window: length = MINUTE } = deps
-  let window = Number.NaN
+  const { now, random, per = PER_MINUTE, most = MOST, window = MINUTE } = deps
+  let current = Number.NaN
   let salt = ''
   let counts = new Map<number, number>()
   const keyOf = (site: number, ip: string): number => {
-    const present = Math.floor(now() / length)
-    if (present !== window) {
-      window = present
+    const present = Math.floor(now() / window)
+    if (present !== current) {
+      current = present
       salt = random(16).toString('hex')
       counts = new Map()
     }
