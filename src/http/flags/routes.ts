@@ -15,4 +15,4 @@ export const flagRoutes = ({ sites, flags }: { sites: Pick<Sites, 'get'>; flags:
       finishedFlag(check(NewFlag, merged({ ...flag, key }, change))),
   })
 
-const shown = ({ name, ...flag }: WithId<Flag>) => ({ ...flag, key: name })
+const shown = ({ id, version, site, name, ...flag }: WithId<Flag>) => ({ id, version, site, key: name, ...flag })

@@ -93,6 +93,10 @@ function grid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
   const { window, filters } = plan
   const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, dialect)
   const whole: Window = { start: new Date(0), end: window.end }
+  // Whose first visit was out of sight is a newcomer to whoever sees no more.
+  const seen = plan.always
+    ? sql`where session_id in (select session_id from (${matched({ ...plan, window: whole, filters: plan.always }, dialect, TOTAL)}) w)`
+    : raw('')
   const passing =
     filters.length === 0
       ? raw('')
@@ -102,7 +106,7 @@ function grid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
     group by visitor_id, period`
   const newcomers = sql`
     select visitor_id, ${bucket('first')} as cohort from (
-      select visitor_id, min(started) as first from (${sessions({ ...plan, window: whole }, dialect)}) s
+      select visitor_id, min(started) as first from (${sessions({ ...plan, window: whole }, dialect)}) s ${seen}
       group by visitor_id) f
     where first >= ${window.start}`
   // Who is in the cohort by the filters too: everybody, where there are none.

@@ -1,0 +1,310 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { createApp } from '../../src/http/app.js'
+import { exportRoutes } from '../../src/http/export.js'
+import { readRoutes } from '../../src/http/reads.js'
+import { createShareAccess } from '../../src/http/share/access.js'
+import { createLimit } from '../../src/http/track/limit.js'
+import { createFunnels } from '../../src/manage/funnels.js'
+import { createGoals } from '../../src/manage/goals.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import { createSegments } from '../../src/manage/segments.js'
+import { createShares, SHARED } from '../../src/manage/shares.js'
+import { createSites } from '../../src/manage/sites.js'
+import { type Filter, readFilters } from '../../src/query/filters.js'
+import { reads } from '../../src/reads/index.js'
+import type { AgentEventRow, EventRow } from '../../src/record/row.js'
+import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+
+const now = () => new Date('2026-11-21T10:00:00.000Z')
+const SLUG = 'A'.repeat(24)
+const HOUR = 3_600_000
+
+/** A person's visit on one of the last days: `hours` before now. */
+function visit(
+  visitor: number,
+  hours: number,
+  country: string,
+  paths: readonly string[],
+  channel = 'Direct',
+): EventRow[] {
+  const session_start = new Date(now().getTime() - hours * HOUR)
+  const common = {
+    ...{ visitor_id: BigInt(visitor), session_id: BigInt(visitor * 1000 + hours), session_start, country, channel },
+    ...{ entry_page: paths[0] ?? '/', browser: 'Firefox', identified_id: `reader-${visitor}`, source: 'ChatGPT' },
+  }
+  const at = (minutes: number) => new Date(session_start.getTime() + minutes * 60_000)
+  return [
+    ...paths.map((pathname, i) => eventRow({ ...common, timestamp: at(i), pathname, engaged_ms: 9_000 })),
+    eventRow({
+      ...common,
+      timestamp: at(1),
+      kind: 'custom',
+      event_name: `in-${country}`,
+      props: `{"from":"${country}"}`,
+    }),
+    eventRow({
+      ...{ ...common, timestamp: at(1), kind: 'web_vitals' },
+      vitals: { lcp: country === 'DE' ? 1000 : 9000, cls: 0, inp: 1, fcp: 1, ttfb: 1 },
+    }),
+    eventRow({
+      ...{ ...common, timestamp: at(1), kind: 'error' },
+      error: { type: 'Error', message: `in ${country}`, frame: null, fingerprint: country },
+    }),
+  ]
+}
+const fetched = (hours: number, country: string, pathname: string, agent_id = 'gptbot'): AgentEventRow =>
+  agentRow({
+    ...{ timestamp: new Date(now().getTime() - hours * HOUR), country, pathname, agent_id, purpose: 'search' },
+    ...{ verified: true, verification: 'ranges', robots_allowed: false, robots_rule: pathname, robots_line: 1 },
+    x_robots_tag: `of ${country}`,
+  })
+
+const INSIDE = {
+  events: [
+    ...visit(1, 2, 'DE', ['/', '/a', '/b'], 'AI Assistants'),
+    ...visit(1, 50, 'DE', ['/a']),
+    ...visit(2, 30, 'DE', ['/b', '/']),
+    ...visit(3, 200, 'DE', ['/a', '/b']),
+    ...visit(4, 0, 'DE', ['/']),
+  ],
+  agent_events: [fetched(1, 'DE', '/a'), fetched(26, 'DE', '/b', 'claudebot'), fetched(27, 'DE', '/a')],
+}
+/** The same people elsewhere, before, between and after; and others. */
+const OUTSIDE = {
+  events: [
+    ...visit(1, 300, 'FR', ['/secret', '/a']),
+    ...visit(2, 20, 'FR', ['/secret', '/b']),
+    ...visit(3, 1, 'FR', ['/a', '/b', '/secret']),
+    ...visit(8, 3, 'FR', ['/', '/a', '/b'], 'AI Assistants'),
+    ...visit(9, 0, 'FR', ['/secret']),
+  ],
+  agent_events: [fetched(2, 'FR', '/a'), fetched(5, 'FR', '/secret'), fetched(90, 'FR', '/b', 'ccbot')],
+}
+
+const german: Filter = { dimension: 'country', op: 'is', value: 'DE' }
+const french: Filter = { dimension: 'country', op: 'is', value: 'FR' }
+
+/** The service over some rows, seen through a share that shows everything of Germany. */
+async function open(
+  t: Test,
+  { mapped = [], ...rows }: { events: EventRow[]; agent_events: AgentEventRow[]; mapped?: string[] },
+  filters: Filter[] = [german],
+) {
+  const { engine, commit } = await fileEngine(t)
+  const { records, events } = engine
+  await bootstrap(records, { domains: ['example.com'], timezone: 'UTC', now: now() })
+  await commit(rows)
+  for (const path of mapped) await events.query(sql`insert into sitemap_urls values ('example.com', ${path}, null)`)
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
+  const page = (value: string) => ({ type: 'page' as const, match: { op: 'is', value } })
+  await managed.goals.create({ site: 1, name: 'A', ...page('/a') }, deed)
+  await managed.funnels.create(
+    {
+      site: 1,
+      name: 'F',
+      steps: [
+        { label: 'A', ...page('/a') },
+        { label: 'B', ...page('/b') },
+      ],
+    },
+    deed,
+  )
+  const either = [{ or: [german, french] }]
+  await managed.segments.create({ site: 1, name: 'Both', filters: either, shared: true }, deed)
+  await managed.segments.create({ site: 1, name: 'Mine', filters: either, shared: false }, deed)
+  const shares = createShares(records)
+  await shares.create({ site: 1, name: 'S', slug: SLUG, scopes: SHARED, filters, created_at: now() }, deed)
+  const limit = createLimit({ now: () => now().getTime(), random: randomBytes })
+  const access = createShareAccess({
+    ...{ shares, now, random: randomBytes, verify: async () => false, limits: { each: limit, all: limit } },
+  })
+  const deps = {
+    ...{ ...managed, sites: createSites(records), store: events, now },
+    catalog: ['gptbot', 'claudebot', 'ccbot'].map((agent_id) => ({
+      ...{ agent_id, name: agent_id, operator: 'OpenAI', purpose: 'search', respects_robots: 'yes' as const },
+      verification: [],
+    })),
+  }
+  const logged: unknown[] = []
+  const app = createApp({
+    routes: [
+      ...readRoutes(deps),
+      ...exportRoutes({
+        ...deps,
+        // What would be drawn.
+        pdf: { draw: async (sheet) => new TextEncoder().encode(JSON.stringify(sheet)) },
+        log: (error) => logged.push(error),
+      }),
+    ],
+    credentials: { keys: { authenticate: () => Promise.reject(new Error('none')) }, shares: access },
+    ...{ version: '0', now, log: (error: unknown) => logged.push(error) },
+  })
+  return {
+    logged,
+    async ask(path: string, query: string) {
+      const request = new Request(`http://localhost${path}?site=1&share=${SLUG}${query}`)
+      const response = await app(request, { ip: '', operator: false })
+      // How long it took says nothing.
+      const text = (await response.text()).replace(/"took_ms":\d+/, '"took_ms":0')
+      return { status: response.status, text }
+    },
+  }
+}
+
+const filtersOf = (...filters: unknown[]) => `&filters=${encodeURIComponent(JSON.stringify(filters))}`
+const QUERIES: [query: string, why: string][] = [
+  ['&compare=previous&range=7d&segment=1', 'as it is, by a segment'],
+  [filtersOf({ or: [french, german, { not: german }] }), 'either'],
+]
+/** Of people alone. */
+const BEHAVIOUR: typeof QUERIES = [
+  [filtersOf({ has_done: french }), 'who was elsewhere too'],
+  [filtersOf({ has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } }), 'who was not'],
+  [
+    filtersOf({
+      or: [
+        { dimension: 'goal', op: 'is', value: 'A' },
+        { dimension: 'pathname', op: 'is_set' },
+      ],
+    }),
+    'by goal',
+  ],
+]
+/** Parameters that a read cannot do without. */
+const needed = (path: string) => (path.endsWith('/breakdown') ? '&dimension=pathname' : '')
+
+t.test('nothing that is asked through a link tells of what lies outside its filters', async (t) => {
+  const [alone, among] = [
+    await open(t, INSIDE),
+    await open(t, {
+      mapped: ['/secret', '/mapped'],
+      events: [...INSIDE.events, ...OUTSIDE.events],
+      agent_events: [...INSIDE.agent_events, ...OUTSIDE.agent_events],
+    }),
+  ]
+  let answered = 0
+  for (const { path, audience: about } of reads.filter(({ fixed }) => !fixed)) {
+    const known = path.replace('{id}', '1')
+    if (/sessions|visitors/.test(path)) {
+      t.equal((await among.ask(known, '')).status, 403, `${path} is shown to nobody`)
+      continue
+    }
+    const audiences = 'only' in about ? [about.only] : (about.among ?? ['human', 'agent', 'all'])
+    for (const audience of audiences)
+      for (const [query, why] of audience === 'human' ? [...QUERIES, ...BEHAVIOUR] : QUERIES) {
+        const asked = `&audience=${audience}${query}${needed(path)}`
+        const [a, b] = [await alone.ask(known, asked), await among.ask(known, asked)]
+        t.strictSame(b, a, `${path} ${audience}: ${why}`)
+        if (a.status === 200) answered += 1
+        // A metric that the audience has not.
+        else t.equal(a.status, 422, `${path} ${audience} ${why}: ${a.text}`)
+      }
+  }
+  t.ok(answered >= 100, `${answered} answers`)
+  for (const report of ['overview', 'pages', 'agents/coverage', 'funnel/1'])
+    for (const file of ['csv', 'pdf']) {
+      const asked = `&report=${report}${filtersOf({ or: [french, german] })}`
+      const path = `/api/stats/export.${file}`
+      const [a, b] = [await alone.ask(path, asked), await among.ask(path, asked)]
+      t.equal(a.status, 200, a.text)
+      t.equal(b.text, a.text, `${report}.${file}`)
+    }
+  t.notMatch((await among.ask('/api/stats/pages', '')).text, 'secret')
+  t.strictSame([...alone.logged, ...among.logged], [])
+})
+
+t.test('nor does what is measured by the whole site', async (t) => {
+  const but = readFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
+  // Ten fetches for one arrival, which is the median; elsewhere a hundred for one.
+  const ten = Array.from({ length: 10 }, (_, n) => fetched(n, 'DE', '/'))
+  const hundred = Array.from({ length: 100 }, (_, n) => fetched(n, 'DE', '/secret'))
+  const inside = { events: INSIDE.events, agent_events: [...INSIDE.agent_events, ...ten] }
+  const [alone, among] = [
+    await open(t, inside, but),
+    await open(
+      t,
+      {
+        mapped: ['/secret'],
+        events: [...inside.events, ...visit(8, 3, 'DE', ['/secret'], 'AI Assistants')],
+        agent_events: [...inside.agent_events, ...hundred],
+      },
+      but,
+    ),
+  ]
+  for (const path of ['/api/citation-gap', '/api/citation-gap/summary', '/api/content/decay', '/api/agents/coverage'])
+    t.strictSame(await among.ask(path, ''), await alone.ask(path, ''), path)
+  const { data } = JSON.parse((await among.ask('/api/citation-gap', '&limit=1')).text)
+  t.match(data, [{ pathname: '/', fetches: 10, arrivals: 1, verdict: 'balanced' }])
+})
+
+t.test('a filter on what only one readership has closes the other', async (t) => {
+  const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: INSIDE.agent_events }
+  const direct = { dimension: 'channel', op: 'is', value: 'Direct' }
+  const gptbot = { dimension: 'agent_id', op: 'is', value: 'gptbot' }
+  const done = { has_done: { dimension: 'pathname', op: 'is', value: '/b' } }
+  const cases: [filter: unknown, asked: [path: string, status: number, why: string][]][] = [
+    [
+      direct,
+      [
+        ['/api/stats/overview', 200, 'people have one'],
+        ['/api/agents/overview', 422, 'agents have none'],
+        ['/api/citation-gap', 422, 'nor would half of it'],
+        ['/api/agents/coverage', 422, 'which shows both'],
+      ],
+    ],
+    [
+      gptbot,
+      [
+        ['/api/agents/overview', 200, 'agents have one'],
+        ['/api/stats/overview', 422, 'people have none'],
+        ['/api/agents/coverage', 422, 'which shows both'],
+      ],
+    ],
+    [
+      done,
+      [
+        ['/api/stats/overview', 200, 'what people did'],
+        ['/api/agents/overview', 422, 'agents do nothing'],
+      ],
+    ],
+    [{ dimension: 'goal', op: 'is', value: 'Gone' }, [['/api/stats/overview', 422, 'a goal that is no more']]],
+  ]
+  for (const [filter, asked] of cases) {
+    const { ask, logged } = await open(t, rows, readFilters([filter]))
+    for (const [path, status, why] of asked) {
+      const answer = await ask(path, '')
+      t.equal(answer.status, status, `${path}: ${why}: ${answer.text}`)
+      if (status === 422) t.match(answer.text, '"field":"share"')
+    }
+    t.strictSame(logged, [])
+  }
+})
+
+t.test('who somebody is, is not asked', async (t) => {
+  const { ask } = await open(t, INSIDE)
+  const who = { dimension: 'user_id', op: 'is', value: 'reader-1' }
+  const rows: [path: string, query: string, status: number, field: string][] = [
+    ['/api/stats/overview', filtersOf(who), 403, 'filters'],
+    ['/api/stats/overview', filtersOf({ or: [german, { not: { has_done: who } }] }), 403, 'filters'],
+    ['/api/stats/breakdown', '&dimension=identified_id', 403, 'dimension'],
+    ['/api/stats/performance', '&dimension=distinct_id', 403, 'dimension'],
+    ['/api/stats/export.csv', `&report=pages${filtersOf(who)}`, 403, 'filters'],
+    ['/api/stats/overview', '&segment=2', 404, 'segment'],
+  ]
+  for (const [path, query, status, field] of rows) {
+    const answer = await ask(path, query)
+    t.equal(answer.status, status, `${path} ${query}: ${answer.text}`)
+    t.match(answer.text, `"field":"${field}"`)
+  }
+})
+
+t.test('of a goal’s rate the whole is what the link shows', async (t) => {
+  const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: [] }
+  const { ask } = await open(t, rows, readFilters([{ dimension: 'goal', op: 'is', value: 'A' }]))
+  const { data } = JSON.parse((await ask('/api/stats/goals', '')).text)
+  t.match(data, [{ name: 'A', rate: 1 }], 'who is seen has reached it')
+})

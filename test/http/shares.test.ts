@@ -1,0 +1,337 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { createApp } from '../../src/http/app.js'
+import { readRoutes } from '../../src/http/reads.js'
+import { createShareAccess, TRIES } from '../../src/http/share/access.js'
+import { shareRoutes } from '../../src/http/share/routes.js'
+import { createLimit } from '../../src/http/track/limit.js'
+import { createGoals } from '../../src/manage/goals.js'
+import { createKeys } from '../../src/manage/keys.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import { createPasswords, type Passwords } from '../../src/manage/passwords.js'
+import { createShares } from '../../src/manage/shares.js'
+import { createSites } from '../../src/manage/sites.js'
+import { sql } from '../../src/sql.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+
+const START = Date.parse('2026-11-21T10:00:00.000Z')
+const MINUTE = 60_000
+
+/** Sites 1 and 2 are the first organisation's; the clock is the test's. */
+async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = createPasswords()) {
+  const { engine } = await fileEngine(t)
+  const { records } = engine
+  const clock = { at: START }
+  const now = () => new Date(clock.at)
+  await bootstrap(records, { domains: [], timezone: 'Europe/Oslo', now: now() })
+  await records.write(sql`insert into sites select * replace (2 as id, 'x' as name) from sites where id = 1`)
+  const sites = createSites(records)
+  const keys = createKeys({ records, sites, now, random: randomBytes })
+  const goals = createGoals(records)
+  const shares = createShares(records)
+  const limit = (per: number) => createLimit({ now: () => clock.at, random: randomBytes, per, window: TRIES.window })
+  const begin = () =>
+    createShareAccess({
+      ...{ shares, now, random: randomBytes, verify: passwords.verify },
+      limits: { each: limit(TRIES.each), all: limit(TRIES.all) },
+    })
+  const access = begin()
+  const logged: unknown[] = []
+  const appOf = (shareAccess: typeof access) =>
+    createApp({
+      routes: [
+        ...readRoutes({ store: engine.events, now, catalog: [], sites, goals }),
+        ...shareRoutes({
+          ...{ sites, shares, goals, access: shareAccess, store: engine.events, hash: passwords.hash },
+          ...{ now, random: randomBytes },
+        }),
+      ],
+      credentials: { keys, shares: shareAccess },
+      ...{ version: '0', now, log: (error: unknown) => logged.push(error) },
+    })
+  const state = { app: appOf(access) }
+  const call = async (
+    operator: boolean,
+    method: string,
+    path: string,
+    body?: unknown,
+    { ip = '192.0.2.1', ...headers }: Record<string, string> = {},
+  ) => {
+    const request = new Request(`http://localhost${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const response = await state.app(request, { ip, operator })
+    const text = await response.text()
+    const { data, error } = text === '' ? {} : JSON.parse(text)
+    return {
+      status: response.status,
+      etag: response.headers.get('etag'),
+      retry: response.headers.get('retry-after'),
+      data,
+      error,
+      text,
+    }
+  }
+  return {
+    ...{ clock, records, keys, logged },
+    /** Another process over the same files. */
+    restart: () => {
+      state.app = appOf(begin())
+    },
+    ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+      call(true, method, path, body, headers),
+    visit: (path: string, headers?: Record<string, string>, method = 'GET') =>
+      call(false, method, path, undefined, headers),
+    send: (path: string, body: unknown, headers?: Record<string, string>) => call(false, 'POST', path, body, headers),
+  }
+}
+
+const share = { site: 1, name: 'Press', scopes: ['pages', 'overview'] }
+const german = { dimension: 'visit:country', op: 'eq', value: 'DE' }
+
+t.test('made, read, changed, deleted, and written down', async (t) => {
+  const { ask, records } = await open(t)
+  const made = await ask('POST', '/api/shares', {
+    ...{ ...share, name: ' Press ', filters: german, password: 'slack water', expires_at: '2026-11-22T12:00:00+01:00' },
+  })
+  const { slug } = made.data
+  t.match(slug, /^[\w-]{24}$/, '144 bits, ours')
+  const shown = {
+    ...{ id: 1, version: 1, site: 1, name: 'Press', slug, scopes: ['overview', 'pages'], password: true },
+    filters: [{ dimension: 'country', op: 'is', value: 'DE' }],
+    ...{ created_at: '2026-11-21T10:00:00.000Z', expires_at: '2026-11-22T11:00:00.000Z' },
+  }
+  t.strictSame([made.status, made.etag, made.data], [201, '"1"', shown])
+  t.notMatch(made.text, /argon2|slack water/, 'neither the password nor what is kept of it')
+  t.strictSame((await ask('GET', '/api/shares?site=1')).data, [shown])
+  t.strictSame((await ask('GET', '/api/shares/1')).data, shown)
+  const renamed = await ask('PATCH', '/api/shares/1', { name: 'All', scopes: ['agents', 'agents'] })
+  t.strictSame(renamed.data, { ...shown, version: 2, name: 'All', scopes: ['agents'] }, 'in part')
+  t.equal((await ask('PATCH', '/api/shares/1', { name: 'x' }, { 'if-match': '"1"' })).status, 409, 'seen too long ago')
+  const bare = await ask('PATCH', '/api/shares/1', { password: null, expires_at: null, filters: [] })
+  const { expires_at: _, ...rest } = shown
+  t.strictSame(bare.data, { ...rest, version: 3, name: 'All', scopes: ['agents'], password: false, filters: [] })
+  t.equal((await ask('POST', '/api/shares', { ...share, name: 'All' })).status, 409, 'a name is one link’s')
+  t.equal((await ask('DELETE', '/api/shares/1')).status, 204)
+  t.equal((await ask('GET', '/api/shares/1')).status, 404)
+  const again = await ask('POST', '/api/shares', share)
+  t.equal(again.data.id, 2)
+  t.not(again.data.slug, slug)
+  const audit = await records.query(sql`select action, object, object_id, details from audit order by id`)
+  t.strictSame(
+    audit.map(({ action }) => action),
+    ['create', 'change', 'change', 'delete', 'create'],
+  )
+  t.notMatch(JSON.stringify(audit), new RegExp(`${slug}|argon2|slack water`), 'without what opens it')
+})
+
+t.test('what is refused', async (t) => {
+  const { ask, send, logged } = await open(t)
+  const long = 'x'.repeat(10_000)
+  const bad: [body: unknown, field: string | undefined, why: string][] = [
+    [[], undefined, 'no object'],
+    [{}, 'site', 'nothing'],
+    [{ ...share, slug: 'mine' }, 'slug', 'nobody chooses one'],
+    [{ ...share, id: 1 }, 'id', 'nor this'],
+    [{ ...share, scopes: [] }, 'scopes', 'it shows nothing'],
+    [{ ...share, scopes: 'pages' }, 'scopes', 'no list'],
+    [{ ...share, scopes: ['sessions'] }, 'scopes[0]', 'who visited'],
+    [{ ...share, scopes: ['pages', 'visitors'] }, 'scopes[1]', 'who visited'],
+    [{ ...share, scopes: ['settings'] }, 'scopes[0]', 'no read'],
+    [{ ...share, name: '' }, 'name', 'no name'],
+    [{ ...share, name: 'a\u001b[2J' }, 'name', 'an escape'],
+    [{ ...share, name: long }, 'name', 'too long'],
+    [{ ...share, password: '' }, 'password', 'none'],
+    [{ ...share, password: 'short' }, 'password', 'too short'],
+    [{ ...share, password: long }, 'password', 'too long'],
+    [{ ...share, password: 12345678 }, 'password', 'no text'],
+    [{ ...share, password: null }, 'password', 'null is of a change'],
+    [{ ...share, expires_at: 'tomorrow' }, 'expires_at', 'no instant'],
+    [{ ...share, expires_at: '2026-11-21T10:00:00Z' }, 'expires_at', 'over by now'],
+    [{ ...share, expires_at: '2026-11-21T10:59:00+01:00' }, 'expires_at', 'over by now, elsewhere'],
+    [{ ...share, filters: 'country' }, 'filters', 'no filters'],
+    [{ ...share, filters: [{ dimension: 'site_id', op: 'is', value: '2' }] }, 'filters', 'no dimension'],
+    [{ ...share, filters: [{ dimension: 'pathname', op: 'matches', value: '(' }] }, 'filters', 'no RE2'],
+    [{ ...share, filters: [{ dimension: 'goal', op: 'is', value: 'None' }] }, 'filters', 'no goal'],
+    [{ ...share, site: 9 }, 'site', 'no site'],
+  ]
+  const { data } = await ask('POST', '/api/shares', { ...share, name: 'there', password: 'slack water' })
+  for (const [body, field, why] of bad) {
+    const { status, error } = await ask('POST', '/api/shares', body)
+    t.strictSame(
+      [status, error?.field],
+      [field === 'site' && why === 'no site' ? 404 : 422, field],
+      `${why}: ${error?.message}`,
+    )
+    const key = field?.replace(/\[.*/, '')
+    if (key === undefined || ['site', 'id', 'slug'].includes(key) || Object(body)[key] === null) continue
+    const changed = await ask('PATCH', '/api/shares/1', { [key]: Object(body)[key] })
+    t.strictSame([changed.status, changed.error?.field], [422, field], `a change: ${why}`)
+  }
+  t.equal((await ask('PATCH', '/api/shares/1', { site: 2 })).error.field, 'site', 'it stays where it is')
+  t.strictSame((await ask('GET', '/api/shares/1')).data, data, 'nothing of it was taken')
+  const unlock = `/api/share/${data.slug}/unlock`
+  const bodies: [unknown, number, string][] = [
+    ['{', 400, 'no JSON'],
+    [{}, 422, 'nothing'],
+    [{ password: 1 }, 422, 'no text'],
+    [{ password: 'x'.repeat(201) }, 422, 'too long'],
+    [{ password: 'slack water', slug: 'x' }, 422, 'more'],
+    ['x'.repeat(70_000), 413, 'too large'],
+  ]
+  for (const [body, status, why] of bodies) t.equal((await send(unlock, body)).status, status, why)
+  t.strictSame(logged, [])
+})
+
+t.test('only admins who are signed in manage links', async (t) => {
+  const { visit, keys } = await open(t)
+  const { secret } = await keys.create({
+    org: 1,
+    name: 'x',
+    scopes: ['stats:read', 'manage:read', 'manage:write', 'ingest:write'],
+  })
+  t.equal(
+    (await visit('/api/shares?site=1', { authorization: `Bearer ${secret}` })).status,
+    403,
+    'no key (spec 5.3 rule 3)',
+  )
+  t.equal((await visit('/api/shares?site=1')).status, 401)
+})
+
+t.test('a link opens what it names, of its site, to whoever asks', async (t) => {
+  const { ask, visit, send, clock } = await open(t)
+  const { data } = await ask('POST', '/api/shares', { ...share, expires_at: '2026-11-21T11:00:00Z' })
+  const { slug } = data
+  const rows: [path: string, status: number, why: string][] = [
+    ['/api/stats/overview?site=1', 200, 'named'],
+    ['/api/stats/pages?site=1', 200, 'named'],
+    ['/api/stats/dimensions?', 200, 'what can be asked'],
+    ['/api/stats/timeseries?site=1', 403, 'not named'],
+    ['/api/agents/overview?site=1', 403, 'not named'],
+    ['/api/stats/sessions?site=1', 403, 'who visited'],
+    ['/api/stats/visitors?site=1', 403, 'who visited'],
+    ['/api/stats/%70ages?site=1', 403, 'spelt otherwise'],
+    ['/api/stats/overview?site=2', 404, 'another site of the same organisation'],
+    ['/api/shares?site=1', 403, 'settings'],
+  ]
+  for (const [path, status, why] of rows)
+    t.equal((await visit(`${path}&share=${slug}`)).status, status, `${path}: ${why}`)
+  for (const method of ['POST', 'DELETE', 'PATCH', 'HEAD'])
+    t.not((await visit(`/api/stats/overview?site=1&share=${slug}`, {}, method)).status, 200, `${method}: GET only`)
+  const key = { authorization: 'Bearer svcg_x' }
+  t.equal((await visit(`/api/stats/pages?site=1&share=${slug}`, key)).status, 200, 'the link counts')
+  const wrong = [
+    slug.slice(1),
+    `${slug}x`,
+    `${slug.slice(0, -1)}${slug.endsWith('A') ? 'B' : 'A'}`,
+    '',
+    '%00',
+    'svcs_1_1_1',
+    'x'.repeat(3_000),
+  ]
+  for (const word of wrong) {
+    t.equal((await visit(`/api/stats/pages?site=1&share=${word}`)).status, 401, word.slice(0, 40))
+    if (word !== '') t.equal((await visit(`/api/share/${word}`)).status, 404)
+  }
+  t.strictSame((await visit(`/api/share/${slug}`)).data, {
+    ...{ password: false, name: 'Press', site: { id: 1, name: 'My site', timezone: 'Europe/Oslo' } },
+    ...{ scopes: ['overview', 'pages'], expires_at: '2026-11-21T11:00:00.000Z' },
+  })
+  t.equal(
+    (await send(`/api/share/${slug}/unlock`, { password: 'slack water' })).status,
+    409,
+    'there is nothing to unlock',
+  )
+  clock.at += 60 * MINUTE
+  t.equal((await visit(`/api/stats/pages?site=1&share=${slug}`)).status, 401, 'over')
+  t.strictSame(
+    await visit(`/api/share/${slug}`),
+    await visit(`/api/share/${'x'.repeat(24)}`),
+    'as if it had never been',
+  )
+  t.equal((await ask('PATCH', `/api/shares/${data.id}`, { expires_at: null })).status, 200)
+  t.equal((await visit(`/api/stats/pages?site=1&share=${slug}`)).status, 200, 'for longer')
+  await ask('DELETE', `/api/shares/${data.id}`)
+  t.equal((await visit(`/api/stats/pages?site=1&share=${slug}`)).status, 401, 'gone with the next request')
+})
+
+t.test('a password is asked for once an hour', async (t) => {
+  const { ask, visit, send, clock, restart } = await open(t)
+  const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
+  const other = await ask('POST', '/api/shares', { ...share, name: 'Other', password: 'ebb'.repeat(3) })
+  const { slug } = data
+  const unlock = `/api/share/${slug}/unlock`
+  const pages = (word: string) => visit(`/api/stats/pages?site=1&share=${word}`).then(({ status }) => status)
+  const unlocked = async () => (await send(unlock, { password: 'slack water' })).data.token
+  t.equal(await pages(slug), 401, 'the slug alone')
+  t.strictSame((await visit(`/api/share/${slug}`)).data, { password: true })
+  t.equal((await send(unlock, { password: 'slack Water' })).status, 401)
+  const { data: opened } = await send(unlock, { password: 'slack water' })
+  t.match(opened.token, /^svcs_/)
+  t.equal(opened.expires_at, '2026-11-21T11:00:00.000Z')
+  t.equal(await pages(opened.token), 200)
+  t.match((await visit(`/api/share/${slug}?share=${opened.token}`)).data, { name: 'Press', password: true })
+  t.strictSame(
+    (await visit(`/api/share/${other.data.slug}?share=${opened.token}`)).data,
+    { password: true },
+    'another link’s token',
+  )
+  const [, id, end] = opened.token.split('_')
+  const later = (Number.parseInt(end, 36) + 3600).toString(36)
+  for (const [token, why] of [
+    [`${opened.token.slice(0, -1)}${opened.token.endsWith('A') ? 'B' : 'A'}`, 'one bit'],
+    [opened.token.replace(`_${end}_`, `_${later}_`), 'for longer'],
+    [opened.token.replace(`svcs_${id}_`, 'svcs_2_'), 'another link'],
+    [opened.token.replace('svcs_', 'svcs_0'), 'written otherwise'],
+    [`${opened.token}A`, 'more of it'],
+  ])
+    t.equal(await pages(token), 401, why)
+  t.equal((await ask('PATCH', '/api/shares/1', { name: 'Renamed' })).status, 200)
+  t.equal(await pages(opened.token), 200, 'what else changes ends nothing')
+  await ask('PATCH', '/api/shares/1', { password: 'neap tide' })
+  t.equal(await pages(opened.token), 401, 'another password')
+  await ask('PATCH', '/api/shares/1', { password: 'slack water' })
+  t.equal(await pages(opened.token), 401, 'the same again is another')
+  const second = await unlocked()
+  clock.at += 60 * MINUTE - 1
+  t.equal(await pages(second), 200)
+  clock.at += 1
+  t.equal(await pages(second), 401, 'after an hour')
+  await ask('PATCH', '/api/shares/1', { expires_at: new Date(clock.at + 5 * MINUTE).toISOString() })
+  const short = await send(unlock, { password: 'slack water' })
+  t.equal(short.data.expires_at, new Date(clock.at + 5 * MINUTE).toISOString(), 'no longer than the link')
+  await ask('PATCH', '/api/shares/1', { password: null })
+  t.equal(await pages(short.data.token), 401, 'no password, no token')
+  t.equal(await pages(slug), 200)
+  await ask('PATCH', '/api/shares/1', { password: 'slack water', expires_at: null })
+  const third = await unlocked()
+  t.equal(await pages(third), 200)
+  restart()
+  t.equal(await pages(third), 401, 'the secret ends with the process')
+  const fourth = await unlocked()
+  await ask('DELETE', '/api/shares/1')
+  t.equal(await pages(fourth), 401)
+})
+
+t.test('passwords are not tried for long', async (t) => {
+  const { ask, send, clock } = await open(t, {
+    hash: async (password) => password,
+    verify: async (kept, password) => kept === password,
+  })
+  const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
+  const unlock = (password: string, ip: string) => send(`/api/share/${data.slug}/unlock`, { password }, { ip })
+  const tried = async (n: number, ip: (i: number) => string) =>
+    (await Promise.all(Array.from({ length: n }, (_, i) => unlock('guess guess', ip(i))))).map(({ status }) => status)
+  const of = (statuses: number[], status: number) => statuses.filter((each) => each === status).length
+  const first = await tried(12, () => '2001:db8::1')
+  t.strictSame([of(first, 401), of(first, 429)], [10, 2], 'ten from one address')
+  const refused = await unlock('slack water', '2001:db8::2')
+  t.strictSame([refused.status, refused.retry], [429, '60'], 'from the same house, and with the right one')
+  t.equal((await unlock('slack water', '192.0.2.9')).status, 200, 'others are not held up')
+  const many = await tried(100, (i) => `198.51.100.${i}`)
+  t.strictSame([of(many, 401), of(many, 429)], [89, 11], 'a hundred of one link from wherever')
+  clock.at += 5 * MINUTE
+  t.equal((await unlock('slack water', '2001:db8::1')).status, 200, 'five minutes later')
+})
