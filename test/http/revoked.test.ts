@@ -8,6 +8,7 @@ import { SESSION } from '../../src/http/cookie.js'
 import { createPdf } from '../../src/http/export/pdf.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { readRoutes } from '../../src/http/reads.js'
+import type { Route } from '../../src/http/route.js'
 import { listenAdmin } from '../../src/http/server.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { createMembers } from '../../src/manage/members.js'
@@ -26,6 +27,28 @@ import { fileEngine } from '../fixtures/unthreaded.js'
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 /** Several megabytes as CSV: more than sockets hold between a writer and a reader who waits. */
 const PAGES = 30_000
+const CSV = '/api/stats/export.csv?site=1&range=7d&report=pages'
+
+/** A line each few milliseconds, to whoever reads as fast. */
+const endless: Route = {
+  ...{
+    method: 'get',
+    path: '/api/stats/endless',
+    access: 'stats:read',
+    tag: 'stats',
+    summary: 'x',
+    type: 'text/plain',
+  },
+  run: async () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          await sleep(5)
+          controller.enqueue(Buffer.from('a line\n'))
+        },
+      }),
+    ),
+}
 
 async function open(t: Test) {
   const clock = { now: NOW }
@@ -49,7 +72,7 @@ async function open(t: Test) {
   const credentials = { keys, shares, people: createPeople({ sessions, users, members, orgs }) }
   const reads = { store: engine.events, now, catalog: [], sites }
   const app = createApp({
-    routes: [...readRoutes(reads), ...exportRoutes({ ...reads, pdf: createPdf(undefined), log() {} })],
+    routes: [...readRoutes(reads), ...exportRoutes({ ...reads, pdf: createPdf(undefined), log() {} }), endless],
     ...{ credentials, version: '0', now, log: (error) => t.fail('nothing is our own fault', { error }) },
   })
   const { at, close } = await listenAdmin(app, '127.0.0.1', 0)
@@ -183,23 +206,25 @@ t.test('a file that is being fetched is cut off', { timeout: 60_000 }, async (t)
     eventRow({ timestamp: new Date(NOW.getTime() - n), pathname: `/${'x'.repeat(300)}/${n}` }),
   )
   await made.commit({ events: rows })
-  const start = (headers: Held['headers'], query: string) =>
+  const start = (headers: Held['headers'], query: string, path = CSV) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const path = '/api/stats/export.csv?site=1&range=7d&report=pages'
       get(`${made.at}${path}${query}`, { headers, agent: false }, resolve).on('error', reject)
     })
   /** Lines that came, and whether that was all of it. */
   const rest = async (response: IncomingMessage) => {
     let lines = 0
+    let last = ''
     try {
-      for await (const chunk of response) lines += String(chunk).split('\n').length - 1
-      return { lines, whole: response.complete }
-    } catch {
-      return { lines, whole: false }
-    }
+      for await (const chunk of response) {
+        last = String(chunk)
+        lines += last.split('\n').length - 1
+      }
+    } catch {}
+    t.notMatch(last, /withdrawn/, 'nothing is said in the middle of a file')
+    return { lines, whole: response.complete }
   }
   const { headers } = await made.key()
-  t.same(await rest(await start(headers, '')), { lines: PAGES + 1, whole: true }, 'whole, where nothing happens')
+  t.same(await rest(await start(headers, '')), { lines: PAGES, whole: true }, 'whole, but for the end of the last line')
   for (const [what, holding] of ENDS) {
     const { headers, query = '', end } = await holding(made)
     const response = await start(headers, query)
@@ -211,6 +236,16 @@ t.test('a file that is being fetched is cut off', { timeout: 60_000 }, async (t)
     t.notOk(whole, `${what}: ${lines} lines of ${PAGES}`)
     t.ok(lines < PAGES)
   }
+})
+
+t.test('so it is for who reads all that there is', { timeout: 60_000 }, async (t) => {
+  const { at, key, keys } = await open(t)
+  const { id, headers } = await key()
+  const response = await fetch(`${at}/api/stats/endless?site=1`, { headers })
+  const reading = response.text()
+  await sleep(100)
+  await keys.revoke(id)
+  await t.rejects(reading, 'the connection is cut: no end is told')
 })
 
 t.test('1,000 requests are counted, and written at once', async (t) => {
