@@ -226,6 +226,7 @@ export async function compose(
   })
   const flushing = setInterval(() => {
     keys.flush().catch((error) => log.warn({ err: error }, 'the use of keys could not be written; it is kept'))
+    sessions.flush().catch((error) => log.warn({ err: error }, 'the use of sessions could not be written; it is kept'))
     drops.flush().catch((error) => log.warn({ err: error }, 'what was dropped could not be written; it is kept'))
   }, COUNTS_INTERVAL)
   flushing.unref()
@@ -271,6 +272,7 @@ export async function compose(
       removals.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
+      await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
       await engine.close()
     },

@@ -9,6 +9,7 @@ import { failure, renderError } from './error.js'
 import { loadExamples } from './examples.js'
 import { openApi } from './openapi.js'
 import { parametersOf, type Route } from './route.js'
+import { watched } from './still.js'
 
 /** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
 export interface Peer {
@@ -66,9 +67,12 @@ export function createApp(deps: {
         const { access } = route
         const request = c.req.raw
         const share = c.req.query('share') ?? null
-        const principal = await authorize(access, { operator, request, share }, deps.credentials)
+        const caller = { operator, request, share }
+        const principal = await authorize(access, caller, deps.credentials)
         const query = parametersOf(new URL(c.req.url), route)
-        return await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
+        const response = await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
+        // What is no JSON may take as long to send as its reader likes.
+        return route.type === undefined ? response : watched(response, principal, caller, deps.credentials)
       } catch (error) {
         // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
         // client left is nobody's news.

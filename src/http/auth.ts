@@ -34,6 +34,8 @@ interface Asked {
 
 const ACCESS = {
   public: {},
+  /** Anybody, to become somebody: a key is refused outright (spec 5.3 rule 4). */
+  sign_in: {},
   'stats:read': { scope: 'stats:read', person: true, role: 'viewer', share: true },
   'manage:read': { scope: 'manage:read', person: true, role: 'viewer' },
   'manage:write': { scope: 'manage:write', person: true, role: 'member' },
@@ -48,11 +50,14 @@ const ACCESS = {
 } as const satisfies Record<string, Asked>
 export type Access = keyof typeof ACCESS
 
+/** Whether a route needs no credential. */
+export const isOpen = (access: Access): boolean => access === 'public' || access === 'sign_in'
+
 const askedBy = (access: Access): Asked => ACCESS[access]
 
 /** Where credentials are looked up. A kind that is absent is unknown here. */
 export interface Credentials {
-  readonly keys: Pick<Keys, 'authenticate'>
+  readonly keys: Pick<Keys, 'authenticate' | 'holds'>
   readonly people?: People
   readonly shares?: Pick<Shares, 'authenticate'>
 }
@@ -78,6 +83,12 @@ export async function authorize(access: Access, caller: Caller, credentials: Cre
   if (access === 'public') return { kind: 'anyone' }
   if (access === 'operator') throw new ApiError('not_found', 'There is nothing here.')
   const { headers } = caller.request
+  const authorization = headers.get('authorization')
+  if (access === 'sign_in') {
+    // Another scheme may be for who stands before this service.
+    if (authorization !== null && /^Bearer /i.test(authorization)) await keyOf(authorization, {}, credentials.keys)
+    return { kind: 'anyone' }
+  }
   // The signature counts where both are there: `Authorization` may be for somebody on the way.
   if (access === 'signed' && headers.has(SIGNATURE)) return { kind: 'signer' }
   const asked = askedBy(access)
@@ -87,7 +98,6 @@ export async function authorize(access: Access, caller: Caller, credentials: Cre
       throw new ApiError('forbidden', 'This link does not show that.')
     return { kind: 'share', share }
   }
-  const authorization = headers.get('authorization')
   if (authorization !== null) return { kind: 'key', key: await keyOf(authorization, asked, credentials.keys) }
   const token = cookieOf(headers.get('cookie'))
   if (token === undefined || !credentials.people || !asked.person)

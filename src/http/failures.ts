@@ -1,4 +1,5 @@
 import { type Code, STATUS } from '../errors.js'
+import { isOpen } from './auth.js'
 import { failure } from './error.js'
 import type { Route } from './route.js'
 import { ref } from './schema.js'
@@ -79,18 +80,18 @@ const statusOf = ({ code, status = STATUS[code] }: Documented): number => status
 
 /** The failures that follow from what the table says of a route, by status. */
 export function failuresOf(route: Route): Record<string, { $ref: string }> {
-  const guarded = route.access !== 'public'
+  const guarded = !isOpen(route.access)
   const asked = route.query?.shape ?? {}
   const may: Record<Name, boolean> = {
-    Unauthorized: guarded,
-    Forbidden: guarded,
+    Unauthorized: route.access !== 'public',
+    Forbidden: route.access !== 'public',
     NotFound: guarded && (route.path.includes('{') || 'site' in asked || route.body !== undefined),
     Conflict: route.conflicts === true,
     BadRequest: route.body !== undefined,
     TooLarge: route.body !== undefined,
     WrongType: route.access === 'signed',
     Invalid: Object.keys(asked).length > 0 || route.body !== undefined,
-    RateLimited: guarded,
+    RateLimited: route.access !== 'public',
     OurFault: guarded,
     Unavailable: guarded,
   }

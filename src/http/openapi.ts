@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SIGNATURE } from './auth.js'
+import { isOpen, SIGNATURE } from './auth.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
@@ -83,7 +83,7 @@ const curl = ({ method, access }: Route, { request, body }: Example): string =>
   [
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(access === 'public' ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(isOpen(access) ? [] : ['-H "Authorization: Bearer $KEY"']),
     ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
@@ -96,7 +96,7 @@ function operationOf(
   schemas: Record<string, Schema>,
   ofParameter: ReturnType<typeof schemasOfParameters>,
 ): Operation {
-  const guarded = route.access !== 'public'
+  const guarded = !isOpen(route.access)
   const example = call?.answer === undefined ? {} : { example: call.answer }
   const content: Content =
     route.data === undefined

@@ -92,6 +92,8 @@ export interface Keys {
   usage(id: number): Promise<KeyUsage>
   /** The key of a secret, counted as used; throws `unauthorized`. */
   authenticate(secret: string): Promise<Key>
+  /** Whether a key that was let in still is: for an answer that takes its time, which is one use. */
+  holds(key: Pick<Key, 'prefix'>): Promise<boolean>
   /** Writes the counts of use that are still in memory. */
   flush(): Promise<void>
   /** After a write to the table that was not made here. */
@@ -201,6 +203,11 @@ export function createKeys(deps: {
       const before = used.get(key.id)
       used.set(key.id, { requests: (before?.requests ?? 0) + 1, last: at })
       return shown(key)
+    },
+
+    async holds({ prefix }) {
+      const key = (await table.get()).get(prefix)
+      return key !== undefined && !key.revoked_at && !(key.expires_at && key.expires_at <= now())
     },
 
     async flush() {

@@ -68,6 +68,7 @@ const app = createApp({
       authenticate: async () => {
         throw new Error('the operator asks')
       },
+      holds: async () => false,
     },
   },
   version: '0',

@@ -135,7 +135,6 @@ export const inTime = (a: EventRow, b: EventRow): number =>
 /** Text by its bytes: of two that are all ASCII by its characters, which is the same. */
 export const bytes = (a: string, b: string): number =>
   ASCII.test(a) && ASCII.test(b) ? (a < b ? -1 : a > b ? 1 : 0) : Buffer.compare(Buffer.from(a), Buffer.from(b))
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
 const ASCII = /^[\0-\x7f]*$/
 
 export const group = <R, K>(rows: readonly R[], by: (row: R) => K): Map<K, R[]> => {

@@ -160,7 +160,9 @@ t.test('a client that leaves stops its query, through either listener', async (t
       catalog: [],
       sites: { get: async () => site, list: async () => [site] },
     }),
-    credentials: { keys: { authenticate: () => Promise.reject(new Error('no key is needed')) } },
+    credentials: {
+      keys: { authenticate: () => Promise.reject(new Error('no key is needed')), holds: async () => false },
+    },
     version: '0',
     log: (error) => logged.push(error),
   })

@@ -298,7 +298,9 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
     routes: agentControl({
       ask: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
-    credentials: { keys: { authenticate: () => Promise.reject(new Error('nobody has a key')) } },
+    credentials: {
+      keys: { authenticate: () => Promise.reject(new Error('nobody has a key')), holds: async () => false },
+    },
     version: '1',
     log: (error) => t.fail(String(error)),
   })
