@@ -4,6 +4,10 @@ import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
 import { Holding } from './agents/ranges/holding.js'
 import type { Config } from './config.js'
+import { createLinkTo } from './http/account/address.js'
+import { createAccountLimits } from './http/account/limits.js'
+import { createPost } from './http/account/post.js'
+import { accountRoutes } from './http/account/routes.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
 import { dropRoutes } from './http/drops.js'
@@ -22,6 +26,7 @@ import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
+import { createAccounts } from './manage/accounts/accounts.js'
 import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
@@ -29,6 +34,7 @@ import { createIngestKeys } from './manage/ingest-keys.js'
 import { createKeys } from './manage/keys.js'
 import { createMembers } from './manage/members.js'
 import { createOrgs } from './manage/orgs.js'
+import { createPasswords } from './manage/passwords.js'
 import { createPeople } from './manage/people.js'
 import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
@@ -55,10 +61,11 @@ const MOST_TOLD = 64
 /** Puts the parts of an instance together over an engine that runs. */
 export async function compose(
   engine: Engine,
-  { cors_origins = [], pdf }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
+  config: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { log, now = () => new Date(), version = '0' } = deps
+  const { cors_origins = [], pdf, public_url, disable_registration: closed = false } = config
+  const { log, now = () => new Date(), version = '0', send, service } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   const sites = createSites(records)
@@ -68,6 +75,28 @@ export async function compose(
   const members = createMembers(records)
   const orgs = createOrgs(records)
   const people = createPeople({ sessions, users, members, orgs })
+  const passwords = createPasswords()
+  const limits = createAccountLimits({ now: () => now().getTime(), random: randomBytes })
+  const { mayTry } = limits
+  const accounts = createAccounts({
+    records,
+    users,
+    members,
+    orgs,
+    sessions,
+    passwords,
+    now,
+    random: randomBytes,
+    mayTry,
+  })
+  await accounts.registration.provideFirst()
+  const post = createPost({ send, now, log })
+  const linkTo = createLinkTo({ public_url, service })
+  if (send !== undefined && public_url === undefined)
+    log.warn(
+      {},
+      `public_url is not set: links in mails begin with ${service ?? 'nothing'}, which only this machine reaches`,
+    )
   const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   const newLimit = (per?: number) =>
@@ -140,6 +169,7 @@ export async function compose(
         status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
       }),
       ...dropRoutes({ sites, drops }),
+      ...accountRoutes({ accounts, people, users, members, orgs, sessions, passwords, limits, post, linkTo, closed }),
     ],
     credentials: { keys, people, shares: noShares },
     version,
@@ -150,6 +180,7 @@ export async function compose(
   const flushing = setInterval(() => {
     keys.flush().catch((error) => log.warn({ err: error }, 'the use of keys could not be written; it is kept'))
     drops.flush().catch((error) => log.warn({ err: error }, 'what was dropped could not be written; it is kept'))
+    sessions.flush().catch((error) => log.warn({ err: error }, 'the use of sessions could not be written; it is kept'))
   }, COUNTS_INTERVAL)
   flushing.unref()
   let siteOf = createSiteOf(await sites.list())
@@ -189,6 +220,8 @@ export async function compose(
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
+      await post.close()
+      await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
       await engine.close()
     },
   }

@@ -7,6 +7,7 @@ import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
+import { loginLink } from './login-link.js'
 import { policy } from './policy.js'
 import { proxy } from './proxy.js'
 import { agentsReclassify } from './reclassify.js'
@@ -15,6 +16,7 @@ import { sitesCreate, sitesIngestKey, sitesList } from './sites.js'
 import { stats } from './stats.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
+import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
 
 /** Every command there is, in the order of `--help`. */
 export const COMMANDS: readonly Command[] = [
@@ -29,6 +31,11 @@ export const COMMANDS: readonly Command[] = [
   sitesCreate,
   sitesList,
   sitesIngestKey,
+  usersCreate,
+  usersList,
+  usersResetPassword,
+  usersDisableTotp,
+  loginLink,
   agents,
   agentsIdentify,
   agentsReclassify,

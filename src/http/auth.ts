@@ -104,7 +104,8 @@ export async function authorize(access: Access, caller: Caller, credentials: Cre
 
 async function keyOf(authorization: string, { scope }: Asked, keys: Credentials['keys']): Promise<Key> {
   const secret = /^Bearer +([^\s]+) *$/i.exec(authorization)?.[1]
-  if (secret === undefined) throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
+  if (secret === undefined)
+    throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
   const key = await keys.authenticate(secret)
   if (scope === undefined) throw new ApiError('forbidden', 'An API key cannot do this; somebody signs in for it.')
   if (!key.scopes.includes(scope)) throw new ApiError('forbidden', `The API key lacks the scope ${scope}.`)
