@@ -23,6 +23,7 @@ function openFiles(): number | undefined {
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  input: () => process.stdin.setEncoding('utf8'),
   taken: () =>
     new Promise((resolve) => {
       if (process.stdout.writableNeedDrain) process.stdout.once('drain', resolve)

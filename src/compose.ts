@@ -5,6 +5,9 @@ import { listing } from './agents/listing.js'
 import { Holding } from './agents/ranges/holding.js'
 import type { Config } from './config.js'
 import { createLinkTo } from './http/account/address.js'
+import { createAccountLimits } from './http/account/limits.js'
+import { createPost } from './http/account/post.js'
+import { accountRoutes } from './http/account/routes.js'
 import { createApp, type Peer } from './http/app.js'
 import { auditRoutes } from './http/audit.js'
 import { askBlocked } from './http/blocked.js'
@@ -33,6 +36,7 @@ import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
 import { visitorRoutes } from './http/visitors.js'
+import { createAccounts } from './manage/accounts/accounts.js'
 import { createAuditLog } from './manage/audit-log.js'
 import { createDrops } from './manage/drops.js'
 import { createFlags } from './manage/flags.js'
@@ -76,10 +80,11 @@ const MOST_TOLD = 64
 /** Puts the parts of an instance together over an engine that runs. */
 export async function compose(
   engine: Engine,
-  { cors_origins = [], pdf, public_url }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
+  config: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { log, now = () => new Date(), version = '0' } = deps
+  const { cors_origins = [], pdf, public_url, disable_registration: closed = false } = config
+  const { log, now = () => new Date(), version = '0', send, service } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   let siteOf = createSiteOf([])
@@ -100,9 +105,30 @@ export async function compose(
   const emailOf = async (user: number) => (await users.get(user))?.email
   const invitations = createInvitations({ records, members, emailOf, now, random: randomBytes, turn })
   const audit = createAuditLog(records)
-  const linkTo = createLinkTo({ public_url })
   const upkeep = createUpkeep({ orgs, sites, invitations, audit })
   const people = createPeople({ sessions, users, members, orgs })
+  const passwords = createPasswords()
+  const limits = createAccountLimits({ now: () => now().getTime(), random: randomBytes })
+  const { mayTry } = limits
+  const accounts = createAccounts({
+    records,
+    users,
+    members,
+    orgs,
+    sessions,
+    passwords,
+    now,
+    random: randomBytes,
+    mayTry,
+  })
+  await accounts.registration.provideFirst()
+  const post = createPost({ send, now, log })
+  const linkTo = createLinkTo({ public_url, service })
+  if (send !== undefined && public_url === undefined)
+    log.warn(
+      {},
+      `public_url is not set: links in mails begin with ${service ?? 'nothing'}, which only this machine reaches`,
+    )
   const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   const newLimit = (of: { per?: number; window?: number } = {}) =>
@@ -132,7 +158,6 @@ export async function compose(
   })
   const flags = createFlags(records)
   const shares = createShares(records)
-  const passwords = createPasswords()
   const shareAccess = createShareAccess({
     ...{ shares, now, random: randomBytes, verify: passwords.verify },
     limits: {
@@ -211,12 +236,13 @@ export async function compose(
       ...orgRoutes({ orgs, joined: members.forget }),
       ...memberRoutes({ orgs, members, users }),
       ...invitationRoutes({
-        ...{ orgs, invitations, send: async () => {} },
+        ...{ orgs, invitations, send: async (mail) => post.behind(async () => mail) },
         link: (request, token) => linkTo(request, '/invitation', token),
         log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was answered'),
       }),
       ...auditRoutes({ orgs, audit }),
       ...visitorRoutes({ sites, removals }),
+      ...accountRoutes({ accounts, people, users, members, orgs, sessions, passwords, limits, post, linkTo, closed }),
     ],
     credentials: { keys, people, shares: shareAccess },
     version,
@@ -272,8 +298,9 @@ export async function compose(
       removals.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
-      await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
+      await post.close()
+      await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
       await engine.close()
     },
   }

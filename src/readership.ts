@@ -12,6 +12,7 @@ import type { Taken } from './http/track/node.js'
 import { createIngestKeys } from './manage/ingest-keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSites } from './manage/sites.js'
+import type { Send } from './notify/mail-shape.js'
 import type { Observation } from './record/observation.js'
 import { isShipping, openShipping } from './shipping.js'
 import { startEngine } from './worker/client.js'
@@ -122,6 +123,10 @@ export interface InstanceDeps {
   start?: typeof startEngine
   /** What more the operator may know: the origin. */
   status?(): Record<string, unknown>
+  /** What carries mails; absent: nothing does, and the operator hands links on. */
+  send?: Send
+  /** Where the service listens, as a URL; absent: nobody knows, and without `public_url` links are paths. */
+  service?: string
 }
 
 /**

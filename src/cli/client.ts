@@ -4,6 +4,7 @@ import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { socketPath } from '../http/server.js'
+import { serviceOf } from './first-link.js'
 import { createLog } from './log.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -68,7 +69,7 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
   // Only here: a command that finds a running instance has no use for a store.
   const { openInstance } = await import('../readership.js')
-  const instance = await openInstance(config, { log: createLog(terminal, 'silent') })
+  const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceOf(config) })
   const direct = async (method: string, path: string, body?: string): Promise<Reply> => {
     const reply = await instance.control(
       new Request(`http://readership${path}`, { method, ...(body === undefined ? {} : { body }) }),

@@ -7,6 +7,7 @@ import { scriptName } from '../http/script.js'
 import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
 import { toNodeHandler, under } from '../proxy/bridge.js'
 import { type Pair, readPair } from '../proxy/certificate.js'
+import { schemeOf } from '../proxy/facts.js'
 import { requestHead } from '../proxy/headers.js'
 import { plainAddress } from '../proxy/hop.js'
 import { createProxy, type ProxyOptions } from '../proxy/listener.js'
@@ -48,6 +49,16 @@ export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | unde
 /** The address of a request's client, through trusted hops only. */
 export const clientOf = ({ socket, headers }: Incoming, trust: Trust): string =>
   clientAddress(socket.remoteAddress, listed(headers['x-forwarded-for']), trust)
+
+/** What is known of the connection of a request. */
+const hopOf = ({ socket }: Incoming, proto: 'http' | 'https', trust: Trust) => ({
+  proto,
+  trusted: isTrusted(socket.remoteAddress ?? '', trust),
+})
+
+/** What a request's client speaks, by the word of trusted hops only; a listener's own is `proto`. */
+export const clientScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
+  schemeOf(req, hopOf(req, proto, trust))
 
 /** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
 export function createFront(
@@ -92,6 +103,7 @@ export function createFront(
       if (kind === 'fault') log.error({ err: error }, 'an upgrade failed by our fault')
     },
   })
+  const scheme = pair ? 'https' : 'http'
   const ours = toNodeHandler(
     {
       fetch: publicPart((request, peer) => instance.fetch(request, peer), config.expose),
@@ -105,7 +117,7 @@ export function createFront(
     clientAddress: address,
     trusts,
     own,
-    handle: (req, res) => void ours(req, res, address(req)),
+    handle: (req, res) => void ours(req, res, address(req), { hop: hopOf(req, scheme, trust) }),
     policySeen: (hostname, path, at) => instance.policySeen(hostname, path, at),
     ...(config.inject ? { script } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),

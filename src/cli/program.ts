@@ -8,6 +8,7 @@ import type { Command } from './command.js'
 import { doctor } from './doctor.js'
 import { visible } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
+import { loginLink } from './login-link.js'
 import { membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { proxy } from './proxy.js'
@@ -17,6 +18,7 @@ import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from
 import { stats } from './stats.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
+import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
 
 /** Every command there is, in the order of `--help`. */
 export const COMMANDS: readonly Command[] = [
@@ -37,6 +39,11 @@ export const COMMANDS: readonly Command[] = [
   orgsCreate,
   membersList,
   audit,
+  usersCreate,
+  usersList,
+  usersResetPassword,
+  usersDisableTotp,
+  loginLink,
   agents,
   agentsIdentify,
   agentsReclassify,

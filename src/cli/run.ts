@@ -3,7 +3,8 @@ import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import { type Instance, type InstanceDeps, openInstance } from '../readership.js'
 import { isShipping, openShipping } from '../shipping.js'
 import type { CommandCall } from './command.js'
-import { clientOf, createFront, type Front, pairOf, trustOf } from './front.js'
+import { firstLink, serviceOf } from './first-link.js'
+import { clientOf, clientScheme, createFront, type Front, pairOf, trustOf } from './front.js'
 import { closing, listenFailure, makeDataDirectory, stopped, surviveFaults } from './lifetime.js'
 import { createLog } from './log.js'
 import { Failure } from './terminal.js'
@@ -31,6 +32,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       version: terminal.version,
       proxy: () => front?.stats(),
       status: () => ({ origin: config.origin }),
+      service: serviceOf(config),
     }
     const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
     open.add(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
@@ -46,6 +48,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       { pid: terminal.pid },
       `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
+    await firstLink(instance, log)
     surviveFaults(terminal, log)
     terminal.onSignal('SIGHUP', () => void made.reload())
     await stopped(terminal, log)
@@ -70,11 +73,12 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   makeDataDirectory(config.data)
   const open = closing(log)
   try {
-    const instance = await openInstance(config, { log, version: terminal.version })
-    open.add('the store', () => instance.close())
     const listener = { ...config, admin_host: config.host, admin_port: config.port }
+    const instance = await openInstance(config, { log, version: terminal.version, service: serviceOf(listener) })
+    open.add('the store', () => instance.close())
     const at = await serveInstance(instance, listener, socket, open.add)
     log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
+    await firstLink(instance, log)
     surviveFaults(terminal, log)
     await stopped(terminal, log)
   } finally {
@@ -95,6 +99,7 @@ async function serveInstance(
   const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port, {
     doors: (req, res, taken) => instance.hit(req, res, taken),
     client: (req) => clientOf(req, trust),
+    scheme: (req) => clientScheme(req, 'http', trust),
   }).catch((error) => {
     throw listenFailure(error, host, port, '--admin-port')
   })

@@ -2,6 +2,8 @@
 export interface Terminal {
   out(text: string): void
   err(text: string): void
+  /** What is typed or piped into it, as text; absent: nothing. */
+  input?(): AsyncIterable<string>
   /** Resolves when so much of the output was taken that more may follow; absent: at once. */
   taken?(): Promise<void>
   /** Of the output; absent where it is no terminal. */

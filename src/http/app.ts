@@ -34,9 +34,13 @@ export function createApp(deps: {
   const { now = () => new Date() } = deps
   app.use(
     secureHeaders({
-      contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
+      contentSecurityPolicy: {
+        ...{ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
+        ...{ formAction: ["'self'"], baseUri: ["'none'"] },
+      },
       xFrameOptions: 'DENY',
-      referrerPolicy: 'no-referrer',
+      // With `no-referrer` a form's `Origin` would be null, and could not be told from a stranger's.
+      referrerPolicy: 'same-origin',
       // The listener speaks plain HTTP; who puts TLS before it decides on this.
       strictTransportSecurity: false,
       xXssProtection: false,

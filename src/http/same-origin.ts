@@ -12,3 +12,14 @@ export function sameOrigin({ method, headers, url }: Request): boolean {
   const origin = headers.get('origin')
   return origin !== null && URL.canParse(origin) && new URL(origin).host === new URL(url).host
 }
+
+/**
+ * Whether a page of somebody else sent it, as far as it says: what takes its credential in the body is open to programs,
+ * which say nothing, and yet a stranger's page must not sign its visitors in as somebody else.
+ */
+export function isForeign({ headers, url }: Request): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site !== 'same-origin' && site !== 'none'
+  const origin = headers.get('origin')
+  return origin !== null && !(URL.canParse(origin) && new URL(origin).host === new URL(url).host)
+}

@@ -22,8 +22,9 @@ export interface Listener {
 /** `fetch` for a Node server, of whichever protocol. */
 export const nodeHandler = (
   fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
+  schemeOf?: Ways['scheme'],
 ) =>
-  getRequestListener((request, { incoming }) => fetch(real(request), incoming), {
+  getRequestListener((request, { incoming }) => fetch(real(request, schemeOf?.(incoming)), incoming), {
     // The process may be somebody else's application: its globals are not ours to replace.
     overrideGlobalObjects: false,
     // HTTP/1.0 need not say a host, and load balancers' health checks do not.
@@ -36,8 +37,11 @@ export const nodeHandler = (
  * The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. The
  * signal is theirs: it is aborted when the client leaves.
  */
-const real = ({ url, method, headers, body, signal }: Request): Request =>
-  new Request(url, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) })
+const real = ({ url, method, headers, body, signal }: Request, scheme?: 'http' | 'https'): Request =>
+  new Request(scheme === undefined ? url : url.replace(/^https?(?=:)/, scheme), {
+    ...{ method, headers, signal },
+    ...(body ? { body, duplex: 'half' } : {}),
+  })
 
 /** What a listener may do beside handing web requests on. */
 export interface Ways {
@@ -45,10 +49,12 @@ export interface Ways {
   doors?: ReturnType<typeof nodeDoors>
   /** The client of a request whose peer may be a proxy; the peer itself where this is absent. */
   client?(req: IncomingMessage | Http2ServerRequest): string
+  /** What that client speaks, where TLS may end before us; the connection's own where this is absent. */
+  scheme?(req: IncomingMessage | Http2ServerRequest): 'http' | 'https'
 }
 
-const serverOf = (app: App, operator: boolean, { doors, client = peerOf }: Ways = {}): Server => {
-  const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }))
+const serverOf = (app: App, operator: boolean, { doors, client = peerOf, scheme }: Ways = {}): Server => {
+  const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }), scheme)
   const server = createServer((req, res) => {
     if (!doors?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
       void handle(req, res)

@@ -28,6 +28,8 @@ export type Session = Omit<Stored, 'digest'>
 export interface From {
   readonly agent: string | null
   readonly ip: string
+  /** The cookie's value that came with it: that session is over when another begins in its place. */
+  readonly token?: string
 }
 
 export interface Sessions {
@@ -71,14 +73,17 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     last_seen_at: used.get(session.id) ?? session.last_seen_at,
   })
 
-  const opening: Sessions['opening'] = (user, { agent, ip }) => {
+  const opening: Sessions['opening'] = (user, { agent, ip, token: before }) => {
     const token = random(32).toString('base64url')
     const at = now()
-    const writing = numbered(
-      'sessions',
-      sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
-      sql`${user}, ${digestOf(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
-    )
+    const writing = [
+      ...(before === undefined ? [] : [sql`delete from sessions where digest = ${digestOf(before)}`]),
+      ...numbered(
+        'sessions',
+        sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
+        sql`${user}, ${digestOf(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
+      ),
+    ]
     return { token, writing }
   }
 

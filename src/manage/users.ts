@@ -8,6 +8,7 @@ export const User = z.object({
   id: z.int(),
   email: z.string(),
   name: z.string(),
+  has_password: z.boolean().describe('Whether one is set; without, a link signs in.'),
   totp: z.boolean().describe('Whether signing in takes a code of an authenticator.'),
   created_at: z.iso.datetime(),
 })
@@ -26,10 +27,11 @@ const Stored = z.object({
 /** With what nobody is shown. */
 export type StoredUser = z.infer<typeof Stored>
 
-export const shownUser = ({ id, email, name, totp_on, created_at }: StoredUser): User => ({
+export const shownUser = ({ id, email, name, password, totp_on, created_at }: StoredUser): User => ({
   id,
   email,
   name,
+  has_password: password !== null,
   totp: totp_on,
   created_at: created_at.toISOString(),
 })

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Readership } from '../readership.js'
 import { clientAddress, parseTrust } from './address.js'
-import { askedFor, type Seen, splitTarget } from './facts.js'
+import { askedFor, type Seen, schemeOf, splitTarget } from './facts.js'
 import { each, endToEnd } from './fields.js'
 import { observe } from './watch.js'
 
@@ -96,7 +96,7 @@ function webRequest(
 ): Request | undefined {
   const method = req.method ?? 'GET'
   const host = hostOf(req, seen)
-  const scheme = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
+  const scheme = schemeOf(req, seen.hop)
   const hasBody = method !== 'GET' && method !== 'HEAD'
   try {
     const headers = new Headers()

@@ -13,6 +13,7 @@ import { createSites } from '../../src/manage/sites.js'
 import { createDevices } from '../../src/record/device.js'
 import type { Hit } from '../../src/record/hit.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
@@ -82,7 +83,7 @@ async function open(t: Test) {
         ...([method, `http://localhost${path}`, { authorization: `Bearer ${secret}` }, body] as const),
       ),
     key: async (org: number, scopes: Scope[], site?: number) =>
-      (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) })).secret,
+      (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) }, deed)).secret,
     /** As a page's browser asks the public listener. */
     evaluate: (query: string, headers: Record<string, string> = { referer: PAGE }, ip = '192.0.2.1') =>
       call(

@@ -10,15 +10,16 @@ import { exportRoutes } from '../../src/http/export.js'
 import { readRoutes } from '../../src/http/reads.js'
 import type { Route } from '../../src/http/route.js'
 import { listenAdmin } from '../../src/http/server.js'
+import type { ShareTaken } from '../../src/http/share/access.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { createMembers } from '../../src/manage/members.js'
 import { bootstrap, createOrgs } from '../../src/manage/orgs.js'
 import { createPeople } from '../../src/manage/people.js'
 import { createSessions } from '../../src/manage/sessions.js'
-import type { ShareTaken } from '../../src/manage/shares.js'
 import { createSites } from '../../src/manage/sites.js'
 import { createUsers } from '../../src/manage/users.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
@@ -79,7 +80,7 @@ async function open(t: Test) {
   t.teardown(() => close())
 
   const key = async (expires_at?: string) => {
-    const { id, secret } = await keys.create({ org: 1, name: 'k', scopes: [], ...(expires_at && { expires_at }) })
+    const { id, secret } = await keys.create({ org: 1, name: 'k', scopes: [], ...(expires_at && { expires_at }) }, deed)
     return { id, headers: { authorization: `Bearer ${secret}` } }
   }
   let people = 0
@@ -97,7 +98,7 @@ async function open(t: Test) {
   }
   const share = () => {
     const word = randomBytes(12).toString('base64url')
-    shared.set(word, { id: 1, site: 1, filters: [], opens: () => true })
+    shared.set(word, { id: 1, site: 1, filters: [], mayAskBy: () => true, opens: () => true })
     return { word, headers: {} }
   }
   const remove = async (user: number) => {
@@ -125,7 +126,7 @@ const ENDS: readonly [string, (made: Opened) => Promise<Held> | Held, number][] 
     'a key is revoked',
     async ({ key, keys }) => {
       const { id, headers } = await key()
-      return { headers, end: () => keys.revoke(id) }
+      return { headers, end: () => keys.revoke(id, deed) }
     },
     401,
   ],
@@ -244,7 +245,7 @@ t.test('so it is for who reads all that there is', { timeout: 60_000 }, async (t
   const response = await fetch(`${at}/api/stats/endless?site=1`, { headers })
   const reading = response.text()
   await sleep(100)
-  await keys.revoke(id)
+  await keys.revoke(id, deed)
   await t.rejects(reading, 'the connection is cut: no end is told')
 })
 
@@ -262,7 +263,7 @@ t.test('1,000 requests are counted, and written at once', async (t) => {
   const deps = { records, now: () => NOW, random: randomBytes }
   const keys = createKeys({ ...deps, sites: createSites(records) })
   const sessions = createSessions(deps)
-  const { id, secret, prefix } = await keys.create({ org: 1, name: 'k', scopes: [] })
+  const { id, secret, prefix } = await keys.create({ org: 1, name: 'k', scopes: [] }, deed)
   const token = await sessions.begin(1, { agent: null, ip: '' })
   const before = writes
   for (let n = 0; n < 1_000; n++) {

@@ -140,7 +140,10 @@ async function open(
         log: (error) => logged.push(error),
       }),
     ],
-    credentials: { keys: { authenticate: () => Promise.reject(new Error('none')) }, shares: access },
+    credentials: {
+      keys: { authenticate: () => Promise.reject(new Error('none')), holds: async () => false },
+      shares: access,
+    },
     ...{ version: '0', now, log: (error: unknown) => logged.push(error) },
   })
   return {

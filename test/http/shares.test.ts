@@ -12,6 +12,7 @@ import { createPasswords, type Passwords } from '../../src/manage/passwords.js'
 import { createShares } from '../../src/manage/shares.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
@@ -187,11 +188,14 @@ t.test('what is refused', async (t) => {
 
 t.test('only admins who are signed in manage links', async (t) => {
   const { visit, keys } = await open(t)
-  const { secret } = await keys.create({
-    org: 1,
-    name: 'x',
-    scopes: ['stats:read', 'manage:read', 'manage:write', 'ingest:write'],
-  })
+  const { secret } = await keys.create(
+    {
+      org: 1,
+      name: 'x',
+      scopes: ['stats:read', 'manage:read', 'manage:write', 'ingest:write'],
+    },
+    deed,
+  )
   t.equal(
     (await visit('/api/shares?site=1', { authorization: `Bearer ${secret}` })).status,
     403,

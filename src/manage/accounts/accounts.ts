@@ -17,6 +17,11 @@ export interface Accounts {
   readonly signIn: SignIn
   readonly secondFactor: SecondFactor
   readonly own: OwnAccount
+  /**
+   * What a mailed token confirms: a registration, or the address of an account, which was `before`. Throws `unauthorized`
+   * for one that is not good, `conflict` where the address has an account by now.
+   */
+  confirm(token: string, ip: string): Promise<{ email: string; before?: string }>
   /** The token of a sign-in link (contract 2: `login-link`), good once and for 15 minutes. */
   link(user: number): Promise<{ token: string; expires_at: Date }>
 }
@@ -40,11 +45,19 @@ export function createAccounts(deps: {
   const ground = { ...deps, tokens, turn: createTurn() }
   const secondFactor = createSecondFactor(ground, deps.mayTry, 'readership')
   const signIn = createSignIn(ground, secondFactor)
+  const registration = createRegistration(ground)
+  const own = createOwnAccount(ground, secondFactor)
   return {
-    registration: createRegistration(ground),
+    registration,
     signIn,
     secondFactor,
-    own: createOwnAccount(ground, { signIn, secondFactor }),
+    own,
+    async confirm(token, ip) {
+      const { kind } = await tokens.find(['register', 'email'], token)
+      if (kind === 'register') return { email: (await registration.complete(token, ip)).email }
+      const { user, before } = await own.confirmEmail(token, ip)
+      return { email: user.email, before }
+    },
     link: (user) =>
       ground.turn(async () => {
         const { token, expires_at, writing } = tokens.issue('login', { user_id: user })

@@ -5,13 +5,12 @@ import type { StoredUser } from '../users.js'
 import { type Ground, noted } from './ground.js'
 import { refuseOwn } from './password-rules.js'
 import type { SecondFactor } from './second-factor.js'
-import { type SignIn, wrongPassword } from './sign-in.js'
 
-/** What somebody changes of their own account. Each throws `unauthorized` where the current password is wrong. */
+/** What somebody changes of their own account, having proved that it is theirs. */
 export interface OwnAccount {
   rename(user: number, name: string): Promise<StoredUser>
   /** The new session: all of this person's sessions and reset links are over. Throws `validation_error`. */
-  changePassword(user: number, given: { password: string; current?: string | undefined }, from: From): Promise<string>
+  changePassword(user: number, password: string, from: From): Promise<string>
   /** The token that shows the new address to be theirs; undefined where it has an account. */
   prepareEmail(user: number, email: string): Promise<string | undefined>
   /** The address from now on, and the one before. Throws `unauthorized` for a token that is not good, `conflict`. */
@@ -32,10 +31,7 @@ export interface OwnAccount {
 /** An organisation that nobody is left in goes after so long, ms: somebody may have second thoughts. */
 const ORPHAN_MS = 7 * 86_400_000
 
-export function createOwnAccount(
-  ground: Ground,
-  parts: { signIn: Pick<SignIn, 'provesPassword'>; secondFactor: Pick<SecondFactor, 'used'> },
-): OwnAccount {
+export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor, 'used'>): OwnAccount {
   const { records, users, members, orgs, sessions, tokens, passwords, now, turn } = ground
 
   const existing = async (id: number | null): Promise<StoredUser> => {
@@ -59,14 +55,13 @@ export function createOwnAccount(
         users.forget()
         return existing(id)
       }),
-    async changePassword(id, { password, current }, from) {
+    async changePassword(id, password, from) {
       const before = await existing(id)
-      await parts.signIn.provesPassword(id, current)
       refuseOwn(password, before.email)
       const kept = await passwords.hash(password)
       return turn(async () => {
         const user = await existing(id)
-        if (user.password !== before.password) throw wrongPassword('The password was changed meanwhile.')
+        if (user.password !== before.password) throw new ApiError('conflict', 'The password was changed meanwhile.')
         const next = sessions.opening(id, from)
         await records.write(
           ...passwordIs(id, kept),
@@ -147,7 +142,7 @@ export function createOwnAccount(
               `You are the last owner of ${(await orgs.get(org))?.name}: hand it over first.`,
             )
         }
-        await parts.secondFactor.used(user, code)
+        await secondFactor.used(user, code)
         const after = new Date(now().getTime() + ORPHAN_MS)
         await records.write(
           ...(await noted(ground, user, from, { action: 'delete' })),

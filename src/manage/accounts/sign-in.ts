@@ -23,8 +23,6 @@ export interface SignIn {
   provesPassword(user: number, password: string | undefined): Promise<void>
 }
 
-export const wrongPassword = (message: string): ApiError => new ApiError('unauthorized', message, 'password')
-
 export function createSignIn(ground: Ground, secondFactor: Pick<SecondFactor, 'used'>): SignIn {
   const { records, users, sessions, tokens, passwords, turn } = ground
   const begun = async (user: number, from: From, ...more: Sql[]): Promise<SignedIn> => {
@@ -65,7 +63,7 @@ export function createSignIn(ground: Ground, secondFactor: Pick<SecondFactor, 'u
       const kept = (await users.get(id))?.password ?? null
       if (kept === null) return
       if (password === undefined || !(await passwords.verify(kept, password)))
-        throw wrongPassword('The current password is wrong.')
+        throw new ApiError('unauthorized', 'The current password is wrong.', 'password')
     },
   }
 }

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { NewPassword, Password } from '../../manage/accounts/password-rules.js'
+import { Name } from '../../manage/collection.js'
+import { Email } from '../../manage/email.js'
+import { Org } from '../../manage/orgs.js'
+import { ROLES } from '../../manage/roles.js'
+import type { Session } from '../../manage/sessions.js'
+import { User } from '../../manage/users.js'
+
+const Code = z.string().max(40, 'That is no code.')
+const Token = z.string().max(100, 'That is no token.')
+
+export const Login = z.strictObject({
+  email: Email,
+  password: Password,
+  totp: Code.optional().describe('A code of the authenticator, or a recovery code, where the account asks for one.'),
+})
+export const ByLink = z.strictObject({ token: Token.describe('Of a sign-in link.') })
+export const Register = z.strictObject({
+  email: Email,
+  password: NewPassword,
+  name: Name,
+  organisation: Name.describe('The name of the organisation that is made for the account.'),
+})
+export const Forgot = z.strictObject({ email: Email })
+export const Reset = z.strictObject({ token: Token.describe('Of the link that was mailed.'), password: NewPassword })
+export const Confirm = z.strictObject({ token: Token.describe('Of the link that was mailed.') })
+
+const Current = Password.optional().describe('The password of now; needed where one is set.')
+export const ChangePassword = z.strictObject({ password: NewPassword, current_password: Current })
+export const ChangeEmail = z.strictObject({ email: Email, password: Current })
+export const ChangeMe = z.strictObject({ name: Name })
+export const Proof = z.strictObject({ password: Current, totp: Login.shape.totp })
+export const Enroll = z.strictObject({ password: Current })
+export const ConfirmTotp = z.strictObject({ totp: Code.describe('A code of the authenticator that was set up.') })
+
+export const Sent = z.object({ sent: z.literal(true) })
+export const Address = z.object({ email: z.string().describe('The address that was confirmed.') })
+export const Enrolled = z.object({
+  secret: z.string().describe('Base32, to type where nothing reads the QR code.'),
+  uri: z.string().describe('`otpauth://`, which is in the QR code.'),
+  qr: z.string().describe('The QR code as SVG.'),
+})
+export const RecoveryCodes = z.object({
+  recovery_codes: z.array(z.string()).describe('Each is good once in place of a code; they are not shown again.'),
+})
+export const SessionShown = z.object({
+  id: z.int(),
+  current: z.boolean().describe('It is the one that asks.'),
+  created_at: z.iso.datetime(),
+  last_seen_at: z.iso.datetime(),
+  agent: z.string().optional().describe('The user agent that signed in.'),
+  ip: z.string().optional().describe('The address it signed in from.'),
+})
+export const Me = z.object({
+  user: User,
+  organisations: z.array(
+    Org.pick({ id: true, name: true }).extend({
+      role: z.enum(ROLES),
+      locked: z.boolean().describe('It asks for two-factor sign-in, which is not set up: nothing of it is reached.'),
+    }),
+  ),
+  session: SessionShown,
+})
+
+export const shownSession = (session: Session, current: number): z.infer<typeof SessionShown> => ({
+  id: session.id,
+  current: session.id === current,
+  created_at: session.created_at.toISOString(),
+  last_seen_at: session.last_seen_at.toISOString(),
+  ...(session.agent === null ? {} : { agent: session.agent }),
+  ...(session.ip === null || session.ip === '' ? {} : { ip: session.ip }),
+})
