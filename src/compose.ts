@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { lookup, Resolver } from 'node:dns/promises'
 import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
 import { Holding } from './agents/ranges/holding.js'
 import type { Config } from './config.js'
+import { alertRoutes } from './http/alerts.js'
 import { createApp, type Peer } from './http/app.js'
 import { askBlocked } from './http/blocked.js'
 import { dropRoutes } from './http/drops.js'
@@ -12,16 +14,18 @@ import { createReplay } from './http/edge/replay.js'
 import { createRoom } from './http/edge/room.js'
 import { createTurns } from './http/edge/turns.js'
 import type { Pdf } from './http/export/pdf.js'
-import { exportRoutes } from './http/export.js'
+import { drawFor, exportRoutes } from './http/export.js'
 import { managedRoutes } from './http/managed.js'
 import { createMetrics } from './http/metrics.js'
-import { readRoutes } from './http/reads.js'
+import { depsOf, readRoutes } from './http/reads.js'
+import { reportRoutes } from './http/reports.js'
 import { routes } from './http/routes.js'
 import { createScript } from './http/script.js'
 import { createDoors } from './http/track/doors.js'
 import { createLimit } from './http/track/limit.js'
 import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
+import { createAlerts } from './manage/alerts.js'
 import { createDrops } from './manage/drops.js'
 import { createFunnels } from './manage/funnels.js'
 import { createGoals } from './manage/goals.js'
@@ -30,11 +34,16 @@ import { createKeys } from './manage/keys.js'
 import { createMembers } from './manage/members.js'
 import { createOrgs } from './manage/orgs.js'
 import { createPeople } from './manage/people.js'
+import { createReports } from './manage/reports.js'
 import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
 import { noShares } from './manage/shares.js'
 import { createSites } from './manage/sites.js'
 import { createUsers } from './manage/users.js'
+import { createMailer } from './notify/mail.js'
+import { startNotify } from './notify/notify.js'
+import { createPost } from './outbound/post.js'
+import { createResolve } from './outbound/resolve.js'
 import type { Instance, InstanceDeps } from './readership.js'
 import { readPayload } from './record/payload.js'
 import { createRecorder } from './record/recorder.js'
@@ -52,10 +61,19 @@ const SITES_INTERVAL = 10_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
+const systemNames = async (hostname: string) => (await lookup(hostname, { all: true })).map(({ address }) => address)
+
 /** Puts the parts of an instance together over an engine that runs. */
 export async function compose(
   engine: Engine,
-  { cors_origins = [], pdf }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
+  {
+    cors_origins = [],
+    pdf,
+    public_url,
+    smtp,
+    mail_from,
+    private_webhooks = false,
+  }: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
@@ -110,6 +128,28 @@ export async function compose(
     policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
     holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
   }
+  /** Reads as the instance itself asks them: of every site. */
+  const asks = (signal: AbortSignal) =>
+    depsOf(read, {
+      principal: { kind: 'operator' },
+      access: 'stats:read',
+      request: new Request('http://localhost/', { signal }),
+    })
+  const from = mail_from ?? `readership@${public_url === undefined ? 'localhost' : new URL(public_url).hostname}`
+  const mailer = smtp === undefined ? undefined : createMailer({ smtp, from })
+  const alerts = createAlerts({ records, random: randomBytes })
+  const reports = createReports(records)
+  const notify = startNotify({
+    ...{ records, alerts, reports, sites, asks, now, log, random: randomBytes },
+    ready: () => health().state === 'ready',
+    mail: mailer?.send,
+    post: createPost({
+      // Names of the local network are known to the system alone.
+      resolve: private_webhooks ? systemNames : createResolve(new Resolver()),
+      ...{ version, anywhere: private_webhooks },
+    }),
+    draw: drawFor({ ...read, pdf }, asks),
+  })
   const app = createApp({
     routes: [
       ...readRoutes(read),
@@ -128,6 +168,8 @@ export async function compose(
         drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
       }),
       ...managedRoutes({ ...managed, sites, store: engine.events }),
+      ...alertRoutes({ sites, alerts, notify, asks, now }),
+      ...reportRoutes({ sites, reports, notify }),
       ...trackRoutes(doors),
       ...routes({
         engine,
@@ -186,6 +228,8 @@ export async function compose(
     async close() {
       clearInterval(flushing)
       clearInterval(looking)
+      await notify.close()
+      mailer?.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))

@@ -27,15 +27,17 @@ export interface Managed {
 const OfSite = z.object({ site: Id.describe('The site.') })
 
 /** One kind of record: its shapes, and what makes a body of the first a record. */
-interface Kind<O extends Owned, N> {
+export interface Kind<O extends Owned, N> {
   readonly name: string
   readonly one: string
-  readonly shape: z.ZodType
+  readonly shape: z.ZodObject
   readonly made: z.ZodType<N>
   readonly changed: z.ZodObject
   readonly all: Collection<O>
   /** Throws `validation_error`. */
   finish(given: N): Promise<O>
+  /** What is told beside a record where it is made, and never again. */
+  readonly once?: { readonly shape: z.ZodRawShape; tell(record: WithId<O>): Promise<object> }
 }
 
 /** `/api/goals`, `/api/funnels` and `/api/segments` (contract 7): list, get, create, change, delete. */
@@ -70,17 +72,20 @@ export function managedRoutes({ sites, goals, funnels, segments, store }: Manage
   ]
 }
 
-function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
-  const { name, one, shape, made, changed, all, finish } = kind
+/** How the routes of a kind come to what they are about. */
+export function reaching<O extends Owned>(
+  sites: Pick<Sites, 'get'>,
+  { one, all }: Pick<Kind<O, unknown>, 'one' | 'all'>,
+) {
   const reached = async (call: Call, id: number): Promise<Site | undefined> => {
     const site = await sites.get(id)
     return site !== undefined && reaches(call, site) ? site : undefined
   }
   /** The record of the path; what lies out of reach is not there (spec 5.3). */
-  const own = async (call: Call): Promise<{ record: WithId<O>; deed: Deed }> => {
+  const own = async (call: Call): Promise<{ record: WithId<O>; site: Site; deed: Deed }> => {
     const record = await all.get(idOf(call))
     const site = await reached(call, record.site)
-    if (site) return { record, deed: deedOf(call, site.org) }
+    if (site) return { record, site, deed: deedOf(call, site.org) }
     throw new ApiError('not_found', `There is no such ${one}.`)
   }
   const required = async (call: Call, id: number): Promise<Deed> => {
@@ -88,6 +93,13 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
     if (site) return deedOf(call, site.org)
     throw new ApiError('not_found', 'There is no such site.', 'site')
   }
+  return { own, required }
+}
+
+/** List, get, create, change and delete of one kind of record. */
+export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
+  const { name, one, shape, made, changed, all, finish, once } = kind
+  const { own, required } = reaching(sites, kind)
   const path = `/api/${name}`
   return [
     {
@@ -107,14 +119,15 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       ...{ method: 'post', path, access: 'manage:write', tag: name },
       summary: `Make a ${one}`,
       body: made,
-      data: shape,
+      data: once ? shape.extend(once.shape) : shape,
       status: 201,
       conflicts: true,
       run: async (call) => {
         const given = await bodyOf(call, made)
         const { site } = check(OfSite, given)
         const deed = await required(call, site)
-        return versioned(await all.create(await finish(given), deed), 201)
+        const record = await all.create(await finish(given), deed)
+        return versioned({ ...record, ...(await once?.tell(record)) }, 201)
       },
     },
     {
@@ -132,7 +145,7 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
       run: async (call) => {
         const { record, deed } = await own(call)
         const change = await bodyOf(call, changed)
-        const into = (now: WithId<O>) => finish(check(kind.made, merged(now, change)))
+        const into = (now: WithId<O>) => finish(check(kind.made, merged(now, change, changed)))
         return versioned(await all.change(record.id, into, deed, versionOf(call)))
       },
     },
@@ -149,10 +162,12 @@ function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N
   ]
 }
 
-/** A record as its first body would have it now; null takes away. */
+/** A record as its first body would have it now: what nobody gives is not in it, and null takes away. */
 function merged(
-  { id: _, version: __, ...record }: WithId<Owned>,
+  now: WithId<Owned>,
   change: Readonly<Record<string, unknown>>,
+  { shape }: z.ZodObject,
 ): Record<string, unknown> {
-  return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
+  const given = Object.entries({ ...now, ...change }).filter(([name]) => name === 'site' || Object.hasOwn(shape, name))
+  return Object.fromEntries(given.filter(([, value]) => value !== null))
 }

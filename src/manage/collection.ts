@@ -39,6 +39,8 @@ export interface Collection<O extends Owned> {
   change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: Deed, version?: number): Promise<WithId<O>>
   /** For good: no later one has its id. Throws as `change` does. */
   delete(id: number, deed: Deed, version?: number): Promise<void>
+  /** After a write to the table that was not made here. */
+  forget(): void
 }
 
 /** What a table of `control.duckdb` holds of them. */
@@ -51,12 +53,14 @@ export interface Kept<O extends Owned> {
   read(row: ResultRow): WithId<O>
   /** The columns beside id, site and name. */
   write(record: O): Readonly<Record<string, Param>>
+  /** Columns that it has from the day it is made, whatever is changed of it: a secret. */
+  born?(): Readonly<Record<string, Param>>
 }
 
 /** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
 export function collection<O extends Owned>(
   records: Records,
-  { table, one, most, read, write }: Kept<O>,
+  { table, one, most, read, write, born }: Kept<O>,
 ): Collection<O> {
   const name = raw(table)
   const all = remember(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
@@ -89,7 +93,7 @@ export function collection<O extends Owned>(
     create: (made, deed) =>
       inTurn(async () => {
         if ((await unique(made)) >= most) throw new ApiError('conflict', `A site has at most ${most} ${table}.`)
-        const columns = Object.entries(write(made))
+        const columns = Object.entries({ ...write(made), ...born?.() })
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
         await records.write(
@@ -132,6 +136,7 @@ export function collection<O extends Owned>(
         )
         all.forget()
       }),
+    forget: all.forget,
   }
 }
 
