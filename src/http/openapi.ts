@@ -49,6 +49,8 @@ const TAGS: Record<string, string> = {
   goals: 'What a site wants its visitors to do.',
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
+  alerts: 'What is told to webhooks and mailboxes when a number, an agent or a policy changes.',
+  reports: 'A week or a month of both readerships, by mail.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',
