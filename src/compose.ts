@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { lookup, Resolver } from 'node:dns/promises'
 import { z } from 'zod'
 import { loadCatalog } from './agents/catalog.js'
 import { listing } from './agents/listing.js'
@@ -8,6 +9,7 @@ import { createLinkTo } from './http/account/address.js'
 import { createAccountLimits } from './http/account/limits.js'
 import { createPost } from './http/account/post.js'
 import { accountRoutes } from './http/account/routes.js'
+import { alertRoutes } from './http/alerts.js'
 import { createApp, type Peer } from './http/app.js'
 import { auditRoutes } from './http/audit.js'
 import { askBlocked } from './http/blocked.js'
@@ -17,7 +19,7 @@ import { createReplay } from './http/edge/replay.js'
 import { createRoom } from './http/edge/room.js'
 import { createTurns } from './http/edge/turns.js'
 import type { Pdf } from './http/export/pdf.js'
-import { exportRoutes } from './http/export.js'
+import { drawFor, exportRoutes } from './http/export.js'
 import { evaluationRoute } from './http/flags/evaluation.js'
 import { createExposures } from './http/flags/exposures.js'
 import { flagRoutes } from './http/flags/routes.js'
@@ -26,7 +28,8 @@ import { managedRoutes } from './http/managed.js'
 import { memberRoutes } from './http/members.js'
 import { createMetrics } from './http/metrics.js'
 import { orgRoutes } from './http/orgs.js'
-import { readRoutes } from './http/reads.js'
+import { depsOf, readRoutes } from './http/reads.js'
+import { reportRoutes } from './http/reports.js'
 import { routes } from './http/routes.js'
 import { createScript } from './http/script.js'
 import { createShareAccess, TRIES } from './http/share/access.js'
@@ -37,6 +40,7 @@ import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
 import { visitorRoutes } from './http/visitors.js'
 import { createAccounts } from './manage/accounts/accounts.js'
+import { createAlerts } from './manage/alerts.js'
 import { createAuditLog } from './manage/audit-log.js'
 import { createDrops } from './manage/drops.js'
 import { createFlags } from './manage/flags.js'
@@ -50,6 +54,7 @@ import { createOrgs } from './manage/orgs.js'
 import { createPasswords } from './manage/passwords.js'
 import { createPeople } from './manage/people.js'
 import { createRemovals, Removed } from './manage/removals.js'
+import { createReports } from './manage/reports.js'
 import { createSegments } from './manage/segments.js'
 import { createSessions } from './manage/sessions.js'
 import { createShares } from './manage/shares.js'
@@ -57,6 +62,10 @@ import { createSites } from './manage/sites.js'
 import { createTurn } from './manage/turn.js'
 import { createUpkeep } from './manage/upkeep.js'
 import { createUsers } from './manage/users.js'
+import { createMailer } from './notify/mail.js'
+import { startNotify } from './notify/notify.js'
+import { createPost as createPoster } from './outbound/post.js'
+import { createResolve } from './outbound/resolve.js'
 import type { Instance, InstanceDeps } from './readership.js'
 import { createDevices } from './record/device.js'
 import { readPayload } from './record/payload.js'
@@ -77,14 +86,16 @@ const REMOVALS_INTERVAL = 60_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
+const systemNames = async (hostname: string) => (await lookup(hostname, { all: true })).map(({ address }) => address)
+
 /** Puts the parts of an instance together over an engine that runs. */
 export async function compose(
   engine: Engine,
   config: { pdf: Pdf } & Partial<Pick<Config, 'cors_origins' | Accounted>>,
   deps: InstanceDeps,
 ): Promise<Instance> {
-  const { cors_origins = [], pdf, public_url, disable_registration: closed = false } = config
-  const { log, now = () => new Date(), version = '0', send, service } = deps
+  const { cors_origins = [], pdf, public_url, disable_registration: closed = false, private_webhooks = false } = config
+  const { log, now = () => new Date(), version = '0', service } = deps
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: () => now().getTime(), log })
   const { records } = engine
   let siteOf = createSiteOf([])
@@ -122,6 +133,10 @@ export async function compose(
     mayTry,
   })
   await accounts.registration.provideFirst()
+  const { smtp, mail_from } = config
+  const from = mail_from ?? `readership@${public_url === undefined ? 'localhost' : new URL(public_url).hostname}`
+  const mailer = smtp === undefined ? undefined : createMailer({ smtp, from })
+  const send = deps.send ?? mailer?.send
   const post = createPost({ send, now, log })
   const linkTo = createLinkTo({ public_url, service })
   if (send !== undefined && public_url === undefined)
@@ -192,6 +207,26 @@ export async function compose(
     policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
     holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
   }
+  /** Reads as the instance itself asks them: of every site. */
+  const asks = (signal: AbortSignal) =>
+    depsOf(read, {
+      principal: { kind: 'operator' },
+      access: 'stats:read',
+      request: new Request('http://localhost/', { signal }),
+    })
+  const alerts = createAlerts({ records, random: randomBytes })
+  const reports = createReports(records)
+  const notify = startNotify({
+    ...{ records, alerts, reports, sites, asks, now, log, random: randomBytes },
+    ready: () => health().state === 'ready',
+    mail: send,
+    post: createPoster({
+      // Names of the local network are known to the system alone.
+      resolve: private_webhooks ? systemNames : createResolve(new Resolver()),
+      ...{ version, anywhere: private_webhooks },
+    }),
+    draw: drawFor({ ...read, pdf }, asks),
+  })
   const app = createApp({
     routes: [
       ...readRoutes(read),
@@ -222,6 +257,8 @@ export async function compose(
         limits: { evaluations: newLimit(), hits },
       }),
       ...flagRoutes({ sites, flags }),
+      ...alertRoutes({ sites, alerts, notify, asks, now }),
+      ...reportRoutes({ sites, reports, notify }),
       ...trackRoutes(doors),
       ...routes({
         engine,
@@ -296,6 +333,8 @@ export async function compose(
       clearInterval(tending)
       clearInterval(removing)
       removals.close()
+      await notify.close()
+      mailer?.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))

@@ -35,6 +35,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/reads',
     'src/query',
     'src/outbound',
+    'src/ship/sign',
     'src/address',
     'src/store',
     'src/sql',

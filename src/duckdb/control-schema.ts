@@ -84,7 +84,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table reports (
       id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
       last_sent varchar)`,
-    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, done or failed.
+    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed.
     `create table notices (
       id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
       created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,

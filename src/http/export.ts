@@ -64,13 +64,8 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     query: ExportQuery,
     type: 'application/pdf',
     run: async (call) => {
-      const { report: asked } = parseQuery({ report: REPORT }, call.query)
-      const report = reportOf(asked)
-      const of = depsOf(deps, call)
-      const { plan, segment, answers } = await printed(report, call.query, of)
-      const site = { id: plan.site, name: (await deps.sites.get(plan.site))?.name ?? '' }
-      const sheet = sheetOf({ site: site.name, report: report.name, segment, now: deps.now() }, answers)
-      return new Response(await pdf.draw(sheet, call.request.signal), {
+      const { report, plan, bytes } = await drawn(call.query, { ...deps, pdf }, depsOf(deps, call))
+      return new Response(bytes, {
         headers: {
           'content-type': 'application/pdf',
           'content-disposition': await nameOf(deps, report, plan, 'pdf'),
@@ -79,6 +74,23 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     },
   },
 ]
+
+/** A report as PDF, of whatever site its query names: for who has asked for it by mail. */
+export const drawFor =
+  (deps: Omit<ExportDeps, 'log' | 'store'> & Pick<ReadDeps, 'store'>, asks: (signal: AbortSignal) => Deps) =>
+  async (query: URLSearchParams): Promise<Uint8Array> =>
+    (await drawn(query, deps, asks(AbortSignal.timeout(DRAWING)))).bytes
+
+/** Milliseconds that a PDF may take which no request waits for. */
+const DRAWING = 60_000
+
+async function drawn(query: URLSearchParams, { pdf, sites, now }: Pick<ExportDeps, 'pdf' | 'sites' | 'now'>, of: Deps) {
+  const report = reportOf(parseQuery({ report: REPORT }, query).report)
+  const { plan, segment, answers } = await printed(report, query, of)
+  const site = (await sites.get(plan.site))?.name ?? ''
+  const sheet = sheetOf({ site, report: report.name, segment, now: now() }, answers)
+  return { report, plan, bytes: await pdf.draw(sheet, of.signal) }
+}
 
 /** A report's answers, of lists as many rows as are printed. */
 async function printed(report: Report, query: URLSearchParams, deps: Deps) {

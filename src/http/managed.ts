@@ -30,7 +30,7 @@ const OfSite = z.object({ site: Id.describe('The site.') })
 export interface Kind<O extends Owned, N> {
   readonly name: string
   readonly one: string
-  readonly shape: z.ZodType
+  readonly shape: z.ZodObject
   readonly made: z.ZodType<N>
   readonly changed: z.ZodObject
   readonly all: Collection<O>
@@ -42,6 +42,8 @@ export interface Kind<O extends Owned, N> {
   shown?(record: WithId<O>): { readonly version: number }
   /** What a body of `changed` makes of it; what `finish` does of its parts together where absent. */
   become?(now: WithId<O>, change: Readonly<Record<string, unknown>>): Promise<O>
+  /** What is told beside a record where it is made, and never again. */
+  readonly once?: { readonly shape: z.ZodRawShape; tell(record: WithId<O>): Promise<object> }
 }
 
 /** `/api/goals`, `/api/funnels` and `/api/segments` (contract 7): list, get, create, change, delete. */
@@ -76,21 +78,20 @@ export function managedRoutes({ sites, goals, funnels, segments, store }: Manage
   ]
 }
 
-/** List, get, create, change, delete. */
-export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
-  const { name, one, shape, made, changed, all, finish } = kind
-  const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
-  const { shown = (record) => record } = kind
-  const { become = ({ id: _, version: __, ...now }, change) => finish(check(made, merged(now, change))) } = kind
+/** How the routes of a kind come to what they are about. */
+export function reaching<O extends Owned>(
+  sites: Pick<Sites, 'get'>,
+  { one, all }: Pick<Kind<O, unknown>, 'one' | 'all'>,
+) {
   const reached = async (call: Call, id: number): Promise<Site | undefined> => {
     const site = await sites.get(id)
     return site !== undefined && reaches(call, site) ? site : undefined
   }
   /** The record of the path; what lies out of reach is not there (spec 5.3). */
-  const own = async (call: Call): Promise<{ record: WithId<O>; deed: Deed }> => {
+  const own = async (call: Call): Promise<{ record: WithId<O>; site: Site; deed: Deed }> => {
     const record = await all.get(idOf(call))
     const site = await reached(call, record.site)
-    if (site) return { record, deed: deedOf(call, site.org) }
+    if (site) return { record, site, deed: deedOf(call, site.org) }
     throw new ApiError('not_found', `There is no such ${one}.`)
   }
   const required = async (call: Call, id: number): Promise<Deed> => {
@@ -98,6 +99,16 @@ export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Ki
     if (site) return deedOf(call, site.org)
     throw new ApiError('not_found', 'There is no such site.', 'site')
   }
+  return { own, required }
+}
+
+/** List, get, create, change and delete of one kind of record. */
+export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Kind<O, N>): Route[] {
+  const { name, one, shape, made, changed, all, finish, once } = kind
+  const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
+  const { shown = (record) => record } = kind
+  const { become = (now, change) => finish(check(made, merged(given(now, changed), change))) } = kind
+  const { own, required } = reaching(sites, kind)
   const path = `/api/${name}`
   return [
     {
@@ -117,14 +128,15 @@ export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Ki
       ...{ method: 'post', path, access: write, tag: name },
       summary: `Make a ${one}`,
       body: made,
-      data: shape,
+      data: once ? shape.extend(once.shape) : shape,
       status: 201,
       conflicts: true,
       run: async (call) => {
         const given = await bodyOf(call, made)
         const { site } = check(OfSite, given)
         const deed = await required(call, site)
-        return versioned(shown(await all.create(await finish(given), deed)), 201)
+        const record = await all.create(await finish(given), deed)
+        return versioned({ ...shown(record), ...(await once?.tell(record)) }, 201)
       },
     },
     {
@@ -163,3 +175,7 @@ export function routesOf<O extends Owned, N>(sites: Pick<Sites, 'get'>, kind: Ki
 export function merged(record: object, change: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
 }
+
+/** Of a record what somebody gave. */
+const given = (now: Owned, { shape }: z.ZodObject): object =>
+  Object.fromEntries(Object.entries(now).filter(([name]) => name === 'site' || Object.hasOwn(shape, name)))

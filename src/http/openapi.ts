@@ -58,6 +58,8 @@ const TAGS: Record<string, string> = {
   segments: 'Saved filters.',
   flags: 'What a site shows to some of its visitors alone.',
   shares: 'Links that show some reads of a site to whoever has them.',
+  alerts: 'What is told to webhooks and mailboxes when a number, an agent or a policy changes.',
+  reports: 'A week or a month of both readerships, by mail.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',

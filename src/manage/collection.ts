@@ -58,12 +58,14 @@ export interface Kept<O extends Owned> {
   read(row: ResultRow): WithId<O>
   /** The columns beside id, site and name. */
   write(record: O): Readonly<Record<string, Param>>
+  /** Columns that it has from the day it is made, whatever is changed of it: a secret. */
+  born?(): Readonly<Record<string, Param>>
 }
 
 /** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
 export function collection<O extends Owned>(
   records: Records,
-  { table, one, most, named = 'name', read, write }: Kept<O>,
+  { table, one, most, named = 'name', read, write, born }: Kept<O>,
 ): Collection<O> {
   const name = raw(table)
   const all = remember(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
@@ -92,7 +94,7 @@ export function collection<O extends Owned>(
     create: (made, deed) =>
       inTurn(async () => {
         if ((await unique(made)) >= most) throw new ApiError('conflict', `A site has at most ${most} ${table}.`)
-        const columns = Object.entries(write(made))
+        const columns = Object.entries({ ...write(made), ...born?.() })
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
         await records.write(

@@ -13,7 +13,13 @@ export interface OutboundDeps {
   /** Of readership, for `User-Agent`. */
   version: string
   /** What may be asked although the guard would refuse it: in tests alone, whose servers are on this machine. */
-  allow?: { address?: (address: string) => boolean; port?: (port: number) => boolean; ca?: string }
+  allow?: Allowed & { ca?: string }
+}
+
+/** What goes beyond public addresses and the ports of http and https. */
+export interface Allowed {
+  address?: (address: string) => boolean
+  port?: (port: number) => boolean
 }
 
 export const userAgent = (version: string): string => `readership/${version}`
@@ -78,9 +84,10 @@ export async function within<T>(ms: number, url: URL, work: (signal: AbortSignal
 }
 
 /** Where it goes, without what a hostile URL carries besides. */
-const shown = (url: URL) => `${url.protocol}//${url.host}`.slice(0, 200)
+export const shown = (url: URL) => `${url.protocol}//${url.host}`.slice(0, 200)
 
-function refusalOf(url: URL, { allow }: OutboundDeps, from: URL | undefined): string | undefined {
+/** Why a URL is not asked, by what is written in it; undefined where it may be. */
+export function refusalOf(url: URL, { allow }: Pick<OutboundDeps, 'allow'>, from?: URL): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
   if (url.username !== '' || url.password !== '') return 'a URL with a user in it is not asked'
   if (from?.protocol === 'https:' && url.protocol === 'http:') return 'a redirect from https to http is not followed'
@@ -96,7 +103,7 @@ function permitted(address: string, allow: OutboundDeps['allow']): boolean {
 }
 
 /** Resolves and checks in the one step whose answer the socket connects to. */
-function connector(url: URL, { resolve, allow }: OutboundDeps): Hop['connect'] {
+export function connector(url: URL, { resolve, allow }: Pick<OutboundDeps, 'resolve' | 'allow'>): Hop['connect'] {
   const addressesOf = async (hostname: string) => {
     const addresses = await resolve(hostname)
     const bad = addresses.find((address) => !permitted(address, allow))

@@ -9,6 +9,8 @@ export interface Hop {
   /** Where it is dialled, as in `https://127.0.0.1:3000`; absent: where the URL says. */
   origin?: string
   headers: Readonly<Record<string, string>>
+  /** Sent by POST; absent: a GET. */
+  sends?: string
   /** Bytes of body after decoding. */
   limit: number
   /** Ends everything. */
@@ -28,10 +30,10 @@ export const locationOf = ({ status, headers }: Pick<Answered, 'status' | 'heade
   REDIRECTS.has(status) ? headers.location : undefined
 
 /**
- * One GET on a connection of its own, redirects not followed. The connection ends with the call, whatever comes: an
+ * One request on a connection of its own, redirects not followed. The connection ends with the call, whatever comes: an
  * answer that is cut at `limit`, or the signal. Throws `OutboundError`.
  */
-export async function hop({ url, origin, headers, limit, signal, following, connect }: Hop): Promise<Answered> {
+export async function hop({ url, origin, headers, sends, limit, signal, following, connect }: Hop): Promise<Answered> {
   const over = new AbortController()
   // Ends also a connection that is only being made, which undici would leave to a time-out of its own.
   const either = AbortSignal.any([signal, over.signal])
@@ -45,7 +47,7 @@ export async function hop({ url, origin, headers, limit, signal, following, conn
     const answer = await agent.request({
       origin: origin ?? url.origin,
       path: `${url.pathname}${url.search}`,
-      method: 'GET',
+      ...(sends === undefined ? { method: 'GET' } : { method: 'POST', body: sends }),
       headers: { ...headers, host: url.host, 'accept-encoding': 'gzip, br' },
       signal: either,
     })
@@ -54,7 +56,10 @@ export async function hop({ url, origin, headers, limit, signal, following, conn
       if (value !== undefined) fields[name] = typeof value === 'string' ? value : value.join(', ')
     const head = { url: url.href, status: answer.statusCode, headers: fields }
     if (following && locationOf(head) !== undefined) return { ...head, body: new Uint8Array(), truncated: false }
-    return { ...head, ...(await readBody(answer.body, fields['content-encoding'], limit)) }
+    const reading = readBody(answer.body, fields['content-encoding'], limit)
+    // What was posted is taken with the head of the answer: a body that breaks must not have it sent again.
+    const nothing = { body: new Uint8Array(), truncated: true }
+    return { ...head, ...(await (sends === undefined ? reading : reading.catch(() => nothing))) }
   } catch (error) {
     throw asOutboundError(error, url, signal)
   } finally {

@@ -49,6 +49,13 @@ export function startOf(unit: CalendarUnit, at: Date, tz: string): Date {
 export const shift = (at: Date, by: { days?: number; months?: number; years?: number }, tz: string): Date =>
   instant(zoned(at, tz).add(by))
 
+/** That hour of the local day of `at`, whatever the clocks did in its night; where they skip it, the one after. */
+export const hourOf = (at: Date, hour: number, tz: string): Date =>
+  instant(zoned(at, tz).toPlainDate().toZonedDateTime({ timeZone: tz, plainTime: { hour } }))
+
+/** The local date of `at`: `2026-11-21`. */
+export const dateOf = (at: Date, tz: string): string => zoned(at, tz).toPlainDate().toString()
+
 /** A span with one UTC offset, in milliseconds. */
 export interface OffsetSpan {
   readonly start: number

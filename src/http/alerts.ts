@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { ApiError } from '../errors.js'
+import { Alert, AlertChange, AlertSecret, type Alerts, finishedAlert, NewAlert } from '../manage/alerts.js'
+import type { Sites } from '../manage/sites.js'
+import { endOf, windowOf } from '../notify/alerting.js'
+import { checkAskable } from '../notify/measure.js'
+import type { Notify } from '../notify/notify.js'
+import type { NewNotice } from '../notify/outbox.js'
+import { Delivery } from '../notify/outbox.js'
+import type { Deps } from '../query/read.js'
+import { reaching, routesOf } from './managed.js'
+import { answer, type Call, type Route, Total } from './route.js'
+
+export interface AlertRoutes {
+  readonly sites: Pick<Sites, 'get'>
+  readonly alerts: Alerts
+  readonly notify: Pick<Notify, 'testAlert' | 'tests' | 'deliveries' | 'mails'>
+  /** What a read is answered from, by an asker who may ask of every site. */
+  asks(signal: AbortSignal): Deps
+  now(): Date
+}
+
+/** `/api/alerts` (contract 7): the records, a test, the secret of their webhooks, what was delivered. */
+export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): Route[] {
+  const kind = { name: 'alerts', one: 'alert', all: alerts }
+  const { own } = reaching(sites, kind)
+  return [
+    ...routesOf(sites, {
+      ...{ ...kind, shape: Alert, made: NewAlert, changed: AlertChange },
+      async finish(given) {
+        const alert = finishedAlert(given)
+        await checkAskable(alert, windowOf(alert, endOf(now())), asks(AbortSignal.timeout(ASKING)))
+        return alert
+      },
+      once: { shape: { secret: AlertSecret }, tell: async ({ id }) => ({ secret: await alerts.secret(id) }) },
+    }),
+    {
+      ...{ method: 'post', path: '/api/alerts/{id}/test', access: 'manage:write', tag: 'alerts' },
+      summary: "Send a sample to each of an alert's channels, now",
+      data: Queued,
+      meta: Warned,
+      status: 202,
+      run: async (call) => {
+        const { record, site } = await own(call)
+        await spare(notify, { alert: record.id }, call)
+        return tested(
+          await notify.testAlert(record, site),
+          notify.mails || record.channels.every(({ type }) => type === 'webhook'),
+        )
+      },
+    },
+    {
+      ...{ method: 'post', path: '/api/alerts/{id}/rotate-secret', access: 'admin', tag: 'alerts' },
+      summary: "A new secret for an alert's webhooks; the one before ends now",
+      data: z.object({ id: z.int(), secret: AlertSecret }),
+      run: async (call) => {
+        const { record, deed } = await own(call)
+        return answer({ id: record.id, secret: await alerts.rotate(record.id, deed) })
+      },
+    },
+    {
+      ...{ method: 'get', path: '/api/alerts/{id}/deliveries', access: 'manage:read', tag: 'alerts' },
+      summary: 'What was sent of an alert in the last 30 days, the latest first, and what became of it; at most 200',
+      data: z.array(Delivery),
+      meta: Total,
+      run: async (call) => {
+        const found = await notify.deliveries({ alert: (await own(call)).record.id })
+        return answer(found, { total: found.length })
+      },
+    },
+  ]
+}
+
+/** Milliseconds for the question whether an alert can be asked. */
+const ASKING = 30_000
+
+export const Queued = z.object({ queued: z.int().describe('Deliveries under way: see `deliveries`.') })
+export const Warned = z.object({
+  warnings: z.array(z.object({ code: z.string(), message: z.string() })).describe('`no_mail_server`: mails will fail.'),
+})
+
+/** What was put into the outbox, and whether its mails can be sent. */
+export const tested = (queued: number, sendable: boolean): Response => {
+  const warnings = sendable
+    ? []
+    : [{ code: 'no_mail_server', message: 'No mail server is set: a delivery by e-mail fails.' }]
+  return answer({ queued }, { warnings }, 202)
+}
+
+const TESTS = 5
+const WITHIN = 60_000
+
+/** A test goes to somebody's server or mailbox: throws `rate_limited` for more than five a minute. */
+export async function spare(
+  notify: Pick<Notify, 'tests'>,
+  of: NewNotice['of'],
+  { at }: Pick<Call, 'at'>,
+): Promise<void> {
+  // Each of its channels has one.
+  const made = await notify.tests(of, new Date(at.getTime() - WITHIN))
+  if (made >= TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
+}

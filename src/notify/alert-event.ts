@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { ALERT_KINDS, type Alert } from '../manage/alerts.js'
+import type { WithId } from '../manage/collection.js'
+import type { Window } from '../query/calendar.js'
+import { MEANING } from '../query/metrics.js'
+import { clean } from './clean.js'
+import type { Mail } from './mail-shape.js'
+import type { Measure } from './measure.js'
+
+/** What a webhook is sent: the body, beside its `id`. */
+export const AlertEvent = z.object({
+  event: z.enum(['fired', 'resolved', 'test']),
+  at: z.iso.datetime(),
+  site: z.object({ id: z.int(), name: z.string() }),
+  alert: z.object({
+    ...{ id: z.int(), name: z.string(), kind: z.enum(ALERT_KINDS), metric: z.string().optional() },
+    ...{ audience: z.string(), filters: z.array(z.unknown()), op: z.enum(['gt', 'gte', 'lt', 'lte']) },
+    ...{ value: z.number(), window_minutes: z.int() },
+  }),
+  window: z.object({ start: z.iso.datetime(), end: z.iso.datetime() }),
+  /** What was compared with the alert's value; absent of a test. */
+  value: z.number().optional(),
+  /** Of a change. */
+  ...{ now: z.number().optional(), before: z.number().optional() },
+  details: z.array(z.record(z.string(), z.unknown())),
+})
+export type AlertEvent = z.output<typeof AlertEvent>
+
+/** What is told of an alert. */
+export function eventOf(
+  event: AlertEvent['event'],
+  { alert, site, window, at }: { alert: WithId<Alert>; site: { id: number; name: string }; window: Window; at: Date },
+  measured: Measure = { details: [] },
+): AlertEvent {
+  const { id, name, kind, metric, audience, filters, op, value, window_minutes } = alert
+  return {
+    ...{ event, at: at.toISOString(), site: { id: site.id, name: site.name } },
+    alert: {
+      ...{ id, name, kind, audience, filters: [...filters], op, value, window_minutes },
+      ...(metric === undefined ? {} : { metric }),
+    },
+    window: { start: window.start.toISOString(), end: window.end.toISOString() },
+    ...measured,
+    details: measured.details.map((row) => ({ ...row })),
+  }
+}
+
+const SUBJECT = { fired: 'Alert', resolved: 'Over', test: 'Test' } as const
+const OPS = { gt: 'more than', gte: 'at least', lt: 'less than', lte: 'at most' } as const
+const WHAT = {
+  new_agent: 'agents that were never seen before',
+  unverified_agent: 'fetches under a spoofed name',
+  policy_violation: 'fetches that robots.txt disallowed',
+  policy_changed: 'new versions of robots.txt or llms.txt',
+  agent_errors: 'fetches by agents that were answered 400 or more',
+} as const
+const WHOSE: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
+
+const minute = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
+
+/** The same for a person. */
+export function alertMail(event: AlertEvent, to: string, key: string): Mail {
+  const { alert, site, window } = event
+  const shown = showing(alert)
+  const measured = event.value === undefined ? [] : [`It was ${shown(event.value)}${comparedIn(event)}.`]
+  return {
+    to,
+    key,
+    subject: clean(`${SUBJECT[event.event]}: ${alert.name} (${site.name})`, 200),
+    text: [
+      ...(event.event === 'test' ? ['This is a test: nothing has happened.', ''] : []),
+      event.event === 'resolved'
+        ? `The alert "${alert.name}" of ${site.name} is over.`
+        : `The alert "${alert.name}" of ${site.name} has fired.`,
+      '',
+      `Condition: ${whatOf(alert)}, ${OPS[alert.op]} ${shown(alert.value)} in ${alert.window_minutes} minutes.`,
+      ...measured,
+      `Window: ${minute(window.start)} to ${minute(window.end)} UTC.`,
+      ...(event.details.length > 0 ? ['', ...event.details.map((row) => `- ${rowText(row)}`)] : []),
+      '',
+      `You get this because somebody of ${site.name} made you a channel of alert ${alert.id}.`,
+      '',
+    ].join('\n'),
+  }
+}
+
+function whatOf({ kind, metric, audience }: AlertEvent['alert']): string {
+  if (kind === 'threshold') return `${metric} of ${WHOSE[audience]}`
+  if (kind === 'change') return `${metric} of ${WHOSE[audience]} against the window before`
+  return WHAT[kind]
+}
+
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
+const SHARE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
+const CHANGE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' })
+
+const meanings = new Map<string, { type: string }>(Object.entries(MEANING))
+const plain = (metric: string | undefined) => (meanings.get(metric ?? '')?.type === 'share' ? SHARE : NUMBER)
+const showing =
+  ({ kind, metric }: AlertEvent['alert']) =>
+  (value: number): string =>
+    (kind === 'change' ? CHANGE : plain(metric)).format(value)
+
+function comparedIn({ now, before, alert }: AlertEvent): string {
+  if (now === undefined || before === undefined) return ''
+  const { format } = plain(alert.metric)
+  return `: ${format(now)} after ${format(before)}`
+}
+
+const rowText = (row: Readonly<Record<string, unknown>>): string =>
+  Object.entries(row)
+    .map(([name, value]) => `${name} ${clean(String(value))}`)
+    .join(', ')

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+import type { Alert, Alerts } from '../manage/alerts.js'
+import type { WithId } from '../manage/collection.js'
+import type { Sites } from '../manage/sites.js'
+import type { Window } from '../query/calendar.js'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { type AlertEvent, eventOf } from './alert-event.js'
+import { AlertState, quietOf, step } from './hysteresis.js'
+import { type MeasureDeps, measure } from './measure.js'
+import { queued } from './outbox.js'
+
+const MINUTE = 60_000
+/** Rows are stored this long after what they tell of, at the latest (contract 3), but for what other servers hold back. */
+const LATENESS = MINUTE
+/** One evaluation may take so long. */
+const PATIENCE = 30_000
+/** Of the time no more than a thirtieth goes into one alert: what is costly to ask is asked less often. */
+const PAUSES = 30
+/** A clock that went back by less has its minutes once; by more, anew. */
+const STEP_BACK = 10 * MINUTE
+
+/** Things that appear, and are told once: there is no end to tell of them. */
+const isMoment = ({ kind }: Pick<Alert, 'kind'>): boolean => kind === 'new_agent' || kind === 'policy_changed'
+
+/** The end of the last window that is complete at `now`. */
+export const endOf = (now: Date): number => Math.floor((now.getTime() - LATENESS) / MINUTE) * MINUTE
+
+/**
+ * The window of an alert that ends at `end`. Of things that appear what came while it was quiet is in it too, and nothing
+ * that was told.
+ */
+export function windowOf(alert: Pick<Alert, 'kind' | 'window_minutes'>, end: number, fired?: number): Window {
+  const length = alert.window_minutes * MINUTE
+  const since = end - (fired ?? Number.NEGATIVE_INFINITY)
+  const told = fired !== undefined && since >= 0 && since < quietOf(alert.window_minutes) + length
+  return { start: new Date(isMoment(alert) && told ? fired : end - length), end: new Date(end) }
+}
+
+const COMPARE = {
+  gt: (a: number, b: number) => a > b,
+  gte: (a: number, b: number) => a >= b,
+  lt: (a: number, b: number) => a < b,
+  lte: (a: number, b: number) => a <= b,
+} as const
+
+export interface AlertingDeps extends MeasureDeps {
+  alerts: Pick<Alerts, 'list' | 'get' | 'forget'>
+  sites: Pick<Sites, 'list'>
+  records: Records
+  now(): Date
+  /** Monotonic milliseconds. */
+  clock(): number
+  log(details: object, message: string): void
+  /** Notices were written. */
+  ring(): void
+}
+
+/** What is known of an alert beside its record. */
+interface Memory {
+  state: AlertState
+  readonly known: Set<string>
+  /** End of the last window that was evaluated, epoch ms. */
+  upto?: number
+  /** By the clock: not evaluated again before. */
+  due: number
+  failing: boolean
+}
+
+export interface Alerting {
+  /** Evaluates every alert on the last complete window, one after the other; what was missed is not made up for. */
+  tick(signal: AbortSignal): Promise<void>
+}
+
+/** Alerts over the reads: each once a minute, unless its question is a costly one. */
+export function createAlerting(deps: AlertingDeps): Alerting {
+  const { alerts, sites, records, now, clock, log, ring } = deps
+  const memories = new Map<number, Memory>()
+
+  const remembered = async (id: number): Promise<Memory> => {
+    const known = memories.get(id)
+    if (known) return known
+    const [row] = await records.query(sql`select state from alerts where id = ${id}`)
+    const state = AlertState.parse(typeof row?.state === 'string' ? JSON.parse(row.state) : {})
+    const memory: Memory = { state, known: new Set(), due: Number.NEGATIVE_INFINITY, failing: false }
+    memories.set(id, memory)
+    return memory
+  }
+
+  /** State and notices in one transaction. */
+  const keep = async (alert: WithId<Alert>, memory: Memory, state: AlertState, event?: AlertEvent) => {
+    const { calm: _, ...kept } = state
+    const { calm: __, ...before } = memory.state
+    if (event || JSON.stringify(kept) !== JSON.stringify(before)) {
+      const at = now()
+      const fired = event?.event === 'fired' ? sql`, last_fired_at = ${at}` : sql``
+      const notices = event
+        ? alert.channels.flatMap((channel, i) => {
+            const key = `alert:${alert.id}:${event.window.end}:${event.event}:${i + 1}`
+            return queued({ key, site: alert.site, of: { alert: alert.id }, channel, payload: event }, at)
+          })
+        : []
+      await records.write(
+        sql`update alerts set state = ${JSON.stringify(state)}${fired} where id = ${alert.id}`,
+        ...notices,
+      )
+      if (event) {
+        alerts.forget()
+        ring()
+      }
+    }
+    memory.state = state
+  }
+
+  const evaluate = async (
+    alert: WithId<Alert>,
+    site: { id: number; name: string },
+    memory: Memory,
+    ending: AbortSignal,
+  ) => {
+    const end = endOf(now())
+    const ago = memory.upto === undefined ? undefined : memory.upto - end
+    if (ago !== undefined && ago >= 0 && ago < STEP_BACK) return
+    const of = definition(alert)
+    if (memory.state.of !== of) {
+      memory.known.clear()
+      await keep(alert, memory, { of, firing: false, calm: 0 })
+    }
+    const window = windowOf(alert, end, memory.state.fired)
+    const signal = AbortSignal.any([ending, AbortSignal.timeout(PATIENCE)])
+    const from = clock()
+    const measured = await measure(alert, window, { ...deps, known: memory.known, signal })
+    const took = clock() - from
+    memory.due = from + took * PAUSES
+    const verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
+    const quiet = quietOf(alert.window_minutes)
+    const { state, told } = step(memory.state, verdict, { at: end, quiet, moment: isMoment(alert) })
+    await keep(alert, memory, state, told && eventOf(told, { alert, site, window, at: now() }, measured))
+    memory.upto = end
+  }
+
+  return {
+    async tick(signal) {
+      const all: WithId<Alert>[] = []
+      const of = new Map((await sites.list()).map((site) => [site.id, site]))
+      for (const site of of.keys()) all.push(...(await alerts.list(site)))
+      const ids = new Set(all.map(({ id }) => id))
+      for (const id of memories.keys()) if (!ids.has(id)) memories.delete(id)
+      for (const alert of all) {
+        if (signal.aborted) return
+        const site = of.get(alert.site)
+        if (!site) continue
+        const memory = await remembered(alert.id)
+        if (clock() < memory.due) continue
+        try {
+          if (alert.enabled) await evaluate(alert, site, memory, signal)
+          // It begins anew when it is enabled again.
+          else if (memory.state.firing) await keep(alert, memory, { ...memory.state, firing: false, calm: 0 })
+          if (memory.failing) log({ alert: alert.id }, 'an alert is evaluated again')
+          memory.failing = false
+        } catch (error) {
+          if (signal.aborted) return
+          if (!memory.failing)
+            log({ err: error, alert: alert.id }, 'an alert could not be evaluated; it is tried again')
+          memory.failing = true
+        }
+      }
+    },
+  }
+}
+
+/** What an alert is about: when it changes, what was true of it before says nothing. */
+function definition({ kind, metric, audience, filters, op, value, window_minutes }: Alert): string {
+  const text = JSON.stringify([kind, metric ?? null, audience, filters, op, value, window_minutes])
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}

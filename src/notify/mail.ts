@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { createTransport } from 'nodemailer'
+import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
+import type { Mail, Send } from './mail-shape.js'
+
+export interface MailerOptions {
+  /** `smtp://user:password@host:587`, which goes on in TLS where the server offers it, or `smtps://`. */
+  smtp: string
+  /** As in `Readership <stats@example.com>`. */
+  from: string
+  /** Milliseconds for the connection, and for the whole of a mail: tests give others. */
+  connect_ms?: number
+  whole_ms?: number
+}
+
+export interface Mailer {
+  /** Rejects with `MailError`: nothing was taken, or nobody knows. */
+  send: Send
+  /** Mails under way are cut off, and none is begun any more. */
+  close(): void
+}
+
+/** `permanent`: no later attempt can be taken either. */
+export class MailError extends Error {
+  override readonly name = 'MailError'
+  constructor(
+    message: string,
+    readonly permanent: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+const AT_ONCE = 2
+const MOST_WAITING = 1_000
+
+/** Mail over SMTP, two at once, each on a connection of its own that ends with it. */
+export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_000 }: MailerOptions): Mailer {
+  const url = new URL(smtp)
+  const secure = url.protocol === 'smtps:'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const port = url.port === '' ? (secure ? 465 : 587) : Number(url.port)
+  const auth =
+    url.username === ''
+      ? {}
+      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
+  const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+  const open = new Set<Socket>()
+  const waiting: (() => void)[] = []
+  let running = 0
+  let closed = false
+
+  const sent = async (mail: Mail): Promise<void> => {
+    const socket = await connected(host, port, connect_ms)
+    open.add(socket)
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      socket.destroy()
+    }, whole_ms)
+    const options: SMTPTransport.Options = {
+      ...{ host, port, secure, ...auth },
+      ...{ greetingTimeout: connect_ms, socketTimeout: whole_ms },
+      ...{ disableFileAccess: true, disableUrlAccess: true },
+      getSocket: (_, use) => use(null, { connection: socket }),
+    }
+    const transport = createTransport(options)
+    try {
+      if (closed) throw new MailError('the mailer is closed', false)
+      await transport.sendMail({
+        from,
+        to: { name: '', address: mail.to },
+        subject: mail.subject,
+        text: mail.text,
+        headers: {
+          'auto-submitted': 'auto-generated',
+          ...(mail.key === undefined ? {} : { 'x-service-delivery': mail.key }),
+        },
+        // A mail that is sent again bears the same name: a server that has it already can tell.
+        ...(mail.key === undefined ? {} : { messageId: `<${digest(mail.key)}@${domain}>` }),
+        attachments: (mail.attachments ?? []).map(({ filename, type, content }) => ({
+          filename,
+          contentType: type,
+          content: Buffer.from(content),
+        })),
+      })
+    } catch (cause) {
+      throw late ? new MailError('the mail server took too long', false, { cause }) : mailError(cause)
+    } finally {
+      clearTimeout(timer)
+      open.delete(socket)
+      transport.close()
+      socket.destroy()
+    }
+  }
+
+  return {
+    async send(mail) {
+      check(mail)
+      if (waiting.length >= MOST_WAITING) throw new MailError('too many mails wait', false)
+      while (running >= AT_ONCE && !closed) await new Promise<void>((resolve) => waiting.push(resolve))
+      if (closed) throw new MailError('the mailer is closed', false)
+      running++
+      try {
+        await sent(mail)
+      } finally {
+        running--
+        waiting.shift()?.()
+      }
+    },
+    close() {
+      closed = true
+      for (const socket of open) socket.destroy()
+      for (const wake of waiting.splice(0)) wake()
+    },
+  }
+}
+
+const digest = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32)
+
+/** What would be a second header, or a second reader, is no mail. */
+function check({ to, subject, key }: Mail): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const breaks = /[\u0000-\u001f\u007f]/
+  if (breaks.test(subject) || breaks.test(key ?? '')) throw new MailError('a subject is one line', true)
+  if (!/^[^\s@<>,;:"()\\]+@[^\s@<>,;:"()\\]+$/.test(to)) throw new MailError('that is no address', true)
+}
+
+function connected(host: string, port: number, ms: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port })
+    const failed = (message: string, cause?: unknown) => {
+      clearTimeout(timer)
+      socket.destroy()
+      reject(new MailError(message, false, { cause }))
+    }
+    const timer = setTimeout(() => failed('the mail server does not answer'), ms)
+    socket.once('error', (cause) => failed(`the mail server cannot be reached (${codeOf(cause)})`, cause))
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      socket.removeAllListeners('error')
+      // Its errors are the transport's from now on; one behind its end is nobody's.
+      socket.on('error', () => {})
+      resolve(socket)
+    })
+  })
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'failed')
+
+/** What the server said of the reader or of the mail with 5xx stands; what it said of us the operator may mend. */
+function mailError(cause: unknown): MailError {
+  if (cause instanceof MailError) return cause
+  const code = codeOf(cause)
+  const status = cause instanceof Error && 'responseCode' in cause ? Number(cause.responseCode) : 0
+  const command = cause instanceof Error && 'command' in cause ? String(cause.command) : ''
+  if (code === 'EAUTH') return new MailError('the mail server refuses the sign-in', false, { cause })
+  if (status >= 400) {
+    const stands = status >= 500 && (command === 'RCPT TO' || command === 'DATA')
+    return new MailError(`the mail server answered ${status}`, stands, { cause })
+  }
+  return new MailError(`the mail could not be handed over (${code})`, false, { cause })
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import type { Alert } from '../manage/alerts.js'
+import type { Window } from '../query/calendar.js'
+import type { Filter } from '../query/filters.js'
+import { type Deps, type Read, runRead, understand } from '../query/read.js'
+import agentsBreakdown from '../reads/agents/breakdown.js'
+import violations from '../reads/policy/violations.js'
+import overview from '../reads/stats/overview.js'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+
+/** What an alert compares, and what it is made of. */
+export interface Measure {
+  /** Absent where it cannot be computed. */
+  readonly value?: number
+  /** Of a `change`: the metric now and in the window before. */
+  readonly now?: number
+  readonly before?: number
+  /** What it was, at most `DETAILS` of them: rows as the reads have them. */
+  readonly details: readonly Readonly<Record<string, unknown>>[]
+}
+
+export interface MeasureDeps {
+  /** What a read is answered from, by an asker who may ask of every site. */
+  asks(signal: AbortSignal): Deps
+  /** Where versions of policies lie. */
+  records: Pick<Records, 'query'>
+}
+
+const DETAILS = 20
+/** Rows that a read gives at most. */
+const LIMIT = 1_000
+const FIRST = new Date(Date.UTC(1970, 0, 2))
+
+type Asked = Pick<Alert, 'site' | 'audience' | 'filters'>
+
+const question = (
+  { site, audience, filters }: Asked,
+  { start, end }: Window,
+  more: Readonly<Record<string, string>> = {},
+): URLSearchParams =>
+  new URLSearchParams({
+    ...{ site: String(site), start: start.toISOString(), end: end.toISOString(), audience },
+    filters: JSON.stringify(filters),
+    ...more,
+  })
+
+const BY_AGENT = { dimension: 'agent_id', limit: String(LIMIT) }
+
+/** What is asked of a read for an alert, where anything is. */
+function readOf(alert: Alert, window: Window): { read: Read; query: URLSearchParams } | undefined {
+  switch (alert.kind) {
+    case 'threshold':
+    case 'unverified_agent':
+      return { read: overview, query: question(alert, window) }
+    case 'change':
+      return { read: overview, query: question(alert, window, { compare: 'previous' }) }
+    case 'agent_errors':
+      return { read: overview, query: question(withFilter(alert, FAILED), window) }
+    case 'new_agent':
+      return { read: agentsBreakdown, query: question(alert, window, BY_AGENT) }
+    case 'policy_violation':
+      return { read: violations, query: question(alert, window, { limit: String(LIMIT) }) }
+    case 'policy_changed':
+      return undefined
+  }
+}
+
+const FAILED: Filter = { dimension: 'status', op: 'gte', value: 400 }
+const withFilter = (alert: Alert, filter: Filter): Alert => ({ ...alert, filters: [...alert.filters, filter] })
+
+/** Throws `validation_error` for an alert that its read cannot be asked. */
+export async function checkAskable(alert: Alert, window: Window, deps: Deps): Promise<void> {
+  const asked = readOf(alert, window)
+  if (asked) await understand(asked.read, asked.query, deps)
+}
+
+const Metrics = z.record(z.string(), z.unknown())
+const Compared = z.object({ change: Metrics, comparison: Metrics })
+const Agents = z.array(
+  z.object({ value: z.string().optional(), fetches: z.number(), spoofed: z.number(), verified: z.number().optional() }),
+)
+const Violations = z.array(z.looseObject({ severity: z.string(), fetches: z.number() }))
+
+const numberOf = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
+
+/**
+ * What the reads say of an alert's window, so that its numbers are the API's. `known` are agents that were there before an
+ * earlier window: it grows. Throws what they throw.
+ */
+export async function measure(
+  alert: Alert,
+  window: Window,
+  { asks, records, known, signal }: MeasureDeps & { known: Set<string>; signal: AbortSignal },
+): Promise<Measure> {
+  const deps = asks(signal)
+  const asked = readOf(alert, window)
+  if (!asked) return changes(alert.site, window, deps, records)
+  const { data } = await runRead(asked.read, asked.query, deps)
+  switch (alert.kind) {
+    case 'change': {
+      const metric = alert.metric ?? ''
+      const { change, comparison } = Compared.parse(data)
+      const [now, before] = [Metrics.parse(data)[metric], comparison[metric]]
+      return {
+        ...numberOf(change[metric]),
+        ...(typeof now === 'number' ? { now } : {}),
+        ...(typeof before === 'number' ? { before } : {}),
+        details: [],
+      }
+    }
+    case 'new_agent':
+      return newAgents(alert, window, Agents.parse(data), deps, known)
+    case 'policy_violation': {
+      const rows = Violations.parse(data).filter(({ severity }) => severity !== 'grace')
+      return { value: rows.reduce((sum, { fetches }) => sum + fetches, 0), details: rows.slice(0, DETAILS) }
+    }
+    default: {
+      const metric = { threshold: alert.metric, unverified_agent: 'spoofed', agent_errors: 'fetches' }[
+        String(alert.kind)
+      ]
+      return { ...numberOf(Metrics.parse(data)[metric ?? '']), details: [] }
+    }
+  }
+}
+
+/** A fetch that may be the agent's: who only bears its name is not it. */
+const isThere = ({ fetches, spoofed }: z.output<typeof Agents>[number]) => fetches > spoofed
+
+async function newAgents(
+  alert: Alert,
+  { start }: Window,
+  rows: z.output<typeof Agents>,
+  deps: Deps,
+  known: Set<string>,
+): Promise<Measure> {
+  const here = rows.flatMap(({ value, ...row }) =>
+    value !== undefined && isThere({ value, ...row }) ? [{ agent_id: value, ...row }] : [],
+  )
+  const unknown = here.filter(({ agent_id }) => !known.has(agent_id))
+  if (unknown.length > 0) {
+    const filter: Filter = { dimension: 'agent_id', op: 'is', value: unknown.map(({ agent_id }) => agent_id) }
+    const query = question(withFilter(alert, filter), { start: FIRST, end: start }, BY_AGENT)
+    const { data } = await runRead(agentsBreakdown, query, deps)
+    for (const row of Agents.parse(data)) if (row.value !== undefined && isThere(row)) known.add(row.value)
+  }
+  const fresh = unknown.filter(({ agent_id }) => !known.has(agent_id))
+  const names = new Map(deps.catalog.map(({ agent_id, name, operator }) => [agent_id, { name, operator }]))
+  return {
+    value: fresh.length,
+    details: fresh.slice(0, DETAILS).map(({ agent_id, fetches, verified }) => ({
+      ...{ agent_id, ...names.get(agent_id), fetches },
+      ...(verified === undefined ? {} : { verified }),
+    })),
+  }
+}
+
+const Version = z.object({
+  ...{
+    hostname: z.string(),
+    kind: z.string(),
+    status: z.number(),
+    sha256: z.string().nullable(),
+    first_seen: z.date(),
+  },
+})
+
+/**
+ * Versions of robots.txt and llms.txt that began in the window and say something else than the one before. The first there
+ * is changes nothing, and neither does a site that could not be reached for a while.
+ */
+async function changes(
+  site: number,
+  { start, end }: Window,
+  deps: Deps,
+  records: Pick<Records, 'query'>,
+): Promise<Measure> {
+  const of = await deps.site(site)
+  const rows = await records.query(sql`
+    select hostname, kind, status, sha256, first_seen from policies
+    where first_seen < ${end} and status > 0 and status < 500 and hostname in (
+      select hostname from policies where first_seen >= ${start} and first_seen < ${end})
+    order by first_seen`)
+  const before = new Map<string, string>()
+  const found: { hostname: string; file: string; status: number; at: string }[] = []
+  for (const { hostname, kind, status, sha256, first_seen } of z.array(Version).parse(rows)) {
+    const name = JSON.stringify([hostname, kind])
+    const says = status >= 300 ? 'none' : (sha256 ?? '')
+    const said = before.get(name)
+    before.set(name, says)
+    if (said === undefined || said === says || first_seen < start || of?.owns(hostname) !== true) continue
+    found.push({ hostname, file: `/${kind}.txt`, status, at: first_seen.toISOString() })
+  }
+  return { value: found.length, details: found.slice(-DETAILS) }
+}

@@ -1,0 +1,147 @@
+import type { Alert, Alerts } from '../manage/alerts.js'
+import type { Collection, WithId } from '../manage/collection.js'
+import type { Report } from '../manage/reports.js'
+import type { Site, Sites } from '../manage/sites.js'
+import type { Post } from '../outbound/post.js'
+import type { Deps } from '../query/read.js'
+import type { Records } from '../store.js'
+import { eventOf } from './alert-event.js'
+import { createAlerting, endOf, windowOf } from './alerting.js'
+import { createDeliverer } from './deliverer.js'
+import type { Send } from './mail-shape.js'
+import { createOutbox, type Delivery, type NewNotice, queued } from './outbox.js'
+import type { DrawPdf } from './report-mail.js'
+import { createReporting } from './reporting.js'
+import { sendNotice } from './send.js'
+
+export interface NotifyDeps {
+  records: Records
+  alerts: Alerts
+  reports: Collection<Report>
+  sites: Pick<Sites, 'list'>
+  /** What a read is answered from, by an asker who may ask of every site. */
+  asks(signal: AbortSignal): Deps
+  /** Whether the store has what came in: where it does not, nothing is evaluated. */
+  ready(): boolean
+  /** Absent without a mail server. */
+  mail: Send | undefined
+  post: Post
+  draw: DrawPdf
+  now(): Date
+  random(bytes: number): Buffer
+  log: { warn(details: object, message: string): void }
+}
+
+/** What is sent to people and their servers, as the routes see it. */
+export interface Notify {
+  /** Puts a sample to each of the alert's channels into the outbox; how many. */
+  testAlert(alert: WithId<Alert>, site: Site): Promise<number>
+  /** As `testAlert`: the report of its last period. Throws what the reads throw. */
+  testReport(report: WithId<Report>, site: Site): Promise<number>
+  /** Tests of an alert or a report since then. */
+  tests(of: NewNotice['of'], since: Date): Promise<number>
+  /** Of an alert or a report, the latest first, at most 200. */
+  deliveries(of: NewNotice['of']): Promise<readonly Delivery[]>
+  /** Whether mails can be sent at all. */
+  readonly mails: boolean
+  /** Attempts under way may end for five seconds; what is then in doubt is sent again behind the next start. */
+  close(): Promise<void>
+}
+
+const MINUTE = 60_000
+/** Behind the minute, so that its end is not a matter of a clock's milliseconds. */
+const BEHIND = 1_000
+/** Behind a fault of the records, and between two looks at an outbox that is busy. */
+const AGAIN = 10_000
+const SOON = 1_000
+const DRAIN = 5_000
+const PRUNES = 60
+
+/** Alerts and reports once a minute, and deliveries when they are due, from now until it is closed. */
+export function startNotify(deps: NotifyDeps): Notify {
+  const { records, now, log, random } = deps
+  const fraction = () => random(4).readUInt32BE() / 2 ** 32
+  const outbox = createOutbox({ records, random: fraction })
+  const ending = new AbortController()
+  let delivering: NodeJS.Timeout | undefined
+  let evaluating: NodeJS.Timeout | undefined
+  let minutes = 0
+  let tick: Promise<void> = Promise.resolve()
+
+  const warn = (error: unknown, message: string) => log.warn({ err: error }, message)
+  const deliverer = createDeliverer({ outbox, send: (notice) => sendNotice(notice, deps), now, log: warn }, () =>
+    ring(),
+  )
+  const deliverIn = (ms: number) => {
+    clearTimeout(delivering)
+    if (ending.signal.aborted) return
+    delivering = setTimeout(() => {
+      deliverer.pass().then(
+        (next) => deliverIn(Math.min(MINUTE, Math.max(SOON, (next?.getTime() ?? Infinity) - now().getTime()))),
+        (error) => {
+          warn(error, 'the outbox cannot be reached; it is tried again')
+          deliverIn(AGAIN)
+        },
+      )
+    }, ms)
+    delivering.unref()
+  }
+  const ring = () => deliverIn(0)
+  const saying = { log: (details: object, message: string) => log.warn(details, message), ring }
+  const alerting = createAlerting({ ...deps, ...saying, clock: () => performance.now() })
+  const reporting = createReporting({ ...deps, ...saying })
+
+  const minute = async () => {
+    if (!deps.ready()) return
+    await alerting.tick(ending.signal)
+    await reporting.tick(ending.signal)
+    if (minutes++ % PRUNES === 0) await outbox.prune(now())
+  }
+  const evaluateNext = () => {
+    if (ending.signal.aborted) return
+    evaluating = setTimeout(
+      () => {
+        // A minute that takes longer than one is not followed by those it held up.
+        tick = minute()
+          .catch((error) => warn(error, 'alerts and reports could not be looked at; they are tried again'))
+          .finally(evaluateNext)
+      },
+      MINUTE - (now().getTime() % MINUTE) + BEHIND,
+    )
+    evaluating.unref()
+  }
+  evaluateNext()
+  ring()
+
+  const word = () => random(6).toString('hex')
+  return {
+    mails: deps.mail !== undefined,
+    async testAlert(alert, site) {
+      const window = windowOf(alert, endOf(now()))
+      const payload = eventOf('test', { alert, site, window, at: now() })
+      const name = `test:alert:${alert.id}:${word()}`
+      const of = { alert: alert.id }
+      await records.write(
+        ...alert.channels.flatMap((channel, i) =>
+          queued({ key: `${name}:${i + 1}`, site: site.id, of, channel, payload }, now()),
+        ),
+      )
+      ring()
+      return alert.channels.length
+    },
+    testReport: (report, site) => reporting.test(report, site, word()),
+    tests: (of, since) => outbox.made(of, 'test', since),
+    deliveries: outbox.list,
+    async close() {
+      ending.abort()
+      clearTimeout(evaluating)
+      clearTimeout(delivering)
+      let late: NodeJS.Timeout | undefined
+      const drained = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, DRAIN)
+      })
+      await Promise.race([Promise.all([tick, deliverer.idle()]), drained]).catch(() => {})
+      clearTimeout(late)
+    },
+  }
+}

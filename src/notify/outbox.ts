@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import { KeptChannel } from '../manage/channels.js'
+import { Json } from '../manage/collection.js'
+import { join, type Sql, sql } from '../sql.js'
+import type { Records } from '../store.js'
+import type { Outcome } from './outcome.js'
+
+/** What is to be delivered once, to one reader. */
+export interface NewNotice {
+  /** Names it for good: of two with the same key one is written, and receivers can tell a double by it. */
+  readonly key: string
+  readonly site: number
+  /** What it is of. */
+  readonly of: { readonly alert: number } | { readonly report: number }
+  readonly channel: z.output<typeof KeptChannel>
+  /** Whatever the sender of its kind understands; it is kept as JSON. */
+  readonly payload: unknown
+}
+
+const STATES = ['waiting', 'sending', 'done', 'failed'] as const
+
+/** A delivery as the API shows it. */
+export const Delivery = z.object({
+  id: z.int(),
+  key: z.string().describe('As `x-service-delivery` has it: the same however often it is sent.'),
+  channel: KeptChannel,
+  state: z.enum(STATES),
+  attempts: z.int(),
+  created_at: z.iso.datetime(),
+  next_at: z.iso.datetime().optional().describe('When it is tried next; where it is waiting.'),
+  done_at: z.iso.datetime().optional().describe('When it was taken, or given up.'),
+  last_error: z.string().optional().describe('Of the last attempt that failed.'),
+})
+export type Delivery = z.infer<typeof Delivery>
+
+const Stored = z.object({
+  ...{ id: z.number(), key: z.string(), site: z.number(), alert: z.number().nullable(), report: z.number().nullable() },
+  channel: Json.pipe(KeptChannel),
+  payload: Json,
+  attempts: z.number(),
+})
+/** One that is being delivered; `attempts` counts the one that is made now. */
+export type Notice = z.output<typeof Stored>
+
+const Listed = z
+  .object({
+    ...{
+      id: z.number(),
+      key: z.string(),
+      channel: Json.pipe(KeptChannel),
+      state: z.enum(STATES),
+      attempts: z.number(),
+    },
+    ...{ created_at: z.date(), next_at: z.date().nullable(), done_at: z.date().nullable() },
+    last_error: z.string().nullable(),
+  })
+  .transform(
+    ({ created_at, next_at, done_at, last_error, ...delivery }): Delivery => ({
+      ...delivery,
+      created_at: created_at.toISOString(),
+      ...(next_at === null || delivery.state !== 'waiting' ? {} : { next_at: next_at.toISOString() }),
+      ...(done_at === null ? {} : { done_at: done_at.toISOString() }),
+      ...(last_error === null ? {} : { last_error }),
+    }),
+  )
+
+const DAY = 86_400_000
+/** Days that what is over is kept, and how many of one site. */
+const KEPT_DAYS = 30
+const KEPT = 1_000
+/** As many of one site are taken up at once, and of all. */
+const OF_SITE = 4
+const BATCH = 50
+const LONGEST_ERROR = 300
+
+/** Attempts that are made, each so many milliseconds behind the one before. */
+const DELAYS = [0, 30_000, 120_000, 600_000, 3_600_000, 21_600_000] as const
+export const ATTEMPTS = DELAYS.length
+/** What a receiver may ask to be left alone for. */
+const LONGEST_DELAY = 86_400_000
+
+/** When the attempt behind `attempts` failed ones is made, ms from now: a tenth sooner or later, so that not all come at once. */
+export function delayOf(attempts: number, random: () => number, retry_after_ms = 0): number {
+  const delay = (DELAYS[attempts] ?? 0) * (0.9 + 0.2 * random())
+  return Math.round(Math.max(delay, Math.min(retry_after_ms, LONGEST_DELAY)))
+}
+
+/** The statements that put a notice into the outbox, for the transaction of what it tells. */
+export function queued({ key, site, of, channel, payload }: NewNotice, at: Date): Sql[] {
+  const alert = 'alert' in of ? of.alert : null
+  const report = 'report' in of ? of.report : null
+  const fresh = sql`kind = 'notices' and not exists (select 1 from notices where key = ${key})`
+  return [
+    sql`update last_ids set id = id + 1 where ${fresh}`,
+    sql`insert into notices (id, key, site, alert, report, channel, payload, created_at, attempts, next_at, state)
+      select id, ${key}, ${site}, ${alert}, ${report}, ${JSON.stringify(channel)}, ${JSON.stringify(payload)}, ${at}, 0,
+        ${at}, 'waiting'
+      from last_ids where ${fresh}`,
+  ]
+}
+
+const among = (ids: readonly number[]): Sql =>
+  join(
+    ids.map((id) => sql`${id}`),
+    ', ',
+  )
+
+/** What is to be delivered, in `control.duckdb`: it outlives the process. */
+export interface Outbox {
+  /** What counts as being sent and is not among `mine` was cut off, by a death or a fault: it is due again. */
+  recover(now: Date, mine: readonly number[]): Promise<void>
+  /** Those that are due, fairly among sites; they count as being sent, and this attempt as made. */
+  take(now: Date): Promise<readonly Notice[]>
+  /** What became of the attempt. */
+  settle(notice: Notice, outcome: Outcome, now: Date): Promise<void>
+  /** When the next is due; undefined where none waits. */
+  next(): Promise<Date | undefined>
+  /** Of an alert or a report, the latest first, at most 200. */
+  list(of: NewNotice['of']): Promise<readonly Delivery[]>
+  /** How many of an alert or a report were made since, by the first word of their key. */
+  made(of: NewNotice['of'], word: string, since: Date): Promise<number>
+  /** Forgets what was over for 30 days, and of a site all but the latest thousand. */
+  prune(now: Date): Promise<void>
+}
+
+export function createOutbox({ records, random }: { records: Records; random: () => number }): Outbox {
+  const whose = (of: NewNotice['of']) => ('alert' in of ? sql`alert = ${of.alert}` : sql`report = ${of.report}`)
+  const columns = sql`id, key, site, alert, report, channel, payload, attempts`
+  return {
+    async recover(now, mine) {
+      const rows = await records.query(sql`select id from notices where state = 'sending'`)
+      const cut = rows.map(({ id }) => Number(id)).filter((id) => !mine.includes(id))
+      if (cut.length === 0) return
+      const ids = among(cut)
+      await records.write(
+        sql`update notices set state = 'failed', done_at = ${now}, last_error = 'the last attempt was cut off'
+          where id in (${ids}) and attempts >= ${ATTEMPTS}`,
+        sql`update notices set state = 'waiting', next_at = ${now} where id in (${ids}) and attempts < ${ATTEMPTS}`,
+      )
+    },
+
+    async take(now) {
+      const rows = await records.query(sql`
+        select ${columns} from (
+          select *, row_number() over (partition by site order by next_at, id) as nth
+          from notices where state = 'waiting' and next_at <= ${now}) due
+        where nth <= ${OF_SITE} - (select count(*) from notices s where s.state = 'sending' and s.site = due.site)
+        order by next_at, id limit ${BATCH}`)
+      const due = rows.map((row) => Stored.parse(row))
+      if (due.length === 0) return []
+      const ids = among(due.map(({ id }) => id))
+      // Counted before it is made: what kills the process is not tried for ever.
+      await records.write(sql`update notices set state = 'sending', attempts = attempts + 1 where id in (${ids})`)
+      return due.map((notice) => ({ ...notice, attempts: notice.attempts + 1 }))
+    },
+
+    settle({ id, attempts }, outcome, now) {
+      if (outcome.taken)
+        return records.write(
+          sql`update notices set state = 'done', done_at = ${now}, last_error = null where id = ${id}`,
+        )
+      const error = outcome.error.slice(0, LONGEST_ERROR)
+      if (outcome.permanent || attempts >= ATTEMPTS)
+        return records.write(
+          sql`update notices set state = 'failed', done_at = ${now}, last_error = ${error} where id = ${id}`,
+        )
+      const next = new Date(now.getTime() + delayOf(attempts, random, outcome.retry_after_ms))
+      return records.write(
+        sql`update notices set state = 'waiting', next_at = ${next}, last_error = ${error} where id = ${id}`,
+      )
+    },
+
+    async next() {
+      const [row] = await records.query(sql`select min(next_at) as next from notices where state = 'waiting'`)
+      return row?.next instanceof Date ? row.next : undefined
+    },
+
+    async list(of) {
+      const rows = await records.query(sql`
+        select id, key, channel, state, attempts, created_at, next_at, done_at, last_error
+        from notices where ${whose(of)} order by id desc limit 200`)
+      return rows.map((row) => Listed.parse(row))
+    },
+
+    async made(of, word, since) {
+      const [row] = await records.query(sql`
+        select count(*) as n from notices
+        where ${whose(of)} and key like ${`${word}:%`} and created_at > ${since}`)
+      return Number(row?.n ?? 0)
+    },
+
+    async prune(now) {
+      const old = sql`id in (
+        select id from (
+          select id, done_at, row_number() over (partition by site order by id desc) as nth
+          from notices where state in ('done', 'failed')) n
+        where nth > ${KEPT} or done_at < ${new Date(now.getTime() - KEPT_DAYS * DAY)})`
+      const [row] = await records.query(sql`select count(*) as n from notices where ${old}`)
+      if (Number(row?.n ?? 0) > 0) await records.write(sql`delete from notices where ${old}`)
+    },
+  }
+}

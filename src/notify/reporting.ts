@@ -1,0 +1,100 @@
+import type { Collection, WithId } from '../manage/collection.js'
+import type { Report } from '../manage/reports.js'
+import type { Site, Sites } from '../manage/sites.js'
+import type { Deps } from '../query/read.js'
+import { type Sql, sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { queued } from './outbox.js'
+import type { ReportNotice } from './report-mail.js'
+import { type Ended, endedOf } from './report-period.js'
+import { reportText } from './report-text.js'
+
+export interface ReportingDeps {
+  reports: Pick<Collection<Report>, 'list' | 'forget'>
+  sites: Pick<Sites, 'list'>
+  records: Records
+  /** As alerts are measured. */
+  asks(signal: AbortSignal): Deps
+  now(): Date
+  log(details: object, message: string): void
+  ring(): void
+}
+
+const PATIENCE = 120_000
+
+export interface Reporting {
+  /** Puts the reports that are due into the outbox; of periods that were missed the last alone. */
+  tick(signal: AbortSignal): Promise<void>
+  /** Its last period's, to its recipients, now; how many. Throws what the reads throw. */
+  test(report: WithId<Report>, site: Site, word: string): Promise<number>
+}
+
+export function createReporting({ reports, sites, records, asks, now, log, ring }: ReportingDeps): Reporting {
+  const failing = new Set<number>()
+
+  const noticesOf = async (
+    report: WithId<Report>,
+    { site, ended, name, signal }: { site: Site; ended: Ended; name: string; signal: AbortSignal },
+  ): Promise<Sql[]> => {
+    const text = await reportText({ site, ended, tz: site.timezone }, asks(signal))
+    const window = { start: ended.start.toISOString(), end: ended.end.toISOString() }
+    const asked = { site: String(site.id), ...window, compare: 'previous', report: 'overview' }
+    const query = (audience: string) => new URLSearchParams({ ...asked, audience }).toString()
+    const first = ended.name.slice(ended.name.indexOf(':') + 1)
+    const payload: ReportNotice = {
+      subject: `${site.name}: ${ended.days}`,
+      text: `${text}\n\nThis is the ${report.period} report "${report.name}" of ${site.name}; its members manage who gets it.\n`,
+      files: ['human', 'agent'].map((audience) => ({
+        filename: `${audience === 'human' ? 'people' : 'agents'}-${first}.pdf`,
+        query: query(audience),
+      })),
+    }
+    return report.recipients.flatMap((target) =>
+      queued(
+        {
+          ...{ key: `${name}:${target}`, site: site.id, of: { report: report.id }, payload },
+          channel: { type: 'email', target },
+        },
+        now(),
+      ),
+    )
+  }
+
+  const send = async (report: WithId<Report>, site: Site, signal: AbortSignal) => {
+    const ended = endedOf(report.period, now(), site.timezone)
+    if (report.last_sent === ended.name) return
+    // One that is new, was disabled or changed its period begins with the next to end.
+    const begun = report.last_sent?.startsWith(`${report.period}:`) === true && report.enabled
+    const name = `report:${report.id}:${ended.name}`
+    const notices = begun ? await noticesOf(report, { site, ended, name, signal }) : []
+    await records.write(sql`update reports set last_sent = ${ended.name} where id = ${report.id}`, ...notices)
+    reports.forget()
+    if (begun) ring()
+  }
+
+  return {
+    async tick(ending) {
+      for (const site of await sites.list())
+        for (const report of await reports.list(site.id)) {
+          if (ending.aborted) return
+          try {
+            await send(report, site, AbortSignal.any([ending, AbortSignal.timeout(PATIENCE)]))
+            failing.delete(report.id)
+          } catch (error) {
+            if (ending.aborted) return
+            if (!failing.has(report.id))
+              log({ err: error, report: report.id }, 'a report could not be made; it is tried again')
+            failing.add(report.id)
+          }
+        }
+    },
+    async test(report, site, word) {
+      const ended = endedOf(report.period, now(), site.timezone)
+      const signal = AbortSignal.timeout(PATIENCE)
+      const name = `test:report:${report.id}:${word}`
+      await records.write(...(await noticesOf(report, { site, ended, name, signal })))
+      ring()
+      return report.recipients.length
+    },
+  }
+}

@@ -1,0 +1,387 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { type Alert, createAlerts } from '../../src/manage/alerts.js'
+import { createReports } from '../../src/manage/reports.js'
+import { createDeliverer } from '../../src/notify/deliverer.js'
+import { createMailer } from '../../src/notify/mail.js'
+import { createOutbox, delayOf, queued } from '../../src/notify/outbox.js'
+import { sendNotice } from '../../src/notify/send.js'
+import { OutboundError } from '../../src/outbound/outbound.js'
+import { createPost, type Post } from '../../src/outbound/post.js'
+import type { Records } from '../../src/store.js'
+import { deed } from '../fixtures/deed.js'
+import { mailServer, receiver } from '../fixtures/receiver.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+
+const START = Date.UTC(2026, 10, 21, 10)
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const noNames = async (name: string): Promise<string[]> => {
+  throw new OutboundError('unreachable', `${name} has no address`)
+}
+const anywhere = createPost({ resolve: noNames, version: '1', anywhere: true })
+const event = (id: number) => ({
+  ...{ event: 'fired', at: '2026-11-21T10:00:00.000Z', site: { id: 1, name: 'Tides' } },
+  alert: {
+    ...{ id, name: 'A', kind: 'threshold', metric: 'visitors', audience: 'human', filters: [] },
+    ...{ op: 'gte', value: 1, window_minutes: 60 },
+  },
+  window: { start: '2026-11-21T09:00:00.000Z', end: '2026-11-21T10:00:00.000Z' },
+  value: 7,
+  details: [],
+})
+
+/** An alert with these channels, whose first notices are due at `START`; the clock is the test's. */
+async function open(
+  t: Test,
+  channels: Alert['channels'],
+  { post = anywhere, smtp, engine }: { post?: Post; smtp?: string; engine?: { records: Records } } = {},
+) {
+  const { records } = engine ?? (await fileEngine(t)).engine
+  let at = START
+  const now = () => new Date(at)
+  const alerts = createAlerts({ records, random: randomBytes })
+  const [only] = await alerts.list(1)
+  const { id } =
+    only ??
+    (await alerts.create(
+      {
+        ...{ site: 1, name: 'A', kind: 'threshold', metric: 'visitors', audience: 'human', filters: [], op: 'gte' },
+        ...{ value: 1, window_minutes: 60, channels, enabled: true },
+      },
+      deed,
+    ))
+  const mailer = smtp === undefined ? undefined : createMailer({ smtp, from: 'Tides <tides@example.com>' })
+  t.teardown(() => mailer?.close())
+  const outbox = createOutbox({ records, random: () => 0.5 })
+  const deps = {
+    alerts,
+    reports: createReports(records),
+    mail: mailer?.send,
+    post,
+    draw: async () => new Uint8Array(),
+    now,
+  }
+  const logged: unknown[] = []
+  const deliverer = createDeliverer(
+    { outbox, send: (notice) => sendNotice(notice, deps), now, log: (error) => logged.push(error) },
+    () => {},
+  )
+  const notice = (i: number, site = 1) =>
+    queued(
+      {
+        key: `alert:${id}:x:${i}`,
+        site,
+        of: { alert: id },
+        channel: channels[i] ?? { type: 'email', target: '' },
+        payload: event(id),
+      },
+      now(),
+    )
+  const run = async () => {
+    await deliverer.pass()
+    await deliverer.idle()
+  }
+  return {
+    ...{ records, alerts, outbox, deliverer, logged, id, run, notice },
+    secret: await alerts.secret(id),
+    add: () => records.write(...channels.flatMap((_, i) => notice(i))),
+    /** Goes to where the next attempt is due, and makes it; how long that was, in seconds. */
+    async next() {
+      const due = await outbox.next()
+      const before = at
+      if (due) at = due.getTime()
+      await run()
+      return due === undefined ? undefined : Math.round((at - before) / SECOND)
+    },
+    list: () => outbox.list({ alert: id }),
+  }
+}
+
+t.test('a webhook is signed, named, and taken once', async (t) => {
+  const { received, url } = await receiver(t, (_, res) => res.writeHead(204).end())
+  const { add, run, list, secret, records, notice } = await open(t, [{ type: 'webhook', target: url }])
+  await add()
+  await run()
+  await run()
+  t.equal(received.length, 1)
+  const [{ headers, body } = { headers: {}, body: '' }] = received
+  const signed = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-service-signature']))
+  t.equal(signed?.[1], String(START / 1000), 'unix seconds')
+  t.equal(
+    signed?.[2],
+    createHmac('sha256', secret)
+      .update(`${START / 1000}.${body}`, 'utf8')
+      .digest('hex'),
+  )
+  t.match(secret, /^svcw_[\w-]{43}$/)
+  t.equal(headers['x-service-delivery'], 'alert:1:x:0')
+  t.match(JSON.parse(body), { id: 'alert:1:x:0', event: 'fired', site: { name: 'Tides' }, value: 7 })
+  t.notOk(body.includes(secret))
+  t.match(await list(), [{ key: 'alert:1:x:0', state: 'done', attempts: 1, done_at: '2026-11-21T10:00:00.000Z' }])
+  await records.write(...notice(0))
+  await run()
+  t.equal(received.length, 1, 'what has its key already is not written')
+})
+
+t.test('a receiver that fails is tried again, later each time, and in the end given up', async (t) => {
+  const cases: [why: string, answer: Parameters<typeof receiver>[1]][] = [
+    ['500', (_, res) => res.writeHead(500).end()],
+    ['429', (_, res) => res.writeHead(429).end()],
+    ['a redirect', (_, res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['a reset', (_, __, req) => req.socket.resetAndDestroy()],
+    ['no HTTP', (_, __, req) => req.socket.end('what?\r\n\r\n')],
+  ]
+  for (const [why, answer] of cases) {
+    const { received, url } = await receiver(t, answer)
+    const { add, next, list, logged } = await open(t, [{ type: 'webhook', target: url }])
+    await add()
+    const waits = [await next(), await next(), await next(), await next(), await next(), await next(), await next()]
+    t.same(waits, [0, 30, 120, 600, 3_600, 21_600, undefined], why)
+    t.equal(received.length, 6)
+    t.equal(new Set(received.map(({ headers }) => headers['x-service-delivery'])).size, 1, 'under one name')
+    t.equal(new Set(received.map(({ headers }) => headers['x-service-signature'])).size, 6, 'signed afresh')
+    t.match(await list(), [{ state: 'failed', attempts: 6, last_error: /./ }])
+    t.same(logged, [])
+  }
+})
+
+t.test('what a receiver says of later', async (t) => {
+  const cases: [why: string, answer: Parameters<typeof receiver>[1], waits: (number | undefined)[], state: string][] = [
+    ['gone', (_, res) => res.writeHead(410).end(), [undefined], 'failed'],
+    [
+      'in a while',
+      (n, res) => res.writeHead(n === 0 ? 503 : 200, { 'retry-after': '300' }).end(),
+      [300, undefined],
+      'done',
+    ],
+    [
+      'sooner than we would',
+      (n, res) => res.writeHead(n === 0 ? 503 : 200, { 'retry-after': '1' }).end(),
+      [30, undefined],
+      'done',
+    ],
+    [
+      'at a date',
+      (n, res) => res.writeHead(n === 0 ? 429 : 200, { 'retry-after': 'Sat, 21 Nov 2026 10:10:00 GMT' }).end(),
+      [600, undefined],
+      'done',
+    ],
+    [
+      'next year: a day',
+      (n, res) => res.writeHead(n === 0 ? 429 : 200, { 'retry-after': '31536000' }).end(),
+      [86_400, undefined],
+      'done',
+    ],
+    [
+      'taken, with a body that breaks',
+      (_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
+      [undefined],
+      'done',
+    ],
+    ['taken, with a body of a megabyte', (_, res) => res.writeHead(200).end('x'.repeat(1 << 20)), [undefined], 'done'],
+  ]
+  for (const [why, answer, waits, state] of cases) {
+    const { received, url } = await receiver(t, answer)
+    const { add, next, list } = await open(t, [{ type: 'webhook', target: url }])
+    await add()
+    await next()
+    const seen: (number | undefined)[] = []
+    for (const _ of waits) seen.push(await next())
+    t.same(seen, waits, why)
+    t.match(await list(), [{ state }], why)
+    t.equal(received.length, waits.length, why)
+  }
+})
+
+t.test('delays have jitter, a tenth either way', (t) => {
+  t.equal(
+    delayOf(1, () => 0),
+    27_000,
+  )
+  t.equal(
+    delayOf(1, () => 1),
+    33_000,
+  )
+  t.equal(
+    delayOf(2, () => 0.5),
+    2 * MINUTE,
+  )
+  t.equal(
+    delayOf(5, () => 0.5),
+    6 * HOUR,
+  )
+  t.end()
+})
+
+t.test('one site, one channel or one fault does not hold up the others', async (t) => {
+  let hung = 0
+  const slow = await receiver(t, () => hung++)
+  const { received, url } = await receiver(t, (_, res) => res.end())
+  const channels = Array.from({ length: 6 }, (_, i) => ({ type: 'webhook' as const, target: `${slow.url}?${i}` }))
+  const { records, alerts, deliverer, notice, id, outbox } = await open(t, [
+    ...channels,
+    { type: 'webhook', target: url },
+  ])
+  await records.write(...channels.flatMap((_, i) => notice(i)), ...notice(6, 2))
+  await deliverer.pass()
+  for (let i = 0; i < 100 && (hung < 4 || received.length < 1); i++)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  t.same([hung, received.length], [4, 1], 'four of a site at once; another has its own')
+  await deliverer.pass()
+  t.equal(hung, 4, 'they are not begun again while they are under way')
+  await alerts.delete(id, deed)
+  t.equal((await outbox.list({ alert: id })).length, 7)
+})
+
+t.test('what the records cannot write is not sent again', async (t) => {
+  const { engine } = await fileEngine(t)
+  let broken = false
+  const records: Records = {
+    query: (query) => engine.records.query(query),
+    write: (...statements) => (broken ? Promise.reject(new Error('full')) : engine.records.write(...statements)),
+  }
+  const { received, url } = await receiver(t, (_, res) => {
+    broken = true
+    res.end()
+  })
+  const { add, run, list, logged } = await open(t, [{ type: 'webhook', target: url }], { engine: { records } })
+  await add()
+  await run()
+  await run()
+  await run()
+  t.equal(received.length, 1)
+  t.match(await list(), [{ state: 'sending' }])
+  t.not(logged.length, 0)
+  broken = false
+  await run()
+  t.match(await list(), [{ state: 'done', attempts: 1 }], 'what became of it is written when it can be')
+  t.equal(received.length, 1)
+})
+
+t.test('a process that died in the middle: in doubt, sent again under the same name', async (t) => {
+  const { engine } = await fileEngine(t)
+  const { received, url } = await receiver(t, (n, res) => n > 0 && res.end())
+  const first = await open(t, [{ type: 'webhook', target: url }], { engine })
+  await first.add()
+  await first.deliverer.pass()
+  for (let i = 0; i < 100 && received.length < 1; i++) await new Promise((resolve) => setTimeout(resolve, 10))
+  const second = await open(t, [{ type: 'webhook', target: url }], { engine })
+  await second.run()
+  t.same(
+    received.map(({ headers }) => headers['x-service-delivery']),
+    ['alert:1:x:0', 'alert:1:x:0'],
+  )
+  t.match(await second.list(), [{ state: 'done', attempts: 2 }])
+})
+
+t.test('no webhook reaches what is not public', async (t) => {
+  const local = await receiver(t, (_, res) => res.end())
+  const names = new Map([
+    ['rebound.example', ['127.0.0.1']],
+    ['half.example', ['93.184.216.34', '10.0.0.1']],
+    ['six.example', ['::1']],
+  ])
+  const post = createPost({ resolve: async (name) => names.get(name) ?? noNames(name), version: '1', anywhere: false })
+  const at = (host: string) => `http://${host}:${local.port}/`
+  const refused = [
+    ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0', '[::1]', '[::ffff:127.0.0.1]', '[::]'].map(
+      at,
+    ),
+    ...['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', '168.63.129.16', '[fd00::1]'].map(at),
+    ...['rebound.example', 'half.example', 'six.example', 'RebounD.example.'.toLowerCase()].map(at),
+    'http://93.184.216.34:25/',
+    'http://93.184.216.34:22/',
+    'ftp://93.184.216.34/',
+  ]
+  for (const target of refused) {
+    const { add, run, list } = await open(t, [{ type: 'webhook', target }], { post })
+    await add()
+    await run()
+    const [delivery] = await list()
+    if (target.includes('example.:')) t.not(delivery?.state, 'done', target)
+    else t.match(delivery, { state: 'failed', attempts: 1, last_error: 'that address is not asked' }, target)
+  }
+  t.equal(local.received.length, 0, 'nothing came')
+  const { add, run } = await open(t, [{ type: 'webhook', target: local.url }])
+  await add()
+  await run()
+  t.equal(local.received.length, 1, 'unless private_webhooks says so')
+})
+
+t.test('mail', async (t) => {
+  const mail = { type: 'email' as const, target: 'a@example.com' }
+  const cases: [
+    why: string,
+    status: (n: number) => number | undefined,
+    waits: (number | undefined)[],
+    state: string,
+  ][] = [
+    ['taken', () => undefined, [undefined], 'done'],
+    ['greylisted', (n) => (n < 2 ? 451 : undefined), [30, 120, undefined], 'done'],
+    ['no such reader', () => 550, [undefined], 'failed'],
+  ]
+  for (const [why, refuse, waits, state] of cases) {
+    const { mails, url } = await mailServer(t, refuse)
+    const { add, next, list } = await open(t, [mail], { smtp: url })
+    await add()
+    await next()
+    const seen: (number | undefined)[] = []
+    for (const _ of waits) seen.push(await next())
+    t.same(seen, waits, why)
+    t.match(await list(), [{ state }], why)
+    t.equal(mails.length, state === 'done' ? 1 : 0, why)
+    if (state !== 'done') continue
+    t.same(mails[0]?.to, ['a@example.com'])
+    t.match(mails[0]?.text, /^Subject: Alert: A \(Tides\)\r?$/m)
+    t.match(mails[0]?.text, /^X-Service-Delivery: alert:1:x:0\r?$/m)
+    t.match(mails[0]?.text, /It was 7\./)
+  }
+  const none = await open(t, [mail])
+  await none.add()
+  await none.run()
+  t.match(await none.list(), [{ state: 'failed', last_error: 'no mail server is set (smtp)' }])
+
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  t.teardown(() => silent.close())
+  const address = silent.address()
+  const smtp = `smtp://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
+  const mailer = createMailer({ smtp, from: 'a@example.com', whole_ms: 200 })
+  const one = { to: 'b@example.com', subject: 'x', text: 'x' }
+  await t.rejects(mailer.send(one), { permanent: false, message: 'the mail server took too long' })
+  const hostile: [object, string][] = [
+    [{ subject: 'x\r\nBcc: c@example.com' }, 'a second header'],
+    [{ subject: 'x\nBcc: c@example.com' }, 'by a bare line feed too'],
+    [{ key: 'x\r\nBcc: c@example.com' }, 'in the key'],
+    [{ to: 'b@example.com, c@example.com' }, 'two readers'],
+    [{ to: 'b@example.com\r\nBcc: c@example.com' }, 'a reader and a header'],
+    [{ to: 'B <b@example.com>' }, 'a name'],
+  ]
+  for (const [part, why] of hostile)
+    await t.rejects(mailer.send({ ...one, ...part }), { name: 'MailError', permanent: true }, why)
+})
+
+t.test('what is no channel any more is not sent', async (t) => {
+  const { received, url } = await receiver(t, (_, res) => res.end())
+  const { add, run, list, alerts, id } = await open(t, [{ type: 'webhook', target: url }])
+  await add()
+  await alerts.change(id, async (now) => ({ ...now, channels: [{ type: 'email', target: 'a@example.com' }] }), deed)
+  await run()
+  t.match(await list(), [{ state: 'failed', last_error: /no channel/ }])
+  await alerts.delete(id, deed)
+  t.equal(received.length, 0)
+})
+
+t.test('what is over is kept for 30 days, and a thousand of a site', async (t) => {
+  const { records, outbox, run, notice, list } = await open(t, [{ type: 'email', target: 'a@example.com' }])
+  await records.write(...notice(0))
+  await run()
+  await outbox.prune(new Date(START + 30 * 24 * HOUR - 1))
+  t.equal((await list()).length, 1)
+  await outbox.prune(new Date(START + 30 * 24 * HOUR + 1))
+  t.equal((await list()).length, 0)
+})

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { endOf, windowOf } from '../../src/notify/alerting.js'
+import { AlertState, quietOf, step } from '../../src/notify/hysteresis.js'
+
+const HOUR = 3_600_000
+const MINUTE = 60_000
+
+t.test('fires on entering, ends after two calm evaluations, and keeps quiet for an hour', (t) => {
+  // Minute by minute: t and f are verdicts, - is none; below what is told: F, R, or nothing.
+  const cases: [verdicts: string, told: string, why: string][] = [
+    ['ffff', '....', 'what does not hold is not told'],
+    ['fttt', '.F..', 'entering fires, staying does not'],
+    ['tfft', 'F.R.', 'behind its end it is quiet'],
+    ['tftft', 'F....', 'one calm evaluation ends nothing'],
+    ['tff', 'F.R', 'two do'],
+    ['t-f-f', 'F...R', 'what cannot be computed neither ends it nor keeps it'],
+    ['-----', '.....', 'nor fires'],
+    ['tf-t-f', 'F.....', 'the calm ones have to be in a row of verdicts'],
+    [`tff${'t'.repeat(59)}`, `F.R${'.'.repeat(57)}F.`, 'true again, it fires when the hour is over, once'],
+  ]
+  for (const [verdicts, told, why] of cases) {
+    let state = AlertState.parse({})
+    const heard = [...verdicts].map((v, i) => {
+      const verdict = v === '-' ? undefined : v === 't'
+      const next = step(state, verdict, { at: i * MINUTE, quiet: HOUR, moment: false })
+      state = next.state
+      return next.told === undefined ? '.' : next.told === 'fired' ? 'F' : 'R'
+    })
+    t.equal(heard.join(''), told, why)
+  }
+  t.end()
+})
+
+t.test('what appears is told once, and has no end', (t) => {
+  let state = AlertState.parse({})
+  const told: string[] = []
+  for (let i = 0; i < 125; i++) {
+    const next = step(state, i !== 61, { at: i * MINUTE, quiet: HOUR, moment: true })
+    state = next.state
+    if (next.told) told.push(`${next.told} ${i}`)
+  }
+  t.same(told, ['fired 0', 'fired 60', 'fired 120'])
+  t.end()
+})
+
+t.test('a clock that jumps makes no flood', (t) => {
+  let state = AlertState.parse({})
+  const at = Date.UTC(2026, 10, 21, 10)
+  const jumps = [0, 24 * HOUR, -24 * HOUR, 24 * HOUR, 0]
+  const told = jumps.map((jump, i) => {
+    const next = step(state, true, { at: at + jump + i * MINUTE, quiet: HOUR, moment: false })
+    state = next.state
+    return next.told
+  })
+  t.same(told, ['fired', undefined, undefined, undefined, undefined], 'it fires still, and fired once')
+  t.end()
+})
+
+t.test('windows end at a full minute, a minute late', (t) => {
+  const ends: [now: string, end: string][] = [
+    ['2026-11-21T10:05:00.000Z', '2026-11-21T10:04:00.000Z'],
+    ['2026-11-21T10:05:59.999Z', '2026-11-21T10:04:00.000Z'],
+    ['2026-11-21T10:06:00.000Z', '2026-11-21T10:05:00.000Z'],
+  ]
+  for (const [now, end] of ends) t.equal(new Date(endOf(new Date(now))).toISOString(), end, now)
+  t.equal(quietOf(5), HOUR)
+  t.equal(quietOf(1_440), 24 * HOUR)
+
+  const end = Date.UTC(2026, 10, 21, 10)
+  const cases: [kind: 'threshold' | 'new_agent', fired: number | undefined, minutes: number, why: string][] = [
+    ['threshold', undefined, 30, 'its own length'],
+    ['threshold', end - 10 * MINUTE, 30, 'whether it fired or not'],
+    ['new_agent', undefined, 30, 'of what appears too'],
+    ['new_agent', end - 10 * MINUTE, 10, 'but what was told is not in it'],
+    ['new_agent', end - 60 * MINUTE, 60, 'and what came in the quiet hour is'],
+    ['new_agent', end - 90 * MINUTE, 30, 'behind it the length is its own again'],
+    ['new_agent', end + 90 * MINUTE, 30, 'and where the clock went back'],
+  ]
+  for (const [kind, fired, minutes, why] of cases) {
+    const window = windowOf({ kind, window_minutes: 30 }, end, fired)
+    t.same([window.start.getTime(), window.end.getTime()], [end - minutes * MINUTE, end], why)
+  }
+  t.end()
+})
