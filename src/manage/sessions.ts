@@ -112,7 +112,7 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
       return [...(await all.get()).values()]
         .filter((session) => session.user_id === user && !isOver(session, at))
         .map(shown)
-        .toSorted((a, b) => b.last_seen_at.getTime() - a.last_seen_at.getTime())
+        .toSorted((a, b) => b.last_seen_at.getTime() - a.last_seen_at.getTime() || b.id - a.id)
     },
 
     async end(ids) {

@@ -24,8 +24,8 @@ const ROWS = [
 function isCommon(password: string): boolean {
   const lower = password.toLowerCase()
   if (ROWS.some((row) => row.startsWith(lower)) || new Set(lower).size <= 2) return true
-  const stem = lower.replace(/^[\d\W_]+|[\d\W_]+$/g, '')
-  return COMMON.has(lower) || COMMON.has(stem) || (stem === '' && new Set(lower).size <= 4)
+  const stem = lower.replace(/^\P{L}+|\P{L}+$/gu, '')
+  return COMMON.has(lower) || COMMON.has(stem)
 }
 
 /** A password as one is chosen: long enough, whatever it is of (NIST SP 800-63B 3.1.1.2). */
