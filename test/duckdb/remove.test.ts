@@ -97,12 +97,12 @@ t.test(
         },
       ),
       {
-        numRuns: Number(process.env.REMOVE_RUNS ?? 10),
+        numRuns: Number(process.env.REMOVE_RUNS ?? 8),
         seed: Number(process.env.REMOVE_SEED ?? 20261121),
         endOnFailure: process.env.REMOVE_SHRINK === undefined,
       },
     )
-    t.ok(erased > 10, `${erased} rows were erased`)
+    t.ok(erased > 5, `${erased} rows were erased`)
   },
 )
 
