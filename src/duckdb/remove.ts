@@ -84,8 +84,6 @@ async function removePerson(writer: DuckDBConnection, site: number, visitor: big
     await run(sql`create or replace temp table others as select distinct visitor_id from events where site_id = ${site}
       and session_id in (select session_id from touched) and visitor_id not in (select visitor_id from leaving)`)
     const rows = countIn((await run(sql`delete from events where ${theirs}`))[0])
-    await run(sql`delete from touched where session_id in (
-      select session_id from events where site_id = ${site} and session_id in (select session_id from touched))`)
     for (const table of ['sessions', 'session_pages', 'unsealed'])
       await run(
         sql`delete from ${raw(table)} where site_id = ${site} and session_id in (select session_id from touched)`,
@@ -154,9 +152,9 @@ async function removeBefore(
 /** Up to when there are not too many rows before `last`; undefined where there are none. */
 async function spanOf(writer: DuckDBConnection, site: number, last: Date): Promise<Date | undefined> {
   const of = (until: Date) => sql`(
-    select session_start as at from events where site_id = ${site} and session_start < ${until}
-    union all select timestamp as at from agent_events where site_id = ${site} and timestamp < ${until}) r`
-  const [row] = await runQuery(writer, sql`select min(at) as first, max(at) as latest from ${of(last)}`)
+    select session_start as began from events where site_id = ${site} and session_start < ${until}
+    union all select timestamp as began from agent_events where site_id = ${site} and timestamp < ${until}) r`
+  const [row] = await runQuery(writer, sql`select min(began) as first, max(began) as latest from ${of(last)}`)
   if (!(row?.first instanceof Date && row.latest instanceof Date)) return undefined
   const first = row.first.getTime()
   let until = Math.min(last.getTime(), row.latest.getTime() + 1)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, type Param, raw, sql } from '../sql.js'
+import { join, type Param, raw, type Sql, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { lastOf, numbered } from './numbered.js'
@@ -65,7 +65,7 @@ export interface Kept<O extends Owned> {
 /** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
 export function collection<O extends Owned>(
   records: Records,
-  { table, one, most, named = 'name', read, write, born }: Kept<O>,
+  { table, one, most, named = 'name', read, write: columnsOf, born }: Kept<O>,
 ): Collection<O> {
   const name = raw(table)
   const all = remember(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
@@ -74,13 +74,21 @@ export function collection<O extends Owned>(
     if (!found) throw new ApiError('not_found', `There is no such ${one}.`)
     return found
   }
-  const sameAs = (a: O, b: O) => a.name === b.name && JSON.stringify(write(a)) === JSON.stringify(write(b))
+  const sameAs = (a: O, b: O) => a.name === b.name && JSON.stringify(columnsOf(a)) === JSON.stringify(columnsOf(b))
   const current = async (id: number, version: number | undefined): Promise<WithId<O>> => {
     const found = await find(id)
     if (version === undefined || version === found.version) return found
     throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
   }
   const inTurn = createTurn()
+  /** Where the store dies meanwhile nobody knows whether it is written: what is there is read again either way. */
+  const write = async (...statements: Sql[]) => {
+    try {
+      await records.write(...statements)
+    } finally {
+      all.forget()
+    }
+  }
   const unique = async (record: Owned, id?: number) => {
     const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))
@@ -94,10 +102,10 @@ export function collection<O extends Owned>(
     create: (made, deed) =>
       inTurn(async () => {
         if ((await unique(made)) >= most) throw new ApiError('conflict', `A site has at most ${most} ${table}.`)
-        const columns = Object.entries({ ...write(made), ...born?.() })
+        const columns = Object.entries({ ...columnsOf(made), ...born?.() })
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
-        await records.write(
+        await write(
           ...numbered(
             table,
             sql`insert into ${name} (id, site, name, version${names})`,
@@ -108,7 +116,6 @@ export function collection<O extends Owned>(
             details: { site: made.site, name: made.name },
           }),
         )
-        all.forget()
         const latest = (await all.get()).at(-1)
         if (!latest) throw new Error(`a ${one} was written and is not there`)
         return latest
@@ -119,26 +126,24 @@ export function collection<O extends Owned>(
         const made = await changed(now)
         await unique(made, id)
         if (sameAs(now, made)) return now
-        const columns = Object.entries({ name: made.name, ...write(made) })
+        const columns = Object.entries({ name: made.name, ...columnsOf(made) })
         const set = join(
           columns.map(([column, value]) => sql`${raw(column)} = ${value}`),
           ', ',
         )
-        await records.write(
+        await write(
           sql`update ${name} set version = version + 1, ${set} where id = ${id}`,
           ...audited(deed, { action: 'change', object: one, id, details: { site: now.site, name: made.name } }),
         )
-        all.forget()
         return find(id)
       }),
     delete: (id, deed, version) =>
       inTurn(async () => {
         const now = await current(id, version)
-        await records.write(
+        await write(
           sql`delete from ${name} where id = ${id}`,
           ...audited(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
         )
-        all.forget()
       }),
     forget: all.forget,
   }
