@@ -25,20 +25,21 @@ export const createPeople = (deps: {
   sessions: Pick<Sessions, 'authenticate'>
   users: Pick<Users, 'get'>
   members: Pick<Members, 'ofUser'>
-  orgs: Pick<Orgs, 'list'>
+  orgs: Pick<Orgs, 'get'>
 }): People => ({
   async authenticate(token) {
     const session = await deps.sessions.authenticate(token)
     const stored = await deps.users.get(session.user_id)
     if (!stored) throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
     const user = shownUser(stored)
-    const orgs = new Map((await deps.orgs.list()).map((org) => [org.id, org]))
-    const mine = (await deps.members.ofUser(user.id)).filter(({ org }) => orgs.has(org))
-    return {
-      user,
-      session,
-      roles: new Map(mine.map(({ org, role }) => [org, role])),
-      locked: new Set(mine.flatMap(({ org }) => (orgs.get(org)?.require_totp && !user.totp ? [org] : []))),
+    const roles = new Map<number, Role>()
+    const locked = new Set<number>()
+    for (const { org, role } of await deps.members.ofUser(user.id)) {
+      const found = await deps.orgs.get(org)
+      if (!found) continue
+      roles.set(org, role)
+      if (found.require_totp && !user.totp) locked.add(org)
     }
+    return { user, session, roles, locked }
   },
 })

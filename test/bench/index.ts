@@ -12,6 +12,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   expected: () => import('./expected.js'),
   beside: () => import('./beside.js'),
   track: () => import('./track.js'),
+  auth: () => import('./auth.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {
