@@ -41,7 +41,15 @@ const MAY: Record<string, readonly string[]> = {
     'src/errors',
   ],
   // What is kept to be asked about has the shape that asking has.
-  'src/manage': ['src/query', 'src/record/drop', 'src/record/site', 'src/hostname', 'src/sql', 'src/store', 'src/errors'],
+  'src/manage': [
+    'src/query',
+    'src/record/drop',
+    'src/record/site',
+    'src/hostname',
+    'src/sql',
+    'src/store',
+    'src/errors',
+  ],
   'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop', 'src/record/delivery'],
   'src/worker': [
     'src/duckdb',
