@@ -220,8 +220,8 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
 t.test('nor does what is measured by the whole site', async (t) => {
   const but = readFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
   // Ten fetches for one arrival, which is the median; elsewhere a hundred for one.
-  const ten = Array.from({ length: 10 }, (_, n) => fetched(n, 'DE', '/'))
-  const hundred = Array.from({ length: 100 }, (_, n) => fetched(n, 'DE', '/secret'))
+  const ten = Array.from({ length: 10 }, (_, n) => fetched(n + 1, 'DE', '/'))
+  const hundred = Array.from({ length: 100 }, (_, n) => fetched(n + 1, 'DE', '/secret'))
   const inside = { events: INSIDE.events, agent_events: [...INSIDE.agent_events, ...ten] }
   const [alone, among] = [
     await open(t, inside, but),
