@@ -156,22 +156,24 @@ async function open(
 }
 
 const filtersOf = (...filters: unknown[]) => `&filters=${encodeURIComponent(JSON.stringify(filters))}`
-const QUERIES: [query: string, why: string][] = [
-  ['&compare=previous&range=7d&segment=1', 'as it is, by a segment'],
-  [filtersOf({ or: [french, german, { not: german }] }), 'either'],
+const EITHER: [query: string, why: string] = [
+  `&compare=previous&range=7d&segment=1${filtersOf({ or: [french, german, { not: german }] })}`,
+  'either, by a segment too',
 ]
 /** Of people alone. */
-const BEHAVIOUR: typeof QUERIES = [
+const BEHAVIOUR: (typeof EITHER)[] = [
   [filtersOf({ has_done: french }), 'who was elsewhere too'],
-  [filtersOf({ has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } }), 'who was not'],
   [
-    filtersOf({
-      or: [
-        { dimension: 'goal', op: 'is', value: 'A' },
-        { dimension: 'pathname', op: 'is_set' },
-      ],
-    }),
-    'by goal',
+    filtersOf(
+      { has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } },
+      {
+        or: [
+          { dimension: 'goal', op: 'is', value: 'A' },
+          { dimension: 'pathname', op: 'is_set' },
+        ],
+      },
+    ),
+    'who was not, by goal',
   ],
 ]
 /** Parameters that a read cannot do without. */
@@ -195,7 +197,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
     }
     const audiences = 'only' in about ? [about.only] : (about.among ?? ['human', 'agent', 'all'])
     for (const audience of audiences)
-      for (const [query, why] of audience === 'human' ? [...QUERIES, ...BEHAVIOUR] : QUERIES) {
+      for (const [query, why] of audience === 'human' ? [EITHER, ...BEHAVIOUR] : [EITHER]) {
         const asked = `&audience=${audience}${query}${needed(path)}`
         const [a, b] = [await alone.ask(known, asked), await among.ask(known, asked)]
         t.strictSame(b, a, `${path} ${audience}: ${why}`)
@@ -204,7 +206,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
         else t.equal(a.status, 422, `${path} ${audience} ${why}: ${a.text}`)
       }
   }
-  t.ok(answered >= 100, `${answered} answers`)
+  t.ok(answered >= 60, `${answered} answers`)
   for (const report of ['overview', 'pages', 'agents/coverage', 'funnel/1'])
     for (const file of ['csv', 'pdf']) {
       const asked = `&report=${report}${filtersOf({ or: [french, german] })}`
