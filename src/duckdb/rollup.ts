@@ -41,6 +41,7 @@ const ARRIVAL = [
 ]
 
 const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
+const ACTED = `${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
 const each = (columns: readonly string[], make: (column: string) => string) => columns.map(make).join(', ')
 
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
@@ -50,7 +51,7 @@ const summed = (source: Sql): Sql => sql`
   select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
     count(*) filter (where ${raw(INTERACTIVE)}) as acts,
-    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(INTERACTIVE)}) = 0
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(ACTED)}) = 0
       and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
     case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
     ${raw(['visitor_id', ...TRAITS].map(varies).join(' or '))} as mixed,

@@ -2,8 +2,10 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import type { Plan } from './plan.js'
 import { splitSessions } from './rollup.js'
 
-/** What makes a session no bounce, and what `events` counts. */
+/** What `events` counts. */
 export const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
+/** Of that, what makes a session no bounce: that a flag was shown is nothing that a visitor did. */
+const ACTED = sql`${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
 const BOUNCE_MS = raw('10000')
 
 /** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
@@ -15,7 +17,7 @@ export const summed = (hits: Sql, dialect: Dialect): Sql => sql`
   select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
     count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${INTERACTIVE}) as acts,
-    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${INTERACTIVE}) = 0
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${ACTED}) = 0
       and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced,
     min(entry_page) as entry_page, ${exitPage(dialect)} as exit_page
   from ${hits} e group by session_id`

@@ -159,22 +159,24 @@ async function open(
 }
 
 const filtersOf = (...filters: unknown[]) => `&filters=${encodeURIComponent(JSON.stringify(filters))}`
-const QUERIES: [query: string, why: string][] = [
-  ['&compare=previous&range=7d&segment=1', 'as it is, by a segment'],
-  [filtersOf({ or: [french, german, { not: german }] }), 'either'],
+const EITHER: [query: string, why: string] = [
+  `&compare=previous&range=7d&segment=1${filtersOf({ or: [french, german, { not: german }] })}`,
+  'either, by a segment too',
 ]
 /** Of people alone. */
-const BEHAVIOUR: typeof QUERIES = [
+const BEHAVIOUR: (typeof EITHER)[] = [
   [filtersOf({ has_done: french }), 'who was elsewhere too'],
-  [filtersOf({ has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } }), 'who was not'],
   [
-    filtersOf({
-      or: [
-        { dimension: 'goal', op: 'is', value: 'A' },
-        { dimension: 'pathname', op: 'is_set' },
-      ],
-    }),
-    'by goal',
+    filtersOf(
+      { has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } },
+      {
+        or: [
+          { dimension: 'goal', op: 'is', value: 'A' },
+          { dimension: 'pathname', op: 'is_set' },
+        ],
+      },
+    ),
+    'who was not, by goal',
   ],
 ]
 /** Parameters that a read cannot do without. */
@@ -198,7 +200,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
     }
     const audiences = 'only' in about ? [about.only] : (about.among ?? ['human', 'agent', 'all'])
     for (const audience of audiences)
-      for (const [query, why] of audience === 'human' ? [...QUERIES, ...BEHAVIOUR] : QUERIES) {
+      for (const [query, why] of audience === 'human' ? [EITHER, ...BEHAVIOUR] : [EITHER]) {
         const asked = `&audience=${audience}${query}${needed(path)}`
         const [a, b] = [await alone.ask(known, asked), await among.ask(known, asked)]
         t.strictSame(b, a, `${path} ${audience}: ${why}`)
@@ -207,7 +209,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
         else t.equal(a.status, 422, `${path} ${audience} ${why}: ${a.text}`)
       }
   }
-  t.ok(answered >= 100, `${answered} answers`)
+  t.ok(answered >= 60, `${answered} answers`)
   for (const report of ['overview', 'pages', 'agents/coverage', 'funnel/1'])
     for (const file of ['csv', 'pdf']) {
       const asked = `&report=${report}${filtersOf({ or: [french, german] })}`
@@ -223,8 +225,8 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
 t.test('nor does what is measured by the whole site', async (t) => {
   const but = readFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
   // Ten fetches for one arrival, which is the median; elsewhere a hundred for one.
-  const ten = Array.from({ length: 10 }, (_, n) => fetched(n, 'DE', '/'))
-  const hundred = Array.from({ length: 100 }, (_, n) => fetched(n, 'DE', '/secret'))
+  const ten = Array.from({ length: 10 }, (_, n) => fetched(n + 1, 'DE', '/'))
+  const hundred = Array.from({ length: 100 }, (_, n) => fetched(n + 1, 'DE', '/secret'))
   const inside = { events: INSIDE.events, agent_events: [...INSIDE.agent_events, ...ten] }
   const [alone, among] = [
     await open(t, inside, but),
