@@ -19,6 +19,7 @@ import { createSessions } from '../../src/manage/sessions.js'
 import { createSites } from '../../src/manage/sites.js'
 import { createUsers } from '../../src/manage/users.js'
 import { sql } from '../../src/sql.js'
+import { deed } from '../fixtures/deed.js'
 import { storeOptions } from '../fixtures/store.js'
 
 /** Of each there are as many as a large instance has: what is looked up is one of many. */
@@ -68,7 +69,7 @@ export async function run([rounds = ROUNDS]: (string | number)[] = []): Promise<
     routes: readRoutes({ store: events, now, catalog: listing(loadCatalog()), sites }),
     ...{ credentials: { keys, people }, version: '0', now, log: console.error },
   })
-  const { secret } = await keys.create({ org: 1, name: 'bench', scopes: [] })
+  const { secret } = await keys.create({ org: 1, name: 'bench', scopes: [] }, deed)
   const token = await sessions.begin(1, { agent: null, ip: '' })
   const headers: Record<CallerName, Record<string, string>> = {
     operator: {},
