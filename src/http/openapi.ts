@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SIGNATURE } from './auth.js'
+import { SESSION } from './cookie.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
@@ -50,6 +51,7 @@ const TAGS: Record<string, string> = {
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
   keys: 'API keys.',
+  account: 'Who signs in: accounts, sessions and two-factor sign-in. For browsers; API keys are refused.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',
   service: 'Health and counters of the service itself.',
@@ -61,7 +63,9 @@ export const need = (route: Pick<Route, 'access'>): string =>
     ? 'an admin, signed in; API keys are refused'
     : route.access === 'signed'
       ? "a signature by the site's ingest key, or the scope ingest:write"
-      : `the scope ${route.access}`
+      : route.access === 'person'
+        ? 'somebody who is signed in; API keys are refused'
+        : `the scope ${route.access}`
 
 const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
@@ -74,7 +78,9 @@ const curl = ({ method, access }: Route, { request, body }: Example): string =>
   [
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(access === 'public' ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(access === 'public'
+      ? []
+      : [access === 'person' ? '-b "service_session=$SESSION"' : '-H "Authorization: Bearer $KEY"']),
     ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
@@ -107,7 +113,12 @@ function operationOf(route: Route, call: Example | undefined, schemas: Record<st
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    security: guarded ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }] : [],
+    security:
+      route.access === 'person'
+        ? [{ session: [] }]
+        : guarded
+          ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }]
+          : [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
@@ -150,6 +161,12 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
           type: 'http',
           scheme: 'bearer',
           description: 'An API key, `svcg_...`, made with `readership keys create`.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION,
+          description: 'Set by `POST /api/auth/login`, for browsers: what it writes takes a same-origin proof as well.',
         },
         ingest_signature: {
           type: 'apiKey',
