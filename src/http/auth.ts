@@ -55,6 +55,9 @@ export const isOpen = (access: Access): boolean => access === 'public' || access
 
 const askedBy = (access: Access): Asked => ACCESS[access]
 
+/** Whether there are API keys that open a route. */
+export const takesKeys = (access: Access): boolean => askedBy(access).scope !== undefined
+
 /** Where credentials are looked up. A kind that is absent is unknown here. */
 export interface Credentials {
   readonly keys: Pick<Keys, 'authenticate' | 'holds'>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { isOpen, SIGNATURE } from './auth.js'
+import { isOpen, SIGNATURE, takesKeys } from './auth.js'
+import { SESSION } from './cookie.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
 import { failureResponses, failuresOf } from './failures.js'
@@ -61,6 +62,7 @@ const TAGS: Record<string, string> = {
   alerts: 'What is told to webhooks and mailboxes when a number, an agent or a policy changes.',
   reports: 'A week or a month of both readerships, by mail.',
   keys: 'API keys.',
+  account: 'Who signs in: accounts, sessions and two-factor sign-in. For browsers; API keys are refused.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',
   service: 'Health and counters of the service itself.',
@@ -72,7 +74,9 @@ export const need = (route: Pick<Route, 'access'>): string =>
     ? 'an admin, signed in; API keys are refused'
     : route.access === 'signed'
       ? "a signature by the site's ingest key, or the scope ingest:write"
-      : `the scope ${route.access}`
+      : route.access === 'person'
+        ? 'somebody who is signed in; API keys are refused'
+        : `the scope ${route.access}`
 
 const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
@@ -85,7 +89,9 @@ const curl = ({ method, access }: Route, { request, body }: Example): string =>
   [
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(isOpen(access) ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...(isOpen(access)
+      ? []
+      : [takesKeys(access) ? '-H "Authorization: Bearer $KEY"' : '-b "service_session=$SESSION"']),
     ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
@@ -123,7 +129,12 @@ function operationOf(
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    security: guarded ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }] : [],
+    security:
+      route.access === 'person'
+        ? [{ session: [] }]
+        : guarded
+          ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }]
+          : [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
@@ -167,6 +178,12 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
           type: 'http',
           scheme: 'bearer',
           description: 'An API key, `svcg_...`, made with `readership keys create`.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION,
+          description: 'Set by `POST /api/auth/login`, for browsers: what it writes takes a same-origin proof as well.',
         },
         ingest_signature: {
           type: 'apiKey',

@@ -53,7 +53,13 @@ t.test("a first start prints a link; accounts are the operator's from the termin
   const rows: [string[], string | undefined, number, RegExp, string][] = [
     [['users', 'create'], undefined, 2, /--email: is missing/, 'no address'],
     [['users', 'create', '--email', 'ann'], undefined, 2, /That is no e-mail address/, 'no such address'],
-    [['users', 'create', '--email', 'a@b.c', '--role', 'boss'], undefined, 2, /--role: must be one of owner/, 'no role'],
+    [
+      ['users', 'create', '--email', 'a@b.c', '--role', 'boss'],
+      undefined,
+      2,
+      /--role: must be one of owner/,
+      'no role',
+    ],
     [['users', 'create', '--email', 'a@b.c', '--org', '9'], undefined, 1, /no such organisation/i, 'no organisation'],
     [['users', 'create', '--email', 'a@b.c', '--password-stdin'], '', 2, /nothing on standard input/, 'no password'],
     [['users', 'create', '--email', 'a@b.c', '--password-stdin'], 'short\n', 2, /at least 10/, 'a short one'],

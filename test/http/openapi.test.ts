@@ -5,8 +5,9 @@ import formats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import { loadExamples } from '../../src/http/examples.js'
 import type { Document, Operation } from '../../src/http/openapi.js'
+import { recordAccounts } from '../fixtures/account-examples.js'
 import { recordExamples, resolve, slugOf } from '../fixtures/examples.js'
-import { sampleService } from '../fixtures/sample.js'
+import { NOW, sampleService } from '../fixtures/sample.js'
 
 async function open(t: Test) {
   const service = await sampleService(t)
@@ -15,7 +16,15 @@ async function open(t: Test) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation, name: `${method} ${path}` })),
   )
-  return { ...service, text, document, operations }
+  const visitor = (path: string, init?: RequestInit) =>
+    service.instance.fetch(new Request(`http://localhost${path}`, init), { ip: '203.0.113.7' })
+  /** One call of every route, by whom it is for. */
+  const record = async () =>
+    new Map([
+      ...(await recordExamples(document, service.operator)),
+      ...(await recordAccounts(visitor, service.operator, NOW)),
+    ])
+  return { ...service, text, document, operations, record }
 }
 
 /** The document with every object closed: what it does not name is not there. */
@@ -52,8 +61,8 @@ const answerOf = ({ responses }: Operation) => {
 
 if (process.argv.includes('--write'))
   t.test('the examples are recorded', async (t) => {
-    const { document, operator } = await open(t)
-    const text = `${JSON.stringify(Object.fromEntries(await recordExamples(document, operator)), null, 1)}\n`
+    const { record } = await open(t)
+    const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
     for (const folder of ['src', 'dist/src']) writeFileSync(`${folder}/http/examples.json`, text)
   })
 else {
@@ -106,8 +115,8 @@ else {
   })
 
   t.test('examples are true', async (t) => {
-    const { document, operations, operator } = opened
-    const recorded = await recordExamples(document, operator)
+    const { document, operations, record } = opened
+    const recorded = await record()
     const shipped = loadExamples()
     for (const [name, example] of recorded)
       t.same(shipped.get(name), example, `${name}: else \`node dist/test/http/openapi.test.js --write\``)
