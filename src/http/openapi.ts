@@ -49,19 +49,25 @@ const TAGS: Record<string, string> = {
   goals: 'What a site wants its visitors to do.',
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
+  orgs: 'Who sites belong to, and what was done in it.',
+  members: 'Who is in an organisation, and as what.',
+  invitations: 'How people come into an organisation.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',
   service: 'Health and counters of the service itself.',
 }
 
+const NEEDS: Partial<Record<Route['access'], string>> = {
+  signed: "a signature by the site's ingest key, or the scope ingest:write",
+  person: 'somebody who is signed in; API keys are refused',
+  viewer: 'a member, signed in; API keys are refused',
+  admin: 'an admin, signed in; API keys are refused',
+  owner: 'an owner, signed in; API keys are refused',
+}
+
 /** What a caller needs, in words. */
-export const need = (route: Pick<Route, 'access'>): string =>
-  route.access === 'admin'
-    ? 'an admin, signed in; API keys are refused'
-    : route.access === 'signed'
-      ? "a signature by the site's ingest key, or the scope ingest:write"
-      : `the scope ${route.access}`
+export const need = ({ access }: Pick<Route, 'access'>): string => NEEDS[access] ?? `the scope ${access}`
 
 const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
