@@ -61,6 +61,9 @@ const TAGS: Record<string, string> = {
   shares: 'Links that show some reads of a site to whoever has them.',
   alerts: 'What is told to webhooks and mailboxes when a number, an agent or a policy changes.',
   reports: 'A week or a month of both readerships, by mail.',
+  orgs: 'Who sites belong to, and what was done in it.',
+  members: 'Who is in an organisation, and as what.',
+  invitations: 'How people come into an organisation.',
   keys: 'API keys.',
   account: 'Who signs in: accounts, sessions and two-factor sign-in. For browsers; API keys are refused.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
@@ -68,15 +71,16 @@ const TAGS: Record<string, string> = {
   service: 'Health and counters of the service itself.',
 }
 
+const NEEDS: Partial<Record<Route['access'], string>> = {
+  signed: "a signature by the site's ingest key, or the scope ingest:write",
+  person: 'somebody who is signed in; API keys are refused',
+  viewer: 'a member, signed in; API keys are refused',
+  admin: 'an admin, signed in; API keys are refused',
+  owner: 'an owner, signed in; API keys are refused',
+}
+
 /** What a caller needs, in words. */
-export const need = (route: Pick<Route, 'access'>): string =>
-  route.access === 'admin'
-    ? 'an admin, signed in; API keys are refused'
-    : route.access === 'signed'
-      ? "a signature by the site's ingest key, or the scope ingest:write"
-      : route.access === 'person'
-        ? 'somebody who is signed in; API keys are refused'
-        : `the scope ${route.access}`
+export const need = ({ access }: Pick<Route, 'access'>): string => NEEDS[access] ?? `the scope ${access}`
 
 const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
@@ -130,7 +134,7 @@ function operationOf(
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
     security:
-      route.access === 'person'
+      guarded && !takesKeys(route.access)
         ? [{ session: [] }]
         : guarded
           ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }]

@@ -19,6 +19,8 @@ export interface KeeperDeps {
    * elsewhere go through the guard. Undefined: there is no origin, and nothing is asked.
    */
   ask: Outbound | undefined
+  /** The way to a site that has an origin of its own; absent: there is none. Its admins named it, not the operator. */
+  askAt?: (origin: string) => Outbound
   records: Records
   /** Epoch ms. */
   now: () => number
@@ -64,7 +66,8 @@ const AT_ONCE = 2
 const TAKE_UP = 10_000
 const TAKE_UP_BURST = 8
 
-const Domains = z.object({
+const Listed = z.object({
+  origin: z.string().nullable(),
   domains: z
     .string()
     .transform((text): unknown => JSON.parse(text))
@@ -72,7 +75,13 @@ const Domains = z.object({
 })
 
 export function createKeeper(deps: KeeperDeps): Keeper {
-  const { ask, records, now, random, log } = deps
+  const { ask, askAt, records, now, random, log } = deps
+  /** By hostname, of the sites that have one. */
+  let origins: ReadonlyMap<string, string> = new Map()
+  const wayTo = (hostname: string): Outbound | undefined => {
+    const origin = origins.get(hostname)
+    return (origin === undefined ? undefined : askAt?.(origin)) ?? ask
+  }
   const kept = new Map<string, Files>()
   const hostnames = createHostnames()
   const policyOf = createPolicies()
@@ -132,8 +141,13 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const time = now()
     if (time - listed_at < LISTING) return
     listed_at = time
-    const rows = await records.query(sql`select domains from sites`)
-    hostnames.list(rows.flatMap((row) => Domains.parse(row).domains))
+    const sites = (await records.query(sql`select domains, origin from sites`)).map((row) => Listed.parse(row))
+    hostnames.list(sites.flatMap(({ domains }) => domains))
+    origins = new Map(
+      sites.flatMap(({ domains, origin }) =>
+        origin === null ? [] : domains.map((domain): [string, string] => [domain, origin]),
+      ),
+    )
     hostnames.forget(time)
     prune()
     for (const hostname of hostnames.all()) if (!kept.has(hostname)) keep(hostname, time)
@@ -156,7 +170,9 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     deps.onChange?.(change)
   }
 
-  const look = async (way: Outbound, file: PolicyFileState) => {
+  const look = async (file: PolicyFileState) => {
+    const way = wayTo(file.hostname)
+    if (way === undefined) return
     const at = now()
     const noticed = schedule(file, at, random() * 2 - 1)
     file.asking = true
@@ -186,7 +202,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const time = now()
     return [...kept.values()]
       .flatMap((files) => KINDS.map((kind) => files[kind]))
-      .filter((file) => !file.asking && file.due <= time)
+      .filter((file) => !file.asking && file.due <= time && wayTo(file.hostname) !== undefined)
       .sort((a, b) => a.due - b.due)
   }
 
@@ -216,14 +232,13 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   }
 
   const run = async () => {
-    const way = ask
-    if (closed || way === undefined) return
+    if (closed || (ask === undefined && askAt === undefined)) return
     await list()
     admit()
     // As many at a time as may be, until none is due.
     const looks: Promise<void>[] = []
     const next = async (): Promise<void> => {
-      for (let [file] = dueFiles(); file !== undefined && !closed; [file] = dueFiles()) await look(way, file)
+      for (let [file] = dueFiles(); file !== undefined && !closed; [file] = dueFiles()) await look(file)
     }
     while (asking < AT_ONCE && dueFiles().length > 0) looks.push(next())
     await Promise.all(looks)

@@ -6,6 +6,7 @@ import { createRdns } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
 import { createVerifier } from '../agents/verifier.js'
 import { createOriginOutbound } from '../outbound/origin.js'
+import type { Outbound } from '../outbound/outbound.js'
 import { createPolicyDesk } from '../policy/desk.js'
 import { createKeeper } from '../policy/keeper.js'
 import { createSitemaps } from '../policy/sitemaps.js'
@@ -59,7 +60,12 @@ export const createCompose =
 
     const ask = origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
     const world = { ask, now, random, log }
-    const keeper = createKeeper({ ...world, records, onChange: policyChanged })
+    // Through the guard, whoever named it: no admin of a site sends us to what only this machine can reach.
+    const askAt =
+      (named: string): Outbound =>
+      (url, asked) =>
+        outbound(new URL(new URL(url).pathname, named).href, asked)
+    const keeper = createKeeper({ ...world, ...(offline ? {} : { askAt }), records, onChange: policyChanged })
     const sitemaps = createSitemaps({ ...world, keeper, outside: outbound, replace: events.replaceSitemap })
 
     const salts = openSalts({ file: saltFile(`${data}/salts.json`), now, random: randomBytes, log: say })
