@@ -59,6 +59,8 @@ export interface AlertingDeps extends MeasureDeps {
 /** What is known of an alert beside its record. */
 interface Memory {
   state: AlertState
+  /** As the table has it. */
+  kept: AlertState
   readonly known: Set<string>
   /** End of the last window that was evaluated, epoch ms. */
   upto?: number
@@ -82,16 +84,14 @@ export function createAlerting(deps: AlertingDeps): Alerting {
     if (known) return known
     const [row] = await records.query(sql`select state from alerts where id = ${id}`)
     const state = AlertState.parse(typeof row?.state === 'string' ? JSON.parse(row.state) : {})
-    const memory: Memory = { state, known: new Set(), due: Number.NEGATIVE_INFINITY, failing: false }
+    const memory: Memory = { state, kept: state, known: new Set(), due: Number.NEGATIVE_INFINITY, failing: false }
     memories.set(id, memory)
     return memory
   }
 
-  /** State and notices in one transaction. */
+  /** State and notices in one transaction; an alert at rest writes nothing. */
   const keep = async (alert: WithId<Alert>, memory: Memory, state: AlertState, event?: AlertEvent) => {
-    const { calm: _, ...kept } = state
-    const { calm: __, ...before } = memory.state
-    if (event || JSON.stringify(kept) !== JSON.stringify(before)) {
+    if (event || state.firing !== memory.kept.firing || state.fired !== memory.kept.fired) {
       const at = now()
       const fired = event?.event === 'fired' ? sql`, last_fired_at = ${at}` : sql``
       const notices = event
@@ -104,6 +104,7 @@ export function createAlerting(deps: AlertingDeps): Alerting {
         sql`update alerts set state = ${JSON.stringify(state)}${fired} where id = ${alert.id}`,
         ...notices,
       )
+      memory.kept = state
       if (event) {
         alerts.forget()
         ring()
