@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { z } from 'zod'
 import type { EventRow } from '../../src/record/row.js'
-import { sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { ask, DAY, FILTERS, filters, READS, round, rowsOf, visit } from '../fixtures/visits.js'
@@ -218,4 +219,36 @@ t.test('what is older than it is kept leaves by whole sessions, and who stays is
   ]
   for (const [start, end, expected, why] of table) t.match(await asked(start, end), expected, why)
   t.match(await store.query(sql`select count(*) as n from agent_events`), [{ n: 1 }])
+})
+
+t.test('a read during a removal is of before or behind each step, never of half of one', async (t) => {
+  const store = await openStore(t)
+  // 70,000 visitors, each of one session of two views, a second after the other.
+  const began = +at('01T00:00')
+  await store.amend(
+    raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,
+      entry_page, channel, recorded_by)
+    select 1, make_timestamp((${began} + (i // 2 + i % 2) * 1000) * 1000), 'pageview', i // 2, i // 2,
+      make_timestamp((${began} + i // 2 * 1000) * 1000), 'example.com', '/', '/', 'Direct', 'server' from range(140000) r (i)`),
+  )
+  await store.seal(at('01T12:00'))
+  const Counted = z.object({ visitors: z.int(), sessions: z.int(), pageviews: z.int() })
+  const seen = new Set<number>()
+  let over = false
+  const reading = async () => {
+    while (!over) {
+      const { data } = await ask(store, +at('20T00:00'), 'overview', 'site=1&start=2026-03-01T00:00:00Z')
+      const { visitors, sessions, pageviews } = Counted.parse(data)
+      if (visitors !== sessions || pageviews !== 2 * sessions) throw new Error(JSON.stringify(data))
+      seen.add(sessions)
+    }
+  }
+  const reads = reading()
+  await store.remove({ site: 1, visitor: 5n })
+  while ((await store.remove({ site: 1, before: new Date(began + 60_000_000) })).more);
+  over = true
+  await reads
+  const [left] = await store.query(sql`select count(distinct session_id) as n from events`)
+  t.equal(left?.n, 10_000)
+  t.ok(seen.size > 1, `${[...seen].join(', ')} sessions were seen`)
 })

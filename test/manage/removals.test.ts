@@ -1,0 +1,125 @@
+import t from 'tap'
+import { ApiError } from '../../src/errors.js'
+import { createRemovals, type Leaving, type Removed, removalOfSite } from '../../src/manage/removals.js'
+import { sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
+import { deed } from '../fixtures/deed.js'
+import type { openStore } from '../fixtures/open.js'
+import { fileEngine } from '../fixtures/unthreaded.js'
+
+const DAY = 86_400_000
+
+/** Removals over real records and a store that does what it is told; timers run when they are asked to. */
+async function open(
+  t: Parameters<typeof openStore>[0],
+  given: { records?: Records; step: (leaving: Leaving) => Removed | Error },
+) {
+  const records = given.records ?? (await fileEngine(t)).engine.records
+  const asked: Leaving[] = []
+  const timers = new Map<() => void, number>()
+  let time = Date.parse('2026-11-21T10:00:00Z')
+  const removals = createRemovals({
+    records,
+    sites: {
+      list: async () =>
+        [undefined, 30].map((retention_days, i) => ({
+          ...{ id: i + 1, org: 1, name: 'x', domains: [], timezone: 'UTC', currency: 'EUR', excluded_paths: [] },
+          ...{ respect_gpc: false, visitor_salt: 'month' as const },
+          ...(retention_days === undefined ? {} : { retention_days }),
+        })),
+    },
+    async remove(leaving) {
+      asked.push(leaving)
+      const answer = given.step(leaving)
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    gone: () => {},
+    settle: async () => {},
+    now: () => new Date(time),
+    after(ms, run) {
+      timers.set(run, ms)
+      return () => timers.delete(run)
+    },
+    log: () => {},
+  })
+  t.teardown(() => removals.close())
+  /** As if so many milliseconds had gone by. */
+  const fire = (within: number) => {
+    for (const [run, ms] of [...timers]) {
+      if (ms > within || !timers.delete(run)) continue
+      run()
+    }
+  }
+  const until = async (holds: () => boolean) => {
+    for (let n = 0; n < 500 && !holds(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+    if (!holds()) throw new Error(`not within five seconds: ${JSON.stringify(asked)}`)
+  }
+  const left = () => records.query(sql`select kind, rows from removals where done_at is null order by id`)
+  return { removals, records, asked, fire, until, left, later: (ms: number) => (time += ms) }
+}
+const none: Removed = { rows: 0, more: false, visitor_ids: [] }
+const away = () => new ApiError('database_error', 'The store is being opened again.')
+
+t.test('a step that fails is asked again, and others are not held up by it', async (t) => {
+  let failing = true
+  const { removals, asked, fire, until, left } = await open(t, {
+    step: (leaving) =>
+      'visitor' in leaving && leaving.visitor.startsWith('a') && failing ? away() : { ...none, rows: 3 },
+  })
+  const first = removals.erase(1, 'a'.repeat(16), deed)
+  const second = await removals.erase(1, 'b'.repeat(16), deed)
+  t.match(second, { rows: 3 })
+  failing = false
+  await until(() => {
+    fire(60_000 / 4)
+    return asked.length > 2
+  })
+  t.match(await first, { rows: 3 })
+  t.strictSame(await left(), [])
+})
+
+t.test('who waits too long is told, and it is done all the same', async (t) => {
+  let failing = true
+  const { removals, fire, until, left, asked } = await open(t, { step: () => (failing ? away() : none) })
+  const late = t.rejects(removals.erase(1, 'a'.repeat(16), deed), { code: 'database_error' })
+  await until(() => asked.length > 0)
+  fire(30_000)
+  await late
+  t.equal((await left()).length, 1, 'it is written down')
+  failing = false
+  removals.tick()
+  for (let n = 0; n < 200 && (await left()).length > 0; n++) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.strictSame(await left(), [])
+})
+
+t.test('people come before sites, and a site goes on where it was', async (t) => {
+  let steps = 0
+  const { removals, records, asked, until, left } = await open(t, {
+    step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10, more: ++steps < 3 }),
+  })
+  await records.write(...removalOfSite({ id: 7, domains: ['seven.example'] }, deed.at))
+  await removals.erase(1, 'c'.repeat(16), deed)
+  await until(() => steps === 3)
+  await until(() => asked.length === 4)
+  for (let n = 0; n < 200 && (await left()).length > 0; n++) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.match(asked[0], { visitor: 'c'.repeat(16) })
+  t.match(asked[1], { site: 7, hostnames: ['seven.example'] })
+  t.match(await records.query(sql`select rows, hostnames from removals where kind = 'site'`), [
+    { rows: 30, hostnames: null },
+  ])
+})
+
+t.test('once a day what is older leaves, of the sites that say so', async (t) => {
+  const { removals, asked, until, later } = await open(t, { step: () => none })
+  removals.tick()
+  await until(() => asked.length === 1)
+  t.strictSame(asked, [{ site: 2, before: new Date(Date.parse('2026-11-21T10:00:00Z') - 30 * DAY) }])
+  later(DAY - 1)
+  removals.tick()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal(asked.length, 1, 'not before')
+  later(1)
+  removals.tick()
+  await until(() => asked.length === 2)
+})
