@@ -219,7 +219,7 @@ t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
     return status
   }
 
-  for (const read of reads) {
+  for (const [turn, read] of reads.entries()) {
     const asked = await get(urlOf(read, {}))
     const names = Object.keys(read.query)
     t.equal(asked.status, 200, `${read.path} answers`)
@@ -243,7 +243,9 @@ t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
       const windowless = read.window && (name === 'start' || name === 'granularity')
       for (const [bad, why] of windowless ? [] : (REFUSED[name] ?? []))
         if (!(takesTwo && bad.startsWith('/'))) await refused(read, urlOf(read, { [name]: bad }), name, why)
-      for (const [odd, why] of TAKEN[name] ?? []) {
+      // What all reads read in the same way is asked of a third of them.
+      const third = (TAKEN[name] ?? []).filter((_, i) => (i + turn) % 3 === 0)
+      for (const [odd, why] of third) {
         const { status, error } = await get(urlOf(read, { [name]: odd }))
         t.same([status, error], [200, undefined], `${read.path}: ${name} ${why}`)
       }

@@ -112,8 +112,10 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
     if (![200, 404].includes(found.status)) t.fail(`${read.path}: ${name} ${text}: ${found.status}`)
   }
 
-  for (const read of reads.filter(({ query }) => 'site' in query)) {
+  for (const [turn, read] of reads.filter(({ query }) => 'site' in query).entries()) {
     const { query, path } = read
+    // Each is tried alone on a third of the reads, and on all of them together with the others.
+    const attempts = ATTEMPTS.filter((_, i) => path.endsWith('/overview') || (i + turn) % 3 === 0)
     const base = `${known(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
     const everything = await answered(base)
     const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
@@ -128,7 +130,7 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
       const every = await answered(`${base}&filters=${of(ATTEMPTS)}`)
       t.same(every, await answered(`${base}&filters=${of([HARMLESS])}`), `${path}: all of them as properties`)
     }
-    for (const text of ATTEMPTS) {
+    for (const text of attempts) {
       if (path.endsWith('/overview')) {
         const each = (word: string) => [...conditions(read, [word]), ...(human ? properties(word) : [])]
         await same(read, text, 'in filters', (word) => `${base}&filters=${encoded([{ or: each(word) }])}`)
@@ -151,7 +153,7 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
         )
     }
     for (const part of ['dimension', 'op', 'value']) {
-      const refused = ATTEMPTS.map(async (text) => {
+      const refused = attempts.map(async (text) => {
         const condition = { dimension: part === 'value' ? 'goal' : 'pathname', op: 'is', value: 'x', [part]: text }
         return (await ask(`${base}&filters=${encoded([condition])}`)).status
       })

@@ -147,6 +147,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['post /api/alerts/{id}/test', row('write', [200, 202])],
   ['get /api/alerts/{id}/deliveries', row('manage', 200)],
   ['post /api/alerts/{id}/rotate-secret', row('admin', [200, 201])],
+  ['get /api/reports/{id}/deliveries', row('manage', 200)],
   ['post /api/reports/{id}/test', row('write', [200, 202, 409])],
   ['get /api/flags/evaluate', row('open', [200, 403])],
 

@@ -98,7 +98,7 @@ t.test('an hour without a collector: nothing is lost, in order, in full batches 
     if (n % 100 === 0) await sleep(2)
   }
   const began = time.now()
-  await eventually('an hour', () => time.now() - began > 3_600_000, 15_000)
+  await eventually('an hour', () => time.now() - began > 3_600_000)
   t.match(shipper.stats(), { state: 'ready', trouble: /cannot be reached \(ECONNREFUSED\)/, waiting: 1_200 })
   const waits = time.slept.filter((ms) => ms >= 1_000)
   t.ok(
@@ -208,7 +208,7 @@ t.test(
       ],
     ]
     const collector = await startCollector({ key: KEY, now: time.now })
-    const shipper = await ship(directory(t), collector.url, { ...time, patience: 150 })
+    const shipper = await ship(directory(t), collector.url, { ...time, patience: 2_000 })
     t.teardown(async () => {
       await shipper.close()
       await collector.stop()
@@ -259,7 +259,7 @@ t.test('rows that are refused are set aside, without the address; the rest goes 
   for (let n = 0; n < 400; n++) shipper.record(fetchByAgent({ pathname: bad.includes(n) ? `/poison${n}` : `/${n}` }))
   await eventually('all wait', () => shipper.stats().waiting === 400 && collector.attempts.length > 0)
   collector.setFault(undefined)
-  await eventually('the rest', () => shipper.stats().waiting === 0, 20_000)
+  await eventually('the rest', () => shipper.stats().waiting === 0)
   const expected = numbers(400).filter((_, n) => !bad.includes(n))
   t.same(collector.paths(), expected)
   t.ok(collector.attempts.length < 100, `${collector.attempts.length} attempts`)
@@ -281,7 +281,7 @@ t.test('a collector that refuses everything does not get everything thrown after
   })
   const shipper = await ship(directory(t), collector.url, time)
   for (const row of fetches(500)) shipper.record(row)
-  await eventually('that it is noticed', () => /rows one after another/.test(shipper.log.said()), 20_000)
+  await eventually('that it is noticed', () => /rows one after another/.test(shipper.log.said()))
   const began = time.now()
   await eventually('ten minutes', () => time.now() - began > 600_000)
   const refused = () => shipper.stats().losses.refused ?? 0
@@ -385,7 +385,7 @@ t.test('the end: what waits is sent within its bound, or stays for the next star
   await eventually('the trouble', () => second.stats().trouble !== undefined)
   const began = performance.now()
   await second.close()
-  t.ok(performance.now() - began < 1_000, 'a collector that is away is not waited for')
+  t.ok(performance.now() - began < 4_000, 'a collector that is away is not waited for')
   t.match(second.log.said(), /rows wait on disk to be shipped after the next start/)
 
   await collector.start()
