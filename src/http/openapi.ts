@@ -49,6 +49,7 @@ const TAGS: Record<string, string> = {
   goals: 'What a site wants its visitors to do.',
   funnels: 'Steps that lead to something, in order.',
   segments: 'Saved filters.',
+  visitors: 'Erasing a person.',
   keys: 'API keys.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
   ingest: 'What comes in from elsewhere.',
