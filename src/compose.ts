@@ -103,7 +103,8 @@ export async function compose(
     siteOf = createSiteOf(await sites.list())
   }
   const sites = createSites(records, async () => {
-    for (const each of [keys, ingestKeys, members, ...Object.values(managed)]) each.forget()
+    for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
+      each.forget()
     // It was written all the same where it cannot be read back: that is tried again.
     await look().catch(() => {})
   })
@@ -131,6 +132,7 @@ export async function compose(
     now,
     random: randomBytes,
     mayTry,
+    turn,
   })
   await accounts.registration.provideFirst()
   const { smtp, mail_from } = config

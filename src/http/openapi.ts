@@ -64,6 +64,7 @@ const TAGS: Record<string, string> = {
   orgs: 'Who sites belong to, and what was done in it.',
   members: 'Who is in an organisation, and as what.',
   invitations: 'How people come into an organisation.',
+  visitors: 'Erasing a person.',
   keys: 'API keys.',
   account: 'Who signs in: accounts, sessions and two-factor sign-in. For browsers; API keys are refused.',
   track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',

@@ -245,7 +245,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
       turn(async () => {
         const { name, domains } = await current(id, version)
         await records.write(
-          ...removedSite(id, deed.at),
+          ...removedSite({ id, domains }, deed.at),
           ...audited(deed, { action: 'delete', object: 'site', id, details: { name, domains } }),
         )
         await forget()
@@ -253,7 +253,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
     deleteOf: (org, at, along) =>
       turn(async () => {
         const mine = (await sites.get()).filter((site) => site.org === org)
-        await records.write(...mine.flatMap(({ id }) => removedSite(id, at)), ...along)
+        await records.write(...mine.flatMap((site) => removedSite(site, at)), ...along)
         await forget()
       }),
     addDomains: (id, domains) =>

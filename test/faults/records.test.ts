@@ -45,6 +45,8 @@ function ask(data: string, method: string, path: string, body?: unknown): Promis
 async function begin(data: string): Promise<ChildProcess> {
   const args = ['serve', '--host', '127.0.0.1', '--port', `${await freePort()}`, '--data', data, '--offline']
   const child = spawn(process.execPath, ['dist/bin/readership.js', ...args], { detached: true, stdio: 'ignore' })
+  // In a group of its own it would outlive a test that is ended for its time.
+  process.once('exit', () => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
   await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200, 30_000)
   return child
 }

@@ -23,7 +23,16 @@ async function open(
     sites: {
       list: async () =>
         [undefined, 30].map((retention_days, i) => ({
-          ...{ id: i + 1, org: 1, name: 'x', domains: [], timezone: 'UTC', currency: 'EUR', excluded_paths: [] },
+          ...{
+            id: i + 1,
+            version: 1,
+            org: 1,
+            name: 'x',
+            domains: [],
+            timezone: 'UTC',
+            currency: 'EUR',
+            excluded_paths: [],
+          },
           ...{ respect_gpc: false, visitor_salt: 'month' as const },
           ...(retention_days === undefined ? {} : { retention_days }),
         })),

@@ -17,7 +17,7 @@ export function enteringRoutes(deps: { entrance: Entrance; people: People; me: M
   const { entrance, people, me } = deps
   const entered = async (call: Call, token: string, status: 200 | 201 = 200): Promise<Response> =>
     withSession(call, answer(await me(await people.authenticate(token)), undefined, status), token)
-  const route = { method: 'post', access: 'public', tag: 'account' } as const
+  const route = { method: 'post', access: 'sign_in', tag: 'account' } as const
   return [
     jsonOnly({
       ...route,

@@ -1,3 +1,4 @@
+import { isOpen } from '../auth.js'
 import { failure } from '../error.js'
 import type { Call, Route } from '../route.js'
 
@@ -23,7 +24,7 @@ const isJson = ({ headers }: Request): boolean => /^application\/json *(;|$)/i.t
  */
 export const jsonOnly = (line: Line): Route => ({
   ...line,
-  ...(line.access === 'public' ? { failures: { ...Object.fromEntries(Object.entries(SAID)), ...line.failures } } : {}),
+  ...(isOpen(line.access) ? { failures: { ...Object.fromEntries(Object.entries(SAID)), ...line.failures } } : {}),
   run: async (call) =>
     isJson(call.request)
       ? line.run(call)

@@ -3,7 +3,7 @@ import type { Members } from '../members.js'
 import type { Orgs } from '../orgs.js'
 import type { Passwords } from '../passwords.js'
 import type { Sessions } from '../sessions.js'
-import { createTurn } from '../turn.js'
+import type { Turn } from '../turn.js'
 import type { Users } from '../users.js'
 import { createOwnAccount, type OwnAccount } from './own.js'
 import { createRegistration, type Registration } from './registration.js'
@@ -40,9 +40,11 @@ export function createAccounts(deps: {
   now(): Date
   random(bytes: number): Buffer
   mayTry(user: number): boolean
+  /** What changes who owns an organisation is made in it too. */
+  turn: Turn
 }): Accounts {
   const tokens = createTokens(deps)
-  const ground = { ...deps, tokens, turn: createTurn() }
+  const ground = { ...deps, tokens }
   const secondFactor = createSecondFactor(ground, deps.mayTry, 'readership')
   const signIn = createSignIn(ground, secondFactor)
   const registration = createRegistration(ground)
