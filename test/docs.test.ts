@@ -93,7 +93,9 @@ t.test('what is written can be typed', async (t) => {
   ]
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n')
   const names = COMMANDS.map(({ name }) => name)
-  for (const [, words = ''] of text.matchAll(/(?:npx readership|`readership|readership\.js) ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/g))
+  for (const [, words = ''] of text.matchAll(
+    /(?:npx readership|`readership|readership\.js) ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/g,
+  ))
     t.ok(
       names.some((name) => name === words || name === words.split(' ')[0]),
       `readership ${words}`,
