@@ -59,6 +59,9 @@ const answerOf = ({ responses }: Operation) => {
   return { status: status ?? '', content: reply && 'content' in reply ? (reply.content ?? {}) : {} }
 }
 
+// As long as the whole file may take: each asks hundreds of reads.
+const SLOW = { timeout: 110_000 }
+
 if (process.argv.includes('--write'))
   t.test('the examples are recorded', async (t) => {
     const { record } = await open(t)
@@ -114,7 +117,7 @@ else {
     t.ok(text.length < operations.length * 4_000, 'what is said once is written once')
   })
 
-  t.test('examples are true', async (t) => {
+  t.test('examples are true', SLOW, async (t) => {
     const { document, operations, record } = opened
     const recorded = await record()
     const shipped = loadExamples()
@@ -141,7 +144,7 @@ else {
   const kept = await open(t)
   await recordExamples(kept.document, kept.operator, true)
 
-  t.test('each parameter takes its example, alone', async (t) => {
+  t.test('each parameter takes its example, alone', SLOW, async (t) => {
     const { document, operations, operator } = kept
     for (const [i, { name, path, method, operation }] of operations.entries()) {
       if (method !== 'get') continue
@@ -165,7 +168,7 @@ else {
     }
   })
 
-  t.test('every read answers as the document says, whoever is asked about', async (t) => {
+  t.test('every read answers as the document says, whoever is asked about', SLOW, async (t) => {
     const { document, operations, operator } = kept
     const check = validator(document)
     const MORE = ['&compare=year', '&range=24h', '&range=all', '&limit=1000']
