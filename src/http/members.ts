@@ -17,7 +17,7 @@ export const ShownMember = z.object({
   since: z.iso.datetime(),
 })
 
-const Change = z.strictObject({ role: z.enum(ROLES) })
+const Change = z.strictObject({ role: z.enum(ROLES).optional() })
 const Transfer = z.strictObject({ user: z.int().positive().describe('A member, who becomes an owner.') })
 
 /** Who is in an organisation (contract 7): for people alone (spec 5.3 rule 4). */
@@ -32,12 +32,12 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
   }
   const one = async (member: Member) => answer((await shown(member))[0])
   /** A member of the organisation by their account's id. */
-  const known = async (org: number, id: unknown, field?: string): Promise<Named> => {
+  const known = async (org: number, id: unknown, field?: string): Promise<Named & Member> => {
     const user = Id.safeParse(id).data
     const member = (await members.ofOrg(org)).find(({ user_id }) => user_id === user)
     const account = member && (await users.get(member.user_id))
     if (!account) throw new ApiError('not_found', 'There is no such member.', field)
-    return { user: account.id, email: account.email }
+    return { ...member, user: account.id, email: account.email }
   }
   const actorOf = ({ principal }: Call) => (principal.kind === 'person' ? principal.user.id : undefined)
   const route = { tag: 'members' } as const
@@ -62,7 +62,10 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       run: async (call) => {
         const { id } = await organisationOf(call, orgs)
         const { role } = await bodyOf(call, Change)
-        return one(await members.change(id, await known(id, call.params.user), role, actorOf(call), deedOf(call, id)))
+        const member = await known(id, call.params.user)
+        return one(
+          role === undefined ? member : await members.change(id, member, role, actorOf(call), deedOf(call, id)),
+        )
       },
     },
     {

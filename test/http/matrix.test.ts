@@ -14,9 +14,6 @@ import { BODIES } from '../fixtures/examples.js'
 import { NOW, sampleService } from '../fixtures/sample.js'
 import { CALLERS, type Caller, ROWS, type Row, verdict } from './matrix.js'
 
-/** Of routes that are still to come. */
-const AWAITED = /^\w+ \/api\/(auth|orgs|invitations|flags|alerts|reports|shares?|visitors|sites\/\{id\}$)/
-
 const HOUR = 3_600_000
 /** Who signs in: the last is a member for rows to change and remove. */
 const PEOPLE: readonly [caller: Caller, org: number, role: string, id: number][] = [
@@ -27,8 +24,10 @@ const PEOPLE: readonly [caller: Caller, org: number, role: string, id: number][]
   ['stranger', 2, 'owner', 95],
   ['spare', 1, 'member', 99],
 ]
-/** Sessions of each, beside the one for most rows. */
-const SPARE = 4
+/** Rows that end sessions; each needs one of its own, of everybody. */
+const ENDING = [...ROWS.values()].filter(({ ends }) => ends)
+/** Of no site, no organisation, and nothing else. */
+const NOWHERE = 999_999
 
 const Made = z.object({ data: z.looseObject({ id: z.int().optional(), secret: z.string().optional() }) })
 /** Another last character but one: the last of 43 in base64url has bits that say nothing. */
@@ -69,8 +68,7 @@ async function open(t: Test) {
 
   await makeRecords()
   for (const path of ['/api/flags', '/api/alerts', '/api/reports', '/api/shares', '/api/orgs/1/invitations']) {
-    const body = BODIES[`post ${path.replace('/1/', '/{id}/')}`]
-    if (document.paths[path.replace('/1/', '/{id}/')]?.post && body) await make(path, body)
+    await make(path, BODIES[`post ${path.replace('/1/', '/{id}/')}`] ?? {})
   }
 
   const callers = new Map<Caller, (row: Row, body: string | undefined) => Sent>()
@@ -80,9 +78,8 @@ async function open(t: Test) {
   as('basic', { headers: { authorization: 'Basic eDp5' } })
   as('operator', { operator: true })
   const cookie = (token: string) => ({ headers: { cookie: `${SESSION}=${token}`, 'sec-fetch-site': 'same-origin' } })
-  const ending = [...ROWS.values()].filter(({ ends }) => ends)
   for (const [caller, [first = '', ...spare]] of tokens)
-    callers.set(caller, (row) => cookie(row.ends ? (spare[ending.indexOf(row)] ?? '') : first))
+    callers.set(caller, (row) => cookie(row.ends ? (spare[ENDING.indexOf(row)] ?? '') : first))
   callers.delete('spare')
   as('tampered_session', cookie(tampered(tokens.get('owner')?.[0] ?? '')))
 
@@ -116,40 +113,39 @@ async function open(t: Test) {
   callers.set('signature', signed(data.ingest_key))
   callers.set('signature_wrong', signed(`${data.ingest_key}x`))
 
-  if (document.paths['/api/shares']?.post) {
-    const share = async (more: object) =>
-      String((await make('/api/shares', { site: 1, name: `${randomBytes(4).toString('hex')}`, ...more })).slug)
-    const reads = ['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown']
-    const scopes = [...reads, 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents']
-    const password = 'correct horse battery'
-    as('share', { share: await share({ scopes }) })
-    as('share_narrow', { share: await share({ scopes: ['realtime'] }) })
-    as('share_expired', { share: await share({ scopes, expires_at: soon }) })
-    const slug = await share({ scopes, password })
-    as('share_locked', { share: slug })
-    clock.now = new Date(NOW.getTime() + 2 * HOUR)
-    const unlocked = await instance.fetch(
-      new Request(`http://127.0.0.1:${port}/api/share/${slug}/unlock`, {
-        method: 'POST',
-        body: JSON.stringify({ password }),
-        headers: { 'content-type': 'application/json' },
-      }),
-      { ip: '127.0.0.1' },
-    )
-    const token = z.object({ data: z.object({ token: z.string() }) }).parse(await unlocked.json()).data.token
-    as('share_unlocked', { share: token })
-    as('share_tampered', { share: tampered(token) })
-  }
+  const share = async (more: object) =>
+    String((await make('/api/shares', { site: 1, name: `${randomBytes(4).toString('hex')}`, ...more })).slug)
+  const reads = ['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown']
+  const scopes = [...reads, 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents']
+  const password = 'correct horse battery'
+  as('share', { share: await share({ scopes }) })
+  as('share_narrow', { share: await share({ scopes: ['realtime'] }) })
+  as('share_expired', { share: await share({ scopes, expires_at: soon }) })
+  const slug = await share({ scopes, password })
+  as('share_locked', { share: slug })
   clock.now = new Date(NOW.getTime() + 2 * HOUR)
+  const unlocked = await instance.fetch(
+    new Request(`http://127.0.0.1:${port}/api/share/${slug}/unlock`, {
+      method: 'POST',
+      body: JSON.stringify({ password }),
+      headers: { 'content-type': 'application/json' },
+    }),
+    { ip: '127.0.0.1' },
+  )
+  const token = z.object({ data: z.object({ token: z.string() }) }).parse(await unlocked.json()).data.token
+  as('share_unlocked', { share: token })
+  as('share_tampered', { share: tampered(token) })
 
   const ask = async (method: string, path: string, body: string | undefined, sent: Sent) => {
     const url = new URL(path, `http://127.0.0.1:${port}`)
     if (sent.share !== undefined) url.searchParams.set('share', sent.share)
-    const headers = { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...sent.headers }
+    // As a page of the site has it: what asks for flags has to be one.
+    const referer = 'https://slackwater.example/glossary'
+    const headers = { referer, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...sent.headers }
     const init = { method, headers, ...(body === undefined ? {} : { body }) }
     const response = await (sent.operator ? operator(`${url.pathname}${url.search}`, init) : fetch(url, init))
-    await response.arrayBuffer()
-    return response
+    const { status } = response
+    return { status, challenge: response.headers.get('www-authenticate') ?? '', text: await response.text() }
   }
   return { document, callers, ask }
 }
@@ -164,37 +160,43 @@ async function signIn(records: Records, org: number, role: string, id: number): 
   )
   const sessions = createSessions({ records, now: () => NOW, random: randomBytes })
   const tokens: string[] = []
-  for (let n = 0; n <= SPARE; n++) tokens.push(await sessions.begin(id, { agent: null, ip: '127.0.0.1' }))
+  for (let n = 0; n <= ENDING.length; n++) tokens.push(await sessions.begin(id, { agent: null, ip: '127.0.0.1' }))
   return tokens
 }
 
 const ORDER = ['get', 'post', 'patch', 'delete']
 const PROOFLESS = [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]
 
-t.test('every route by every credential', { timeout: 180_000 }, async (t) => {
+/** The same of a site, or else of an organisation or record, that nobody has. */
+const elsewhere = (path: string): string =>
+  /[?&](site|org)=/.test(path)
+    ? path.replace(/([?&](?:site|org)=)\d+/, `$1${NOWHERE}`)
+    : path.replace(/\/\d+(?=\/|$)/, `/${NOWHERE}`)
+const bodyElsewhere = (body: string | undefined) =>
+  body?.replace(/"(site|site_id|org)":\d+/, (_, name) => `"${name}":${NOWHERE}`)
+
+t.test('every route by every credential', { timeout: 110_000 }, async (t) => {
   const { document, callers, ask } = await open(t)
+  t.same([...callers.keys()].sort(), [...CALLERS].sort(), 'everybody of the table asks')
   const examples = loadExamples()
   const routes = Object.entries(document.paths)
     .flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ path, method, name: `${method} ${path}` })))
     .sort((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method))
-  for (const { name } of routes) t.ok(ROWS.has(name), `${name} has a row`)
-  const names = new Set(routes.map(({ name }) => name))
-  for (const name of ROWS.keys()) if (!AWAITED.test(name)) t.ok(names.has(name), `${name} is a route`)
+  t.same(routes.map(({ name }) => name).sort(), [...ROWS.keys()].sort(), 'every route has a row')
 
   let cells = 0
-  for (const { name, path, method } of routes) {
-    const row = ROWS.get(name)
-    if (!row) continue
+  const lines = routes.flatMap((route) => {
+    const row = ROWS.get(route.name)
+    return row ? [{ ...route, row }] : []
+  })
+  for (const { name, path, method, row } of lines.sort((a, b) => Number(!!a.row.ends) - Number(!!b.row.ends))) {
     const example = examples.get(name)
     const target = row.asks ?? example?.request ?? path.replaceAll(/\{\w+\}/g, '1')
-    const sent = row.body ?? example?.body ?? BODIES[name]
-    const body = method === 'get' || method === 'delete' ? undefined : JSON.stringify(sent ?? {})
-    // Who is refused comes first: what it is about is still there for them.
-    const order = CALLERS.filter((caller) => callers.has(caller)).sort(
-      (a, b) => Number(verdict(row.kind, a) === 'in') - Number(verdict(row.kind, b) === 'in'),
-    )
+    const sent = row.body ?? (method === 'delete' ? undefined : (example?.body ?? BODIES[name] ?? {}))
+    const body = method === 'get' || sent === undefined ? undefined : JSON.stringify(sent)
     const wrong: string[] = []
-    for (const caller of order) {
+
+    const call = async (caller: Caller) => {
       const of = callers.get(caller)?.(row, body) ?? {}
       const expected = verdict(row.kind, caller)
       const { cookie } = of.headers ?? {}
@@ -205,16 +207,25 @@ t.test('every route by every credential', { timeout: 180_000 }, async (t) => {
           if (status !== 403) wrong.push(`${caller} with ${JSON.stringify(headers)}: ${status}, not 403`)
           cells++
         }
-      const { status, headers } = await ask(method.toUpperCase(), target, body, of)
+      const { status, challenge, text } = await ask(method.toUpperCase(), target, body, of)
       cells++
       const wanted = expected === 'in' ? row.answers : [expected]
-      if (!wanted.includes(status)) wrong.push(`${caller}: ${status}, not ${wanted.join(' or ')}`)
-      if (
-        (headers.get('www-authenticate') ?? '') !==
-        (status === 401 && row.kind !== 'sign_in' && row.kind !== 'open' ? 'Bearer' : '')
-      )
-        wrong.push(`${caller}: WWW-Authenticate ${headers.get('www-authenticate')}`)
+      if (!wanted.includes(status))
+        wrong.push(`${caller}: ${status}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
+      if (challenge !== (status === 401 ? 'Bearer' : '')) wrong.push(`${caller}: WWW-Authenticate ${challenge}`)
+      if (expected !== 404) return
+      // What is somebody else's is no other than what is not there (5.3 rule 1, contract 6).
+      const there = callers.get(caller)?.(row, bodyElsewhere(body)) ?? {}
+      const nothing = await ask(method.toUpperCase(), elsewhere(target), bodyElsewhere(body), there)
+      cells++
+      if (elsewhere(target) === target && bodyElsewhere(body) === body) wrong.push(`${caller}: asked for nothing else`)
+      if (nothing.status !== status || nothing.text !== text) wrong.push(`${caller}: ${text}, not ${nothing.text}`)
     }
+    const isIn = (caller: Caller) => verdict(row.kind, caller) === 'in'
+    // Who is refused comes first: what it is about is still there for them.
+    await Promise.all(CALLERS.filter((caller) => !isIn(caller)).map(call))
+    if (method === 'get') await Promise.all(CALLERS.filter(isIn).map(call))
+    else for (const caller of CALLERS.filter(isIn)) await call(caller)
     t.same(wrong, [], `${name} (${row.kind})`)
   }
   t.comment(`${routes.length} routes, ${callers.size} callers, ${cells} calls`)

@@ -45,7 +45,7 @@ export function ownRoutes(deps: {
       async run(call) {
         const person = personOf(call)
         const { name } = await bodyOf(call, ChangeMe)
-        const user = shownUser(await own.rename(person.user.id, name))
+        const user = name === undefined ? person.user : shownUser(await own.rename(person.user.id, name))
         return answer(await me({ ...person, user }))
       },
     }),

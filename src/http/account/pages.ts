@@ -68,7 +68,7 @@ const onward = (location: './' | 'sign-in', cookie?: string): Response =>
  * does no harm: only its button does.
  */
 export function pageRoutes(entrance: Entrance): Route[] {
-  const route = { access: 'public', tag: 'account', type: 'text/html' } as const
+  const route = { access: 'sign_in', tag: 'account', type: 'text/html' } as const
   const routes = (
     path: string,
     summary: string,

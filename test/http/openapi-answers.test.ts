@@ -1,0 +1,63 @@
+import t from 'tap'
+import { loadExamples } from '../../src/http/examples.js'
+import { answerOf, documented, validator } from '../fixtures/document.js'
+import { recordExamples, resolve, slugOf } from '../fixtures/examples.js'
+
+// As long as the whole file may take: each asks hundreds of reads.
+const SLOW = { timeout: 110_000 }
+
+const kept = await documented(t)
+// There is one of everything that can be asked about.
+await recordExamples(kept.document, kept.operator, true)
+
+t.test('each parameter takes its example, alone', SLOW, async (t) => {
+  const { document, operations, operator } = kept
+  for (const [i, { name, path, method, operation }] of operations.entries()) {
+    if (method !== 'get') continue
+    const parameters = (operation.parameters ?? []).map((one) => resolve(document, one))
+    const textOf = ({ example, content }: (typeof parameters)[number]) => {
+      const json = content?.['application/json']?.example
+      return encodeURIComponent(json === undefined ? String(example) : JSON.stringify(json))
+    }
+    const words = parameters.filter((one) => one.in === 'path')
+    // Links have another slug each time.
+    const slug = path.includes('{slug}') ? await slugOf(operator) : undefined
+    const url = words.reduce((url, one) => url.replace(`{${one.name}}`, slug ?? textOf(one)), path)
+    const needed = parameters.filter((one) => one.in === 'query' && one.required)
+    for (const [j, one] of parameters.entries()) {
+      // One that many have is asked of a third of them.
+      if (one.in !== 'query' || ('$ref' in (operation.parameters?.[j] ?? {}) && (i + j) % 3 > 0)) continue
+      const query = [...new Set([...needed, one])].map((each) => `${each.name}=${textOf(each)}`).join('&')
+      const { status } = await operator(`${url}?${query}`, { method })
+      t.ok(status === 200 || (one.name === 'segment' && status === 404), `${name}: ${query} ${status}`)
+    }
+  }
+})
+
+t.test('every read answers as the document says, whoever is asked about', SLOW, async (t) => {
+  const { document, operations, operator } = kept
+  const check = validator(document)
+  const MORE = ['&compare=year', '&range=24h', '&range=all', '&limit=1000']
+  for (const [i, { name, path, method, operation }] of operations.entries()) {
+    const request = loadExamples().get(name)?.request
+    const names = (operation.parameters ?? []).map((one) => resolve(document, one).name)
+    if (method !== 'get' || !names.includes('site') || request === undefined) continue
+    const { content } = answerOf(operation)
+    if (!content['application/json']) continue
+    const at = ['paths', path, method, 'responses', '200', 'content', 'application/json', 'schema']
+    let answered = 0
+    for (const [j, audience] of ['human', 'agent', 'all'].entries())
+      for (const more of ['', MORE[(i + j) % MORE.length], MORE[(i + j + 1) % MORE.length]]) {
+        const given = new URL(`http://x${request}`)
+        for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`))
+          given.searchParams.set(key, value)
+        const response = await operator(`${given.pathname}${given.search}`)
+        // An audience that it cannot tell of.
+        if (response.status === 422 || response.status === 404) continue
+        answered++
+        t.equal(response.status, 200, `${name} ${given.search}`)
+        t.same(check(at, await response.json()), [], `${name} ${given.search}`)
+      }
+    t.ok(answered > 0, `${name} answers`)
+  }
+})
