@@ -105,6 +105,8 @@ export async function compose(
   const sites = createSites(records, async () => {
     for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
       each.forget()
+    // Where one was deleted, its rows leave from now on.
+    removals.wake()
     // It was written all the same where it cannot be read back: that is tried again.
     await look().catch(() => {})
   })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, type Param, raw, type Sql, sql } from '../sql.js'
+import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { lastOf, numbered } from './numbered.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 import { createTurn } from './turn.js'
 
 /** What a site has several of, told apart by name. */
@@ -81,14 +81,7 @@ export function collection<O extends Owned>(
     throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
   }
   const inTurn = createTurn()
-  /** Where the store dies meanwhile nobody knows whether it is written: what is there is read again either way. */
-  const write = async (...statements: Sql[]) => {
-    try {
-      await records.write(...statements)
-    } finally {
-      all.forget()
-    }
-  }
+  const write = createWrite(records, all)
   const unique = async (record: Owned, id?: number) => {
     const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))

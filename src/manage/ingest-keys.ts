@@ -4,7 +4,7 @@ import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { lastOf } from './numbered.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 
 /** A site's ingest key as the API shows it, to those who may see it (spec 5.3 rule 3). */
 export const IngestKey = z.object({
@@ -55,6 +55,7 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
     const rows = await records.query(sql`select site, key, created_at, expires_at from ingest_keys`)
     return rows.map((row) => Stored.parse(row))
   })
+  const write = createWrite(records, table)
   const insert = (site: number | Sql) =>
     sql`insert into ingest_keys (site, key, created_at, expires_at) values (${site}, ${keyOf(random(32))}, ${now()}, null)`
   const good = async (site: number) =>
@@ -81,13 +82,12 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
     },
     async rotate(site, deed) {
       await get(site)
-      await records.write(
+      await write(
         sql`delete from ingest_keys where site = ${site} and expires_at is not null`,
         sql`update ingest_keys set expires_at = ${new Date(now().getTime() + OVERLAP_MS)} where site = ${site}`,
         insert(site),
         ...audited(deed, { action: 'rotate', object: 'ingest_key', id: site }),
       )
-      table.forget()
       return get(site)
     },
     valid: async (site) => (await good(site)).map(({ key }) => key),
@@ -95,8 +95,7 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
       const known = new Set((await table.get()).map(({ site }) => site))
       const without = sites.filter((site) => !known.has(site))
       if (without.length === 0) return
-      await records.write(...without.map((site) => insert(site)))
-      table.forget()
+      await write(...without.map((site) => insert(site)))
     },
     first: () => insert(lastOf('sites')),
     forget: table.forget,

@@ -7,6 +7,7 @@ import { audited, type By, type Deed } from './audit.js'
 import { Email } from './email.js'
 import type { Member, Members } from './members.js'
 import { lastOf, numbered } from './numbered.js'
+import { createWrite } from './remember.js'
 import { ROLES, type Role, suffices } from './roles.js'
 import { createTurn, type Turn } from './turn.js'
 
@@ -97,6 +98,7 @@ export function createInvitations(deps: {
   turn?: Turn
 }): Invitations {
   const { records, members, emailOf, now, random, turn = createTurn() } = deps
+  const write = createWrite(records, members)
   // Asked of the table each time: they are few and seldom, and memberships that end take some with them.
   const all = async () => {
     const rows = await records.query(sql`
@@ -169,12 +171,11 @@ export function createInvitations(deps: {
         const { id, org, role } = found
         if (found.accepted_at || (await members.ofOrg(org)).some((each) => each.user_id === user.id))
           throw new ApiError('conflict', 'You are a member already, or have been.')
-        await records.write(
+        await write(
           sql`update invitations set accepted_at = ${at} where id = ${id}`,
           sql`insert into members (org, user_id, role, created_at) values (${org}, ${user.id}, ${role}, ${at})`,
           ...audited({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
         )
-        members.forget()
         return { org, user_id: user.id, role, created_at: at }
       }),
 

@@ -6,7 +6,7 @@ import type { Records } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { Name } from './collection.js'
 import { organisationIds } from './orgs.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 import type { Sites } from './sites.js'
 import { createTurn } from './turn.js'
 
@@ -126,6 +126,7 @@ export function createKeys(deps: {
   let used = new Map<number, { requests: number; last: Date }>()
 
   const turn = createTurn()
+  const write = createWrite(records, table)
 
   return {
     create: (asked, deed) =>
@@ -151,14 +152,13 @@ export function createKeys(deps: {
         const id = Math.max(0, ...[...known.values()].map((key) => key.id)) + 1
         const { org, name, site } = asked
         const details = { name, prefix, scopes, site, expires_at }
-        await records.write(
+        await write(
           sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
               last_used_at, requests)
             values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${digestOf(secret)}, ${JSON.stringify(scopes)},
               ${at}, ${expires_at}, null, null, 0)`,
           ...audited(deed, { action: 'create', object: 'key', id, details }),
         )
-        table.forget()
         const made = (await table.get()).get(prefix)
         if (!made) throw new Error(`key ${prefix} was written and is not there`)
         return { ...shown(made), secret }
@@ -174,11 +174,10 @@ export function createKeys(deps: {
       turn(async () => {
         const { name, prefix, revoked_at } = await byId(id)
         if (revoked_at) return
-        await records.write(
+        await write(
           sql`update keys set revoked_at = ${now()} where id = ${id}`,
           ...audited(deed, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
         )
-        table.forget()
       }),
 
     async usage(id) {

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { audited, type Deed } from './audit.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 import { mayAssign, ROLES, type Role } from './roles.js'
 import { createTurn, type Turn } from './turn.js'
 
@@ -77,10 +77,7 @@ export function createMembers(records: Records, turn: Turn = createTurn()): Memb
   }
   const set = (org: number, user: number, role: Role): Sql =>
     sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
-  const write = async (...statements: Sql[]) => {
-    await records.write(...statements)
-    all.forget()
-  }
+  const write = createWrite(records, all)
   /** What was sent in the name of one who may invite nobody any more. */
   const uninvited = (org: number, email: string): Sql =>
     sql`delete from invitations where org = ${org} and invited_by = ${email} and accepted_at is null`

@@ -5,7 +5,7 @@ import type { Records } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { Name } from './collection.js'
 import { lastOf, numbered } from './numbered.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 import { ROLES } from './roles.js'
 import { createTurn } from './turn.js'
 
@@ -82,10 +82,7 @@ export function createOrgs(records: Records): Orgs {
     return org
   }
   const turn = createTurn()
-  const write = async (...statements: Sql[]) => {
-    await records.write(...statements)
-    all.forget()
-  }
+  const write = createWrite(records, all)
   return {
     list: all.get,
     get,
@@ -154,14 +151,17 @@ export function createOrgs(records: Records): Orgs {
         )
         for (const { id, name } of due) {
           const deed: Deed = { by: { kind: 'system', name: 'readership' }, org: id, at }
-          await end(id, [
-            sql`delete from members where org = ${id}`,
-            sql`delete from invitations where org = ${id}`,
-            sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
-            sql`delete from organisations where id = ${id}`,
-            ...audited(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
-          ])
-          all.forget()
+          try {
+            await end(id, [
+              sql`delete from members where org = ${id}`,
+              sql`delete from invitations where org = ${id}`,
+              sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
+              sql`delete from organisations where id = ${id}`,
+              ...audited(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
+            ])
+          } finally {
+            all.forget()
+          }
         }
         return due.length
       }),

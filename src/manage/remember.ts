@@ -1,3 +1,6 @@
+import type { Sql } from '../sql.js'
+import type { Records } from '../store.js'
+
 /**
  * A small table kept in memory: this process is the only writer of the file, so what it has read stays true until it
  * writes. `forget` is called after the write is durable; a load that was under way then is nobody's answer any more.
@@ -21,3 +24,17 @@ export function remember<T>(load: () => Promise<T>): { get(): Promise<T>; forget
     },
   }
 }
+
+/**
+ * Writes to the records, and has what is `remembered` of them read again: also where the write fails, since of a store
+ * that dies meanwhile nobody knows whether it has written.
+ */
+export const createWrite =
+  (records: Records, ...remembered: readonly { forget(): void | Promise<void> }[]) =>
+  async (...statements: Sql[]): Promise<void> => {
+    try {
+      await records.write(...statements)
+    } finally {
+      for (const each of remembered) await each.forget()
+    }
+  }

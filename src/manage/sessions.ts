@@ -4,7 +4,7 @@ import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { numbered } from './numbered.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 
 /** Without a request for so long a session is over. */
 export const IDLE_MS = 14 * 86_400_000
@@ -64,6 +64,7 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     )
     return new Map(rows.map((row) => Stored.parse(row)).map((session) => [session.digest, session]))
   })
+  const write = createWrite(records, all)
   /** When a session was used and the table does not know yet. */
   let used = new Map<number, Date>()
   const isOver = ({ id, created_at, last_seen_at }: Stored, at: number) =>
@@ -90,8 +91,7 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
   return {
     async begin(user, from) {
       const { token, writing } = opening(user, from)
-      await records.write(...writing)
-      all.forget()
+      await write(...writing)
       return token
     },
     opening,
@@ -117,8 +117,7 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
 
     async end(ids) {
       if (ids.length === 0) return
-      await records.write(...ids.map((id) => sql`delete from sessions where id = ${id}`))
-      all.forget()
+      await write(...ids.map((id) => sql`delete from sessions where id = ${id}`))
     },
 
     async flush() {
@@ -126,14 +125,10 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
       const over = [...(await all.get()).values()].filter((session) => isOver(session, at))
       if (used.size === 0 && over.length === 0) return
       const writing = new Map(used)
-      try {
-        await records.write(
-          ...[...writing].map(([id, seen]) => sql`update sessions set last_seen_at = ${seen} where id = ${id}`),
-          ...over.map(({ id }) => sql`delete from sessions where id = ${id}`),
-        )
-      } finally {
-        all.forget()
-      }
+      await write(
+        ...[...writing].map(([id, seen]) => sql`update sessions set last_seen_at = ${seen} where id = ${id}`),
+        ...over.map(({ id }) => sql`delete from sessions where id = ${id}`),
+      )
       // What was used meanwhile stays for the next time.
       used = new Map([...used].filter(([id, seen]) => writing.get(id) !== seen))
     },

@@ -9,7 +9,7 @@ import { audited, type Deed } from './audit.js'
 import { Name, Version } from './collection.js'
 import { lastOf, numbered } from './numbered.js'
 import { organisationIds } from './orgs.js'
-import { remember } from './remember.js'
+import { createWrite, remember } from './remember.js'
 import { removedSite } from './removed-site.js'
 import { createTurn } from './turn.js'
 
@@ -187,6 +187,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
     )
     if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
   }
+  const write = createWrite(records, { forget })
   // One after the other: a hostname is of one site.
   const turn = createTurn()
   return {
@@ -201,7 +202,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
           throw new ApiError('conflict', `An organisation has at most ${MOST} sites.`)
         const columns = columnsOf(changed(UNSAID, { ...asked, domains }))
         const { names: into, values } = parts(columns)
-        await records.write(
+        await write(
           ...numbered(
             'sites',
             sql`insert into sites (id, org, version, created_at, ${join(into, ', ')})`,
@@ -215,7 +216,6 @@ export function createSites(records: Records, told: () => Promise<void> = async 
             details: { name: asked.name, domains },
           }),
         )
-        await forget()
         const made = (await sites.get()).at(-1)
         if (made?.name !== asked.name) throw new Error(`the site ${asked.name} was written and is not there`)
         return made
@@ -234,27 +234,24 @@ export function createSites(records: Records, told: () => Promise<void> = async 
         if (fields.length === 0) return now
         const { names: into, values } = parts(columns)
         const set = into.map((name, i) => sql`${name} = ${values[i] ?? null}`)
-        await records.write(
+        await write(
           sql`update sites set version = version + 1, ${join(set, ', ')} where id = ${id}`,
           ...audited(deed, { action: 'change', object: 'site', id, details: { name: columns.name, fields } }),
         )
-        await forget()
         return current(id, undefined)
       }),
     delete: (id, deed, version) =>
       turn(async () => {
         const { name, domains } = await current(id, version)
-        await records.write(
+        await write(
           ...removedSite({ id, domains }, deed.at),
           ...audited(deed, { action: 'delete', object: 'site', id, details: { name, domains } }),
         )
-        await forget()
       }),
     deleteOf: (org, at, along) =>
       turn(async () => {
         const mine = (await sites.get()).filter((site) => site.org === org)
-        await records.write(...mine.flatMap((site) => removedSite(site, at)), ...along)
-        await forget()
+        await write(...mine.flatMap((site) => removedSite(site, at)), ...along)
       }),
     addDomains: (id, domains) =>
       turn(async () => {
@@ -264,11 +261,10 @@ export function createSites(records: Records, told: () => Promise<void> = async 
           (domain) => !site?.domains.includes(domain) && takenOf([domain], others) === undefined,
         )
         if (!site || missing.length === 0) return
-        await records.write(
+        await write(
           sql`update sites set domains = ${JSON.stringify([...site.domains, ...missing])}, version = version + 1
             where id = ${id}`,
         )
-        await forget()
       }),
     forget,
   }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.js'
 import { sql } from '../../sql.js'
+import { createWrite } from '../remember.js'
 import type { From } from '../sessions.js'
 import type { StoredUser } from '../users.js'
 import { type Ground, noted } from './ground.js'
@@ -44,15 +45,12 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
     sql`delete from tokens where user_id = ${id} and kind in ('reset', 'login')`,
     sessions.closing(id),
   ]
-  const forget = () => {
-    for (const one of [users, sessions]) one.forget()
-  }
+  const write = createWrite(records, users, sessions)
 
   return {
     rename: (id, name) =>
       turn(async () => {
-        await records.write(sql`update users set name = ${name} where id = ${id}`)
-        users.forget()
+        await write(sql`update users set name = ${name} where id = ${id}`)
         return existing(id)
       }),
     async changePassword(id, password, from) {
@@ -63,12 +61,11 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
         const user = await existing(id)
         if (user.password !== before.password) throw new ApiError('conflict', 'The password was changed meanwhile.')
         const next = sessions.opening(id, from)
-        await records.write(
+        await write(
           ...passwordIs(id, kept),
           ...next.writing,
           ...(await noted(ground, user, from, { action: 'change_password' })),
         )
-        forget()
         return next.token
       })
     },
@@ -85,13 +82,12 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
         const user = await existing(user_id)
         if (email === null || (await users.byEmail(email)))
           throw new ApiError('conflict', 'This address has an account by now.', 'email')
-        await records.write(
+        await write(
           sql`update users set email = ${email} where id = ${user.id}`,
           // What went to the address before is no proof any more.
           sql`delete from tokens where user_id = ${user.id}`,
           ...(await noted(ground, user, { ip }, { action: 'change_email', details: { email } })),
         )
-        users.forget()
         return { user: await existing(user.id), before: user.email }
       }),
     prepareReset: (email) =>
@@ -109,11 +105,7 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
       return turn(async () => {
         // Again: of two at once one has used it up.
         const user = await existing((await tokens.find(['reset'], token)).user_id)
-        await records.write(
-          ...passwordIs(user.id, kept),
-          ...(await noted(ground, user, { ip }, { action: 'reset_password' })),
-        )
-        forget()
+        await write(...passwordIs(user.id, kept), ...(await noted(ground, user, { ip }, { action: 'reset_password' })))
         return user
       })
     },
@@ -122,11 +114,7 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
       const kept = await passwords.hash(password)
       await turn(async () => {
         const by = { kind: 'operator', name: 'operator' } as const
-        await records.write(
-          ...passwordIs(user.id, kept),
-          ...(await noted(ground, user, by, { action: 'reset_password' })),
-        )
-        forget()
+        await write(...passwordIs(user.id, kept), ...(await noted(ground, user, by, { action: 'reset_password' })))
       })
     },
     remove: (id, code, from) =>
@@ -144,20 +132,19 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
         }
         await secondFactor.used(user, code)
         const after = new Date(now().getTime() + ORPHAN_MS)
-        await records.write(
+        await createWrite(records, users, sessions, members, orgs)(
           ...(await noted(ground, user, from, { action: 'delete' })),
           ...empty.map(
             (org) => sql`update organisations set delete_after = coalesce(delete_after, ${after}) where id = ${org}`,
           ),
           sql`delete from recovery_codes where user_id = ${id}`,
           sql`delete from tokens where user_id = ${id}`,
+          // What was sent in the name of one who is not there any more.
+          sql`delete from invitations where invited_by = ${user.email} and accepted_at is null`,
           sql`delete from members where user_id = ${id}`,
           sessions.closing(id),
           sql`delete from users where id = ${id}`,
         )
-        forget()
-        members.forget()
-        orgs.forget()
       }),
   }
 }

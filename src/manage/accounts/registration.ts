@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
 import { audited, type Deed } from '../audit.js'
 import { lastOf, numbered } from '../numbered.js'
+import { createWrite } from '../remember.js'
 import type { Role } from '../roles.js'
 import type { StoredUser } from '../users.js'
 import type { Ground } from './ground.js'
@@ -37,6 +38,7 @@ const lastOrg = lastOf('organisations')
 export function createRegistration(ground: Ground): Registration {
   const { records, users, members, orgs, tokens, now, turn } = ground
 
+  const write = createWrite(records, users, members, orgs)
   const free = async (email: string): Promise<void> => {
     if (await users.byEmail(email)) throw new ApiError('conflict', 'This address has an account: sign in.', 'email')
   }
@@ -47,8 +49,7 @@ export function createRegistration(ground: Ground): Registration {
       sql`${email}, ${name}, ${password}, null, false, null, ${now()}`,
     )
   const written = async (email: string, ...writing: Sql[]): Promise<StoredUser> => {
-    await records.write(...writing)
-    for (const { forget } of [users, members, orgs]) forget()
+    await write(...writing)
     const made = await users.byEmail(email)
     if (!made) throw new Error('an account was written and is not there')
     return made

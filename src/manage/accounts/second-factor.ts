@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
+import { createWrite } from '../remember.js'
 import type { From } from '../sessions.js'
 import type { StoredUser } from '../users.js'
 import { type Ground, noted } from './ground.js'
@@ -95,11 +96,7 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
     sql`delete from recovery_codes where user_id = ${user}`,
     sessions.closing(user),
   ]
-  const written = async (...writing: Sql[]) => {
-    await records.write(...writing)
-    users.forget()
-    sessions.forget()
-  }
+  const written = createWrite(records, users, sessions)
 
   return {
     used,

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
+import { createWrite } from '../remember.js'
 import type { From } from '../sessions.js'
 import type { StoredUser } from '../users.js'
 import type { Ground } from './ground.js'
@@ -27,9 +28,7 @@ export function createSignIn(ground: Ground, secondFactor: Pick<SecondFactor, 'u
   const { records, users, sessions, tokens, passwords, turn } = ground
   const begun = async (user: number, from: From, ...more: Sql[]): Promise<SignedIn> => {
     const { token, writing } = sessions.opening(user, from)
-    await records.write(...more, ...writing)
-    sessions.forget()
-    if (more.length > 0) users.forget()
+    await createWrite(records, sessions, ...(more.length > 0 ? [users] : []))(...more, ...writing)
     return { token, user }
   }
   /** What the password is kept as from now on, where its parameters are not today's. */
