@@ -10,6 +10,8 @@ import { createWrite, remember } from './remember.js'
 export const IDLE_MS = 14 * 86_400_000
 /** However much it is used. */
 export const LIFETIME_MS = 90 * 86_400_000
+/** Of one person; with one more the one that was used last is over. All are kept in memory, and read again with each. */
+export const MOST = 100
 
 const Stored = z.object({
   id: z.number(),
@@ -79,6 +81,8 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     const at = now()
     const writing = [
       ...(before === undefined ? [] : [sql`delete from sessions where digest = ${digestOf(before)}`]),
+      sql`delete from sessions where id in (
+        select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MOST - 1})`,
       ...numbered(
         'sessions',
         sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,

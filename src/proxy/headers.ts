@@ -119,11 +119,14 @@ export function requestHead(raw: readonly string[], hop: Hop): RequestHead {
         head.host = value
         head.hosts += 1
         break
-      case 'cookie':
+      case 'cookie': {
+        const cookie = foreign(value)
+        if (cookie === '' && value !== '') break
         // HTTP/2 splits cookies into crumbs; before HTTP/1.1 they are one field again (RFC 9113 8.2.3).
-        if (hop.crumbs && cookieAt >= 0) fields[cookieAt] += `; ${value}`
-        else cookieAt = fields.push(name, value) - 1
+        if (hop.crumbs && cookieAt >= 0) fields[cookieAt] += `; ${cookie}`
+        else cookieAt = fields.push(name, cookie) - 1
         break
+      }
       case 'length':
         head.length ??= value
         head.lengths += 1
@@ -145,6 +148,16 @@ export function requestHead(raw: readonly string[], hop: Hop): RequestHead {
   hopFields(head.fields, claims, hop, head.host ?? '')
   return head
 }
+
+/** The cookie of a session of ours (http/cookie.ts); a site's own of that name, of another form, is the site's. */
+const OURS = /(?:^|;)\s*service_session="?[\w-]{43}"?\s*(?=;|$)/g
+
+/**
+ * A `Cookie` without the session of whoever is signed in here: cookies know no ports, so that a browser sends it to every
+ * listener of the host, and who reads the site's requests could be that person.
+ */
+const foreign = (cookie: string): string =>
+  cookie.includes('service_session=') ? cookie.replace(OURS, '').replace(/^;\s*/, '') : cookie
 
 /** A response's head for the client, and what the wire must know of it. */
 export interface ResponseHead {

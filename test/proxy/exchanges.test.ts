@@ -68,6 +68,34 @@ t.test('what is said of the hops', async (t) => {
   }
 })
 
+t.test('the session of who is signed in here is nothing to tell the site', async (t) => {
+  const ours = `service_session=${'aB-_'.repeat(10)}xyz`
+  for (const [sent, expected, why] of [
+    [[ours], [], 'alone: no field at all'],
+    [[`a=1; ${ours}; b=2`], ['a=1; b=2'], 'between others'],
+    [[`${ours}; a=1`], ['a=1'], 'first'],
+    [[`a=1;${ours}`], ['a=1'], 'last, without a space'],
+    [[`${ours}; a=1; ${ours}`], ['a=1'], 'twice'],
+    [['a=1; service_session="aB-_aB-_aB-_aB-_aB-_aB-_aB-_aB-_aB-_aB-_xyz"'], ['a=1'], 'in quotes'],
+    [[`a=1; x${ours}`], [`a=1; x${ours}`], 'another name'],
+    [['service_session=12; a=1'], ['service_session=12; a=1'], "a site's own"],
+    [[`${ours}Z`], [`${ours}Z`], 'no token of ours: it is longer'],
+    [[''], [''], 'nothing stays nothing'],
+    [['a=1;; b'], ['a=1;; b'], 'what is odd goes as it came'],
+  ] as const)
+    for (const crumbs of [false, true]) {
+      const raw = sent.flatMap((value) => ['Cookie', value])
+      const { fields } = requestHead(raw, { ...HOP, crumbs })
+      t.same(
+        fields.flatMap((name, i) => (name === 'Cookie' ? [fields[i + 1]] : [])),
+        expected,
+        why,
+      )
+    }
+  const { fields } = requestHead(['cookie', 'a=1', 'cookie', ours, 'cookie', 'b=2'], { ...HOP, crumbs: true })
+  t.equal(fields[fields.indexOf('cookie') + 1], 'a=1; b=2', 'a crumb of its own')
+})
+
 t.test('whatever a client sends, fields of the connection stay behind and the others keep their order', async (_t) => {
   const connectionOnly = [
     'Connection',

@@ -10,7 +10,7 @@ import type { SecondFactor } from './second-factor.js'
 /** What somebody changes of their own account, having proved that it is theirs. */
 export interface OwnAccount {
   rename(user: number, name: string): Promise<StoredUser>
-  /** The new session: all of this person's sessions and reset links are over. Throws `validation_error`. */
+  /** The new session: all of this person's sessions and links are over. Throws `validation_error`. */
   changePassword(user: number, password: string, from: From): Promise<string>
   /** The token that shows the new address to be theirs; undefined where it has an account. */
   prepareEmail(user: number, email: string): Promise<string | undefined>
@@ -19,7 +19,7 @@ export interface OwnAccount {
   /** The token by which somebody at this address may choose another password; undefined where there is no account. */
   prepareReset(email: string): Promise<string | undefined>
   /**
-   * Another password by such a token: all sessions are over, and all such tokens. Throws `unauthorized` for one that is
+   * Another password by such a token: all sessions are over, and all tokens of theirs. Throws `unauthorized` for one that is
    * not good, `validation_error`.
    */
   reset(token: string, password: string, ip: string): Promise<StoredUser>
@@ -42,7 +42,8 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
   }
   const passwordIs = (id: number, kept: string) => [
     sql`update users set password = ${kept} where id = ${id}`,
-    sql`delete from tokens where user_id = ${id} and kind in ('reset', 'login')`,
+    // Whoever knew the one before may have asked for another address too.
+    sql`delete from tokens where user_id = ${id}`,
     sessions.closing(id),
   ]
   const write = createWrite(records, users, sessions)
@@ -86,6 +87,8 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
           sql`update users set email = ${email} where id = ${user.id}`,
           // What went to the address before is no proof any more.
           sql`delete from tokens where user_id = ${user.id}`,
+          // Invitations end with the membership of who sent them, who is known by the address.
+          sql`update invitations set invited_by = ${email} where invited_by = ${user.email}`,
           ...(await noted(ground, user, { ip }, { action: 'change_email', details: { email } })),
         )
         return { user: await existing(user.id), before: user.email }
@@ -142,6 +145,7 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
           // What was sent in the name of one who is not there any more.
           sql`delete from invitations where invited_by = ${user.email} and accepted_at is null`,
           sql`delete from members where user_id = ${id}`,
+          sql`delete from invitations where invited_by = ${user.email} and accepted_at is null`,
           sessions.closing(id),
           sql`delete from users where id = ${id}`,
         )
