@@ -305,9 +305,11 @@ export async function compose(
     upkeep(now()).catch((error) =>
       log.warn({ err: error }, 'what time takes from the records stays until the next hour'),
     )
-  const tending = setInterval(tend, UPKEEP_INTERVAL)
+  let tended = tend()
+  const tending = setInterval(() => {
+    tended = tend()
+  }, UPKEEP_INTERVAL)
   tending.unref()
-  void tend()
   removals.tick()
   const removing = setInterval(removals.tick, REMOVALS_INTERVAL)
   removing.unref()
@@ -337,12 +339,13 @@ export async function compose(
       clearInterval(tending)
       clearInterval(removing)
       removals.close()
+      await tended
       await notify.close()
+      await post.close()
       mailer?.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
-      await post.close()
       await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
       await engine.close()
     },

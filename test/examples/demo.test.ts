@@ -108,7 +108,7 @@ function start(t: Test, ...words: string[]): Run {
   return { child, out: () => out, ended }
 }
 async function until(run: Run, pattern: RegExp): Promise<void> {
-  for (let tries = 0; !pattern.test(run.out()) && run.child.exitCode === null && tries < 300; tries++)
+  for (let tries = 0; !pattern.test(run.out()) && run.child.exitCode === null && tries < 1_200; tries++)
     await new Promise((done) => setTimeout(done, 50))
 }
 
