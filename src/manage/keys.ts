@@ -149,7 +149,7 @@ export function createKeys(deps: {
         while (known.has(prefix))
         const secret = `${prefix}_${deps.random(32).toString('base64url')}`
         const scopes: Scope[] = asked.scopes.length > 0 ? [...new Set(asked.scopes)] : ['stats:read']
-        const id = Math.max(0, ...[...known.values()].map((key) => key.id)) + 1
+        const id = ([...known.values()].at(-1)?.id ?? 0) + 1
         const { org, name, site } = asked
         const details = { name, prefix, scopes, site, expires_at }
         await write(
