@@ -69,7 +69,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     const secret = await makeKey(keys)
     const target = new URL(`http://localhost:${port}`)
     const traffic = startTraffic({ target, pages: site.pages, random: seeded(options.seed), burst: options.burst })
-    say(whatToTry({ site: target.origin, origin: site.url, admin, secret, data }))
+    const link = await signInLink(program, data)
+    say(whatToTry({ site: target.origin, origin: site.url, admin, secret, data, link }))
     return {
       secret,
       origin: site.url,
@@ -151,13 +152,31 @@ async function stop(child: ChildProcess, ended: Promise<number>, told = false): 
 
 const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
-function whatToTry(at: { site: string; origin: string; admin: string; secret: string; data: string }): string {
+const Link = z.object({ link: z.string() })
+
+/** Of the owner; the one that the proxy has logged at a first start has scrolled away, and later ones log none. */
+async function signInLink(program: string, data: string): Promise<string> {
+  const words = [program, 'login-link', '--data', data, '--json']
+  return Link.parse(JSON.parse((await promisify(execFile)(process.execPath, words)).stdout)).link
+}
+
+function whatToTry(at: {
+  site: string
+  origin: string
+  admin: string
+  secret: string
+  data: string
+  link: string
+}): string {
   const data = at.data === './readership-data' ? '' : ` --data ${at.data}`
   const command = (words: string) => `node dist/bin/readership.js ${words}${data}`
   const ask = (path: string) => `curl -s -H 'Authorization: Bearer ${at.secret}' '${at.admin}${path}'`
   return `
   Open     ${at.site}/            the sample site, through the proxy (the site itself: ${at.origin}/)
            ${at.admin}/api/docs    what can be asked
+
+  Sign in  ${at.link}
+           open it and press the button: good once, within 15 minutes. Another: ${command('login-link')}
 
   Watch    ${command('tail')}
   Be read  curl -A '${GPTBOT}' ${at.site}/robots.txt

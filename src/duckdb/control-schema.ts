@@ -55,7 +55,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
       expires_at timestamp)`,
     'create table members (org integer, user_id integer, role varchar, created_at timestamp)',
     `create table invitations (
-      id integer, org integer, email varchar, role varchar, digest varchar, invited_by varchar, created_at timestamp,
+      id integer, org integer, email varchar, role varchar, digest varchar, mailed varchar, invited_by varchar, created_at timestamp,
       expires_at timestamp, accepted_at timestamp)`,
     // A default would set an option that is locked (DuckDB 1.5).
     'alter table organisations add column require_totp boolean',

@@ -36,7 +36,9 @@ export function invitationRoutes(deps: {
       summary: 'Invite somebody by mail, in place of what they were invited by before',
       body: NewInvitation,
       data: Invitation.extend({
-        link: z.string().describe('What the mail has, this once, to be sent by other ways.'),
+        link: z
+          .string()
+          .describe('To be handed on by other ways, this once. Only that in the mail shows the address to be theirs.'),
       }),
       status: 201,
       conflicts: true,
@@ -45,10 +47,14 @@ export function invitationRoutes(deps: {
         const { principal } = call
         const has = principal.kind === 'person' ? principal.roles.get(org.id) : 'owner'
         const asked = await bodyOf(call, NewInvitation)
-        const { invitation, token } = await invitations.create(org.id, asked, has ?? 'viewer', deedOf(call, org.id))
-        const address = link(call.request, token)
-        void send(mailOf(invitation, org.name, address)).catch(log)
-        return answer({ ...invitation, link: address }, undefined, 201)
+        const { invitation, token, mailed } = await invitations.create(
+          org.id,
+          asked,
+          has ?? 'viewer',
+          deedOf(call, org.id),
+        )
+        void send(mailOf(invitation, org.name, link(call.request, mailed))).catch(log)
+        return answer({ ...invitation, link: link(call.request, token) }, undefined, 201)
       },
     },
     {

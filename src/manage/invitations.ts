@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { sql } from '../sql.js'
+import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { audited, type By, type Deed } from './audit.js'
 import { Email } from './email.js'
@@ -50,26 +50,49 @@ const Stored = z.object({
   role: z.enum(ROLES),
   digest: z.string(),
   invited_by: z.string(),
+  mailed: z.string(),
   created_at: z.date(),
   expires_at: z.date(),
   accepted_at: z.date().nullable(),
 })
 type Stored = z.infer<typeof Stored>
+const SELECT = sql`
+  select id, org, email, role, digest, mailed, invited_by, created_at, expires_at, accepted_at from invitations`
 
-const shown = ({ digest: _, accepted_at: __, created_at, expires_at, ...invitation }: Stored): Invitation => ({
+const shown = ({
+  digest: _,
+  mailed: __,
+  accepted_at: ___,
+  created_at,
+  expires_at,
+  ...invitation
+}: Stored): Invitation => ({
   ...invitation,
   created_at: created_at.toISOString(),
   expires_at: expires_at.toISOString(),
 })
 
+/** An invitation as whoever holds its link is told of it. */
+export interface Held extends Pick<Stored, 'id' | 'org' | 'email' | 'role'> {
+  /** Whether it was the link in the mail: who holds that reads the mails of the address. */
+  readonly mailed: boolean
+  readonly accepted: boolean
+}
+
 export interface Invitations {
   /** Those of an organisation that can still be accepted. */
   list(org: number): Promise<Invitation[]>
   /**
-   * Invites an address, in place of what it was invited by before; the token is kept nowhere. `has` is the role of who
-   * invites. Throws `forbidden` for more than that, `conflict` for who is a member, and for too many, `rate_limited`.
+   * Invites an address, in place of what it was invited by before; the tokens are kept nowhere: one for who invites, to
+   * hand on, and one to be mailed to the address and told nobody else. `has` is the role of who invites. Throws
+   * `forbidden` for more than that, `conflict` for who is a member, and for too many, `rate_limited`.
    */
-  create(org: number, asked: NewInvitation, has: Role, deed: Deed): Promise<{ invitation: Invitation; token: string }>
+  create(
+    org: number,
+    asked: NewInvitation,
+    has: Role,
+    deed: Deed,
+  ): Promise<{ invitation: Invitation; token: string; mailed: string }>
   /** Takes one back. Throws `not_found`. */
   delete(org: number, id: number, deed: Deed): Promise<void>
   /**
@@ -77,6 +100,10 @@ export interface Invitations {
    * `forbidden` for another address, `conflict` where it was accepted, or they are a member already.
    */
   accept(token: string, user: { id: number; email: string }, by: By, at: Date): Promise<Member>
+  /** What a token is for; throws `not_found` for one that is not good or no longer. */
+  find(token: string, at: Date): Promise<Held>
+  /** For the transaction in which a person, or what gives its id, becomes a member by it. */
+  accepting(held: Held, user: number | Sql, by: By, at: Date): Sql[]
   /** Removes those that nobody can accept any more. */
   prune(at: Date): Promise<void>
 }
@@ -101,8 +128,7 @@ export function createInvitations(deps: {
   const write = createWrite(records, members)
   // Asked of the table each time: they are few and seldom, and memberships that end take some with them.
   const all = async () => {
-    const rows = await records.query(sql`
-      select id, org, email, role, digest, invited_by, created_at, expires_at, accepted_at from invitations order by id`)
+    const rows = await records.query(sql`${SELECT} order by id`)
     return rows.map((row) => Stored.parse(row))
   }
   const open = async (org: number, at: Date) =>
@@ -118,7 +144,26 @@ export function createInvitations(deps: {
       throw new ApiError('rate_limited', `One person sends at most ${AN_HOUR} invitations an hour.`)
   }
 
+  const find: Invitations['find'] = async (token, at) => {
+    const digest = TOKEN.test(token) ? digestOf(token) : undefined
+    const rows =
+      digest === undefined
+        ? []
+        : await records.query(sql`${SELECT} where (digest = ${digest} or mailed = ${digest}) and expires_at > ${at}`)
+    const [found] = rows.map((row) => Stored.parse(row))
+    if (!found) throw new ApiError('not_found', 'There is no such invitation, or no longer.')
+    const { id, org, email, role, mailed, accepted_at } = found
+    return { id, org, email, role, mailed: mailed === digest, accepted: accepted_at !== null }
+  }
+  const accepting: Invitations['accepting'] = ({ id, org, role }, user, by, at) => [
+    sql`update invitations set accepted_at = ${at} where id = ${id}`,
+    sql`insert into members (org, user_id, role, created_at) select ${org}, ${user}, ${role}, ${at}`,
+    ...audited({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
+  ]
+
   return {
+    find,
+    accepting,
     list: async (org) => (await open(org, now())).map(shown),
 
     create: (org, { email, role }, has, deed) =>
@@ -129,15 +174,15 @@ export function createInvitations(deps: {
         const others = (await open(org, at)).filter((each) => each.email !== email)
         if (others.length >= MOST) throw new ApiError('conflict', `At most ${MOST} invitations are open at once.`)
         await notTooMany(deed)
-        const token = random(32).toString('base64url')
+        const [token, mailed] = [random(32).toString('base64url'), random(32).toString('base64url')]
         const digest = digestOf(token)
         const expires_at = new Date(at.getTime() + VALID_MS)
         await records.write(
           sql`delete from invitations where org = ${org} and email = ${email} and accepted_at is null`,
           ...numbered(
             'invitations',
-            sql`insert into invitations (id, org, email, role, digest, invited_by, created_at, expires_at)`,
-            sql`${org}, ${email}, ${role}, ${digest}, ${by.name}, ${at}, ${expires_at}`,
+            sql`insert into invitations (id, org, email, role, digest, mailed, invited_by, created_at, expires_at)`,
+            sql`${org}, ${email}, ${role}, ${digest}, ${digestOf(mailed)}, ${by.name}, ${at}, ${expires_at}`,
           ),
           ...audited(deed, {
             ...{ action: 'invite', object: 'invitation', id: lastOf('invitations') },
@@ -146,7 +191,7 @@ export function createInvitations(deps: {
         )
         const made = (await all()).find((each) => each.digest === digest)
         if (!made) throw new Error('an invitation was written and is not there')
-        return { invitation: shown(made), token }
+        return { invitation: shown(made), token, mailed }
       }),
 
     delete: (org, id, deed) =>
@@ -162,20 +207,13 @@ export function createInvitations(deps: {
 
     accept: (token, user, by, at) =>
       turn(async () => {
-        const digest = TOKEN.test(token) ? digestOf(token) : undefined
-        const found = (await all()).find((each) => each.digest === digest)
-        if (!found || found.expires_at <= at)
-          throw new ApiError('not_found', 'There is no such invitation, or no longer.')
-        if (found.email !== user.email)
+        const held = await find(token, at)
+        const { org, role, email, accepted } = held
+        if (email !== user.email)
           throw new ApiError('forbidden', 'This invitation is for another e-mail address: sign in with that one.')
-        const { id, org, role } = found
-        if (found.accepted_at || (await members.ofOrg(org)).some((each) => each.user_id === user.id))
+        if (accepted || (await members.ofOrg(org)).some((each) => each.user_id === user.id))
           throw new ApiError('conflict', 'You are a member already, or have been.')
-        await write(
-          sql`update invitations set accepted_at = ${at} where id = ${id}`,
-          sql`insert into members (org, user_id, role, created_at) values (${org}, ${user.id}, ${role}, ${at})`,
-          ...audited({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
-        )
+        await write(...accepting(held, user.id, by, at))
         return { org, user_id: user.id, role, created_at: at }
       }),
 

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { refuseOwn } from '../../manage/accounts/password-rules.js'
+import type { Held, Invitations } from '../../manage/invitations.js'
 import type { Passwords } from '../../manage/passwords.js'
 import type { From } from '../../manage/sessions.js'
 import { cookieOf } from '../cookie.js'
@@ -11,9 +12,9 @@ import type { LinkTo } from './address.js'
 import { letters } from './letters.js'
 import type { AccountLimits } from './limits.js'
 import type { Post } from './post.js'
-import type { ByLink, Confirm, Forgot, Login, Register, Reset } from './shapes.js'
+import type { ByLink, Confirm, Forgot, Join, Login, Register, Reset } from './shapes.js'
 
-type Asking = Pick<Call, 'request' | 'ip'>
+type Asking = Pick<Call, 'request' | 'ip' | 'at'>
 
 /**
  * What is open to whoever is not signed in yet, whether it is asked as JSON or by a form. Each throws `forbidden` for a
@@ -28,6 +29,13 @@ export interface Entrance {
    * has an account. Throws `forbidden` where nobody registers, `conflict` for a known address where there is no mail.
    */
   register(asking: Asking, given: z.output<typeof Register>): Promise<string | undefined>
+  /** Whether an account is made by this link: it shows that the address is theirs, or nothing here does. */
+  mayJoin(held: Pick<Held, 'mailed'>): boolean
+  /**
+   * The new session's token, of an account that is made for an invitation and accepts it. Throws `not_found` for a token
+   * that is not good or no longer, `forbidden` for one by which none is made, `conflict` where the address has one.
+   */
+  join(asking: Asking, given: z.output<typeof Join>): Promise<string>
   /** Answers the same whoever it is, and at once: the mail is written behind it. */
   forgot(asking: Asking, given: z.output<typeof Forgot>): void
   reset(asking: Asking, given: z.output<typeof Reset>): Promise<void>
@@ -36,7 +44,7 @@ export interface Entrance {
 }
 
 /** Where somebody signs in from. */
-export const fromOf = ({ request, ip }: Asking): From => {
+export const fromOf = ({ request, ip }: Pick<Asking, 'request' | 'ip'>): From => {
   const token = cookieOf(request.headers.get('cookie'))
   return { agent: request.headers.get('user-agent'), ip, ...(token === undefined ? {} : { token }) }
 }
@@ -44,6 +52,7 @@ export const fromOf = ({ request, ip }: Asking): From => {
 export interface EntranceDeps {
   readonly accounts: Accounts
   readonly passwords: Passwords
+  readonly invitations: Pick<Invitations, 'find'>
   readonly limits: Pick<AccountLimits, 'take'>
   readonly post: Post
   readonly linkTo: LinkTo
@@ -51,13 +60,33 @@ export interface EntranceDeps {
   readonly closed: boolean
 }
 
-export function createEntrance({ accounts, passwords, limits, post, linkTo, closed }: EntranceDeps): Entrance {
+export function createEntrance({
+  accounts,
+  invitations,
+  passwords,
+  limits,
+  post,
+  linkTo,
+  closed,
+}: EntranceDeps): Entrance {
   const { registration, signIn, own } = accounts
   const admit = ({ request, ip }: Asking, what: Parameters<AccountLimits['take']>[0]) => {
     if (isForeign(request)) throw new ApiError('forbidden', 'A page of another origin cannot do this.')
     limits.take(what, ip)
   }
+  // Who invites is told a link too, and could make an account of anybody's address by it.
+  const mayJoin: Entrance['mayJoin'] = ({ mailed }) => mailed || !post.mails
   return {
+    mayJoin,
+    async join(asking, { token, password, name }) {
+      admit(asking, 'login')
+      const held = await invitations.find(token, asking.at)
+      if (!mayJoin(held))
+        throw new ApiError('forbidden', 'Open the link in the mail: it shows that the address is yours.')
+      refuseOwn(password, held.email)
+      await registration.join(token, { name, password: await passwords.hash(password) }, asking.ip)
+      return (await signIn.byPassword({ email: held.email, password }, fromOf(asking))).token
+    },
     async login(asking, given) {
       admit(asking, 'login')
       return (await signIn.byPassword(given, fromOf(asking))).token

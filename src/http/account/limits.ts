@@ -2,11 +2,13 @@ import { ApiError } from '../../errors.js'
 import { createLimit } from '../track/limit.js'
 
 const MINUTE = 60_000
-/** Of each, so many in so long a window, for one address (spec 8). */
+/** Of each, so many in so long a window, for one address (spec 8); `look`: at invitations. */
 const LIMITS = {
   login: { per: 40, window: 5 * MINUTE },
   register: { per: 5, window: 60 * MINUTE },
   forgot: { per: 5, window: 60 * MINUTE },
+  // Apart from signing in: a stranger's page can have its visitor's browser look as often as it likes.
+  look: { per: 120, window: 5 * MINUTE },
 } as const
 /** Codes of one person's authenticator that are tried: of a million each has three that are right. */
 const CODES = { per: 10, window: 5 * MINUTE }
@@ -24,6 +26,7 @@ export function createAccountLimits(deps: { now(): number; random(bytes: number)
     login: createLimit({ ...deps, ...LIMITS.login }),
     register: createLimit({ ...deps, ...LIMITS.register }),
     forgot: createLimit({ ...deps, ...LIMITS.forgot }),
+    look: createLimit({ ...deps, ...LIMITS.look }),
   }
   const codes = createLimit({ ...deps, ...CODES })
   return {

@@ -4,28 +4,11 @@ import { sessionCookie } from '../cookie.js'
 import { check, renderError } from '../error.js'
 import type { Call, Route } from '../route.js'
 import type { Entrance } from './entrance.js'
+import { email, fieldsOf, type Html, onward, page, password, reply, token } from './page.js'
 import { ByLink, Confirm, Forgot, Login, Reset } from './shapes.js'
-
-type Html = ReturnType<typeof html>
-
-const STYLE = `:root{color-scheme:light dark}
-body{font:16px/1.5 system-ui,sans-serif;max-width:22rem;margin:12vh auto;padding:0 1rem}
-h1{font-size:1.4rem}label{display:block;margin:.8rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.45rem}
-button{font:inherit;padding:.5rem 1rem;margin-top:.4rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.6rem}`
 
 /** What a form is about: the page to be sent back, with why where it did not work. */
 type Form = (given: Readonly<Record<string, string>>, why?: string) => Html
-
-const page = (title: string, body: Html, why?: string): Html =>
-  html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title} - readership</title><style>${STYLE}</style><main><h1>${title}</h1>
-${why === undefined ? '' : html`<p role="alert">${why}</p>`}${body}</main></html>`
-
-const token = (value: string | undefined) => html`<input type="hidden" name="token" value="${value ?? ''}">`
-const password = (label: string, complete: 'current-password' | 'new-password') =>
-  html`<label>${label}<input type="password" name="password" autocomplete="${complete}" required></label>`
-const email = (value: string | undefined) =>
-  html`<label>E-mail<input type="email" name="email" autocomplete="username" value="${value ?? ''}" required></label>`
 
 const signIn: Form = (given, why) =>
   given.token === undefined
@@ -57,12 +40,6 @@ const confirmEmail: Form = (given, why) =>
 
 const sent = page('Look into your mail', html`<p>If the address has an account, a link is on its way.</p>`)
 
-const reply = (body: Html, status = 200): Response =>
-  new Response(String(body), { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
-/** Relative: the service may lie under a base path. */
-const onward = (location: './' | 'sign-in', cookie?: string): Response =>
-  new Response(null, { status: 303, headers: { location, ...(cookie === undefined ? {} : { 'set-cookie': cookie }) } })
-
 /**
  * Where mailed links lead, without a script. To open one changes nothing, so that whatever looks through mails for links
  * does no harm: only its button does.
@@ -85,8 +62,7 @@ export function pageRoutes(entrance: Entrance): Route[] {
       summary: `What the page's form sends: ${summary}`,
       failures: { 303: 'Done: it goes on at another page.' },
       async run(call) {
-        // Whatever came: what is no form has no fields.
-        const given = Object.fromEntries(new URLSearchParams(await call.request.text()))
+        const given = await fieldsOf(call)
         try {
           return await act(call, given)
         } catch (error) {

@@ -1,4 +1,5 @@
 import type { Accounts } from '../../manage/accounts/accounts.js'
+import type { Invitations } from '../../manage/invitations.js'
 import type { Members } from '../../manage/members.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { Passwords } from '../../manage/passwords.js'
@@ -10,6 +11,7 @@ import type { LinkTo } from './address.js'
 import { accountControl } from './control.js'
 import { enteringRoutes } from './entering.js'
 import { createEntrance } from './entrance.js'
+import { invitationPage } from './invitation.js'
 import type { AccountLimits } from './limits.js'
 import { createMe } from './me.js'
 import { ownRoutes } from './own.js'
@@ -20,6 +22,7 @@ import { totpRoutes } from './totp.js'
 
 export interface AccountDeps {
   accounts: Accounts
+  invitations: Invitations
   people: People
   users: Users
   members: Members
@@ -43,6 +46,7 @@ export function accountRoutes(deps: AccountDeps): Route[] {
     ...ownRoutes({ ...deps, me, prove }),
     ...totpRoutes(deps.accounts, prove),
     ...pageRoutes(entrance),
+    ...invitationPage({ ...deps, entrance }),
     ...accountControl(deps),
   ]
 }

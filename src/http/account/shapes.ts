@@ -22,6 +22,11 @@ export const Register = z.strictObject({
   name: Name,
   organisation: Name.describe('The name of the organisation that is made for the account.'),
 })
+export const Join = z.strictObject({
+  token: Token.describe('Of the link of an invitation.'),
+  password: NewPassword,
+  name: Name,
+})
 export const Forgot = z.strictObject({ email: Email })
 export const Reset = z.strictObject({ token: Token.describe('Of the link that was mailed.'), password: NewPassword })
 export const Confirm = z.strictObject({ token: Token.describe('Of the link that was mailed.') })

@@ -1,4 +1,5 @@
 import type { Records } from '../../store.js'
+import type { Invitations } from '../invitations.js'
 import type { Members } from '../members.js'
 import type { Orgs } from '../orgs.js'
 import type { Passwords } from '../passwords.js'
@@ -35,6 +36,7 @@ export function createAccounts(deps: {
   users: Users
   members: Members
   orgs: Orgs
+  invitations: Pick<Invitations, 'find' | 'accepting'>
   sessions: Sessions
   passwords: Passwords
   now(): Date

@@ -1,6 +1,7 @@
 import type { Sql } from '../../sql.js'
 import type { Records } from '../../store.js'
 import { audited, type By, type Done } from '../audit.js'
+import type { Invitations } from '../invitations.js'
 import type { Members } from '../members.js'
 import type { Orgs } from '../orgs.js'
 import type { Passwords } from '../passwords.js'
@@ -15,6 +16,7 @@ export interface Ground {
   readonly users: Users
   readonly members: Members
   readonly orgs: Orgs
+  readonly invitations: Pick<Invitations, 'find' | 'accepting'>
   readonly sessions: Sessions
   readonly tokens: Tokens
   readonly passwords: Passwords

@@ -85,6 +85,8 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
           throw new ApiError('conflict', 'This address has an account by now.', 'email')
         await write(
           sql`update users set email = ${email} where id = ${user.id}`,
+          // They end with who sent them, whatever that is called.
+          sql`update invitations set invited_by = ${email} where invited_by = ${user.email}`,
           // What went to the address before is no proof any more.
           sql`delete from tokens where user_id = ${user.id}`,
           // Invitations end with the membership of who sent them, who is known by the address.

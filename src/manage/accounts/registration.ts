@@ -21,6 +21,11 @@ export interface Registration {
   prepare(asked: Pending): Promise<string | undefined>
   /** What was prepared. Throws `unauthorized` for a token that is not good, `conflict` as `register`. */
   complete(token: string, ip: string): Promise<StoredUser>
+  /**
+   * An account for who holds an invitation, which it accepts; `password` as it is kept. Throws `not_found` for a token
+   * that is not good, `conflict` for one that was accepted and as `register`.
+   */
+  join(token: string, asked: { name: string; password: string }, ip: string): Promise<StoredUser>
   /** A member of an organisation that is there, by its operator. Throws `conflict` as `register`, `not_found` with `org`. */
   provide(
     asked: { email: string; name: string; org: number; role: Role; password: string | null },
@@ -36,7 +41,7 @@ const lastUser = lastOf('users')
 const lastOrg = lastOf('organisations')
 
 export function createRegistration(ground: Ground): Registration {
-  const { records, users, members, orgs, tokens, now, turn } = ground
+  const { records, users, members, orgs, invitations, tokens, now, turn } = ground
 
   const write = createWrite(records, users, members, orgs)
   const free = async (email: string): Promise<void> => {
@@ -87,6 +92,16 @@ export function createRegistration(ground: Ground): Registration {
       turn(async () => {
         const { pending } = await tokens.find(['register'], token)
         return registered(Pending.parse(JSON.parse(pending ?? '')), ip, tokens.spent(token))
+      }),
+    join: (token, { name, password }, ip) =>
+      turn(async () => {
+        const at = now()
+        const held = await invitations.find(token, at)
+        const { email } = held
+        if (held.accepted) throw new ApiError('conflict', 'This invitation was accepted: sign in.')
+        await free(email)
+        const by = { kind: 'user', name: email, ip } as const
+        return written(email, ...account(email, name, password), ...invitations.accepting(held, lastUser, by, at))
       }),
     provide: ({ email, name, org, role, password }, deed) =>
       turn(async () => {
