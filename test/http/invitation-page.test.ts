@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { accountService, PASSWORD, type Visitor } from '../fixtures/accounts.js'
+import { eventually } from '../fixtures/instance.js'
 import { mailServer } from '../fixtures/smtp.js'
 
 const GUEST = 'guest@example.com'
@@ -132,7 +133,7 @@ t.test('invitations end with the account that sent them, whatever it is called',
     202,
   )
   const links = async () => (await operator('GET', '/control/links')).data
-  while ((await links()).length === 0);
+  await eventually('the link', async () => (await links()).length > 0, 5_000)
   t.equal((await visitor().form('/confirm-email', { token: tokenOf((await links())[0].link) })).status, 303)
   const path = `/invitation?token=${tokenOf(data.link)}`
   t.equal((await visitor().ask('GET', path)).status, 200)

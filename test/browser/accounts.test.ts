@@ -1,0 +1,72 @@
+import t from 'tap'
+import { accountService, PASSWORD } from '../fixtures/accounts.js'
+import { openBrowser } from '../fixtures/browser.js'
+import { mailServer } from '../fixtures/smtp.js'
+
+/**
+ * What people click, in a real browser: it sends the cookie, `Origin` and `Sec-Fetch-Site` as browsers do, over plain
+ * HTTP on loopback.
+ */
+const NEW = 'the moon pulls both ways'
+const GUEST = 'guest@example.com'
+
+t.test('signed in by a link, invited, in, and in again by another password', async (t) => {
+  const post = await mailServer(t)
+  const { at, linkToken, visitor } = await accountService(t, { send: post.send })
+  const browser = await openBrowser(t)
+  const me = async (page: Awaited<ReturnType<typeof open>>['page']) => {
+    const response = await page.request.get(`${at}/api/auth/me`)
+    return { status: response.status(), text: await response.text() }
+  }
+  const open = async () => {
+    const context = await browser.newContext()
+    return { context, page: await context.newPage() }
+  }
+
+  const owner = await open()
+  await owner.page.goto(`${at}/sign-in?token=${await linkToken()}`)
+  t.same(await owner.context.cookies(), [], 'to open it changes nothing')
+  await owner.page.click('text=Sign in by this link')
+  await owner.page.waitForURL(`${at}/api/docs`)
+  const [cookie] = await owner.context.cookies()
+  t.match(cookie, { name: 'service_session', httpOnly: true, sameSite: 'Lax', secure: false })
+  t.equal(await owner.page.evaluate('document.cookie'), '', 'no script sees it')
+
+  const host = visitor()
+  await host.form('/sign-in', { token: await linkToken() })
+  await host.ask('POST', '/api/orgs/1/invitations', { email: GUEST, role: 'viewer' })
+  const guest = await open()
+  await guest.page.goto((await post.next(GUEST)).link ?? '')
+  await guest.page.fill('input[name=name]', 'Guest')
+  await guest.page.fill('input[autocomplete=new-password]', PASSWORD)
+  await guest.page.click('text=Make an account and accept')
+  await guest.page.waitForURL(`${at}/api/docs`)
+  t.match((await me(guest.page)).text, /"email":"guest@example.com".*"role":"viewer"/s)
+
+  await guest.page.goto(`${at}/reset-password`)
+  await guest.page.fill('input[name=email]', GUEST)
+  await guest.page.click('text=Send me a link')
+  await guest.page.waitForSelector('text=Look into your mail')
+  await guest.page.goto((await post.next(GUEST)).link ?? '')
+  await guest.page.fill('input[name=password]', NEW)
+  await guest.page.click('text=Use it from now on')
+  await guest.page.waitForURL(`${at}/sign-in`)
+  t.equal((await me(guest.page)).status, 401, 'all sessions are over')
+  for (const [password, next] of [
+    [PASSWORD, 'text=The e-mail address or the password is wrong'],
+    [NEW, undefined],
+  ] as const) {
+    await guest.page.fill('input[name=email]', GUEST)
+    await guest.page.fill('input[name=password]', password)
+    await guest.page.click('button')
+    await (next === undefined ? guest.page.waitForURL(`${at}/api/docs`) : guest.page.waitForSelector(next))
+  }
+  t.equal((await me(guest.page)).status, 200)
+
+  await host.ask('DELETE', '/api/orgs/1/members/2')
+  const made = await host.ask('POST', '/api/orgs/1/invitations', { email: GUEST, role: 'member' })
+  await guest.page.goto(made.data.link)
+  await guest.page.click('button:has-text("Accept")')
+  await guest.page.waitForURL(`${at}/api/docs`)
+  t.match((await me(guest.page)).text, /"role":"member"/, 'signed in already: one button')
+})
