@@ -53,7 +53,7 @@ export function invitationPage(deps: {
   limits: Pick<AccountLimits, 'take'>
 }): Route[] {
   const { entrance, invitations, orgs, people, limits } = deps
-  const route = { access: 'public', tag: 'account', type: 'text/html', path: '/invitation' } as const
+  const route = { access: 'sign_in', tag: 'account', type: 'text/html', path: '/invitation' } as const
 
   const signedIn = async ({ request }: Call): Promise<Person | undefined> => {
     const cookie = cookieOf(request.headers.get('cookie'))
