@@ -221,4 +221,9 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /healthz', row('open', 200)],
   ['get /readyz', row('open', 200)],
   ['get /metrics', row('open', 200)],
+  // Scriptless pages: whoever opens one is shown it, and who sends nothing is told so.
+  ...['sign-in', 'reset-password', 'confirm-email', 'invitation'].flatMap((name): [string, Row][] => [
+    [`get /${name}`, row('open', [200, 404])],
+    [`post /${name}`, row('open', [401, 403, 404, 422, 429])],
+  ]),
 ])
