@@ -192,10 +192,13 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     `post /api/auth/${name}`,
     row('sign_in', 422, EMPTY),
   ]),
-  ...['sign-in', 'reset-password', 'confirm-email', 'invitation'].flatMap((name): [string, Row][] => [
+  ...['sign-in', 'reset-password', 'confirm-email'].flatMap((name): [string, Row][] => [
     [`get /${name}`, row('sign_in', 200)],
     [`post /${name}`, row('sign_in', 422, EMPTY)],
   ]),
+  // No token is sent, of no invitation.
+  ['get /invitation', row('sign_in', 404)],
+  ['post /invitation', row('sign_in', [401, 403, 404], EMPTY)],
   ['get /api/auth/me', row('account', 200)],
   ['patch /api/auth/me', row('account', 200, EMPTY)],
   // A code that is none; the account would be gone.
@@ -221,9 +224,4 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /healthz', row('open', 200)],
   ['get /readyz', row('open', 200)],
   ['get /metrics', row('open', 200)],
-  // Scriptless pages: whoever opens one is shown it, and who sends nothing is told so.
-  ...['sign-in', 'reset-password', 'confirm-email', 'invitation'].flatMap((name): [string, Row][] => [
-    [`get /${name}`, row('open', [200, 404])],
-    [`post /${name}`, row('open', [401, 403, 404, 422, 429])],
-  ]),
 ])
