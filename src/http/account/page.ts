@@ -25,7 +25,11 @@ export const email = (value: string | undefined) =>
 export const reply = (body: Html, status = 200, cookie?: string): Response =>
   new Response(String(body), {
     status,
-    headers: { 'content-type': 'text/html; charset=utf-8', ...(cookie === undefined ? {} : { 'set-cookie': cookie }) },
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(cookie === undefined ? {} : { 'set-cookie': cookie }),
+    },
   })
 
 /** Relative: the service may lie under a base path. */
