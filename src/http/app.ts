@@ -20,6 +20,14 @@ export interface Peer {
 /** Larger than any body that a route of the service takes. */
 const MAX_BODY = 64 * 1024
 
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
 /** The service as one web-standard function over its route table. */
 export function createApp(deps: {
   routes: readonly Route[]
@@ -84,10 +92,11 @@ export function createApp(deps: {
       }
     })
   }
-  const document = openApi(deps.routes, deps.version, loadExamples())
-  const docs = docsPage(document)
-  app.get('/api/openapi.json', (c) => c.json(document))
-  app.get('/api/docs', (c) => c.html(docs))
+  // Made when it is first asked for: it takes longer than all else of a start.
+  const document = once(() => openApi(deps.routes, deps.version, loadExamples()))
+  const docs = once(() => docsPage(document()))
+  app.get('/api/openapi.json', (c) => c.json(document()))
+  app.get('/api/docs', (c) => c.html(docs()))
   app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
   app.onError((error) => renderError(error, deps.log))
