@@ -112,7 +112,7 @@ t.test(
     const salts = saltsAt(() => now)
     let late = 0
     let restarts = 0
-    const streams = Number(process.env.STREAMS ?? 500)
+    const streams = Number(process.env.STREAMS ?? 150)
     for (let number = 0; number < streams; number += 25) {
       // Many at once: a commit takes as long for one hit as for many.
       const from = Date.UTC(2020, 0, 1) + number * DAY
@@ -314,7 +314,7 @@ t.test(
     const file = join(directory(t), 'events.duckdb')
     const acks = `${file}.acks`
     let moved = 0
-    for (let round = 0; round < Number(process.env.KILLS ?? 8); round++) {
+    for (let round = 0; round < Number(process.env.KILLS ?? 3); round++) {
       const writer = start(t, [file, String(round), acks])
       await said(writer, 'open')
       const lines = () => readFileSync(acks, 'utf8').split('\n').length
