@@ -6,6 +6,7 @@ import type { Records } from '../store.js'
 import { audited, type Deed } from './audit.js'
 import { numbered } from './numbered.js'
 import type { Site, Sites } from './sites.js'
+import { createTurn } from './turn.js'
 
 /** What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. */
 export type Leaving =
@@ -115,12 +116,7 @@ export function createRemovals({
   let cancel = () => {}
   let closed = false
   // What is being written down is not worked on before it is known who waits for it.
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const next = last.then(work, work)
-    last = next.catch(() => {})
-    return next
-  }
+  const inTurn = createTurn()
 
   const unfinished = async (): Promise<Written[]> => {
     const rows = await records.query(sql`select id, site, visitor, hostnames from removals

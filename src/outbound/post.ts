@@ -13,7 +13,7 @@ const LEAST_PORT = 1_024
  * The way to servers that somebody's webhook names: as `createOutbound` guards it, but to any port that is no other
  * protocol's. No redirect is followed: where it leads nobody named. With `anywhere` addresses may be private ones too.
  */
-export function createPost(deps: { resolve: Resolve; version: string; anywhere: boolean }): Post {
+export function createPoster(deps: { resolve: Resolve; version: string; anywhere: boolean }): Post {
   const allow: Allowed = { port: (port) => port >= LEAST_PORT, ...(deps.anywhere ? { address: () => true } : {}) }
   return (text, body, { headers, limit, timeout }) => {
     const url = urlOf(text)

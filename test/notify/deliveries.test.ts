@@ -9,7 +9,7 @@ import { createOutbox, delayOf, queued } from '../../src/notify/outbox.js'
 import { sendNotice } from '../../src/notify/send.js'
 import { callWebhook } from '../../src/notify/webhook.js'
 import { OutboundError } from '../../src/outbound/outbound.js'
-import { createPost, type Post } from '../../src/outbound/post.js'
+import { createPoster, type Post } from '../../src/outbound/post.js'
 import type { Records } from '../../src/store.js'
 import { deed } from '../fixtures/deed.js'
 import { mailServer, receiver } from '../fixtures/receiver.js'
@@ -23,7 +23,7 @@ const HOUR = 60 * MINUTE
 const noNames = async (name: string): Promise<string[]> => {
   throw new OutboundError('unreachable', `${name} has no address`)
 }
-const anywhere = createPost({ resolve: noNames, version: '1', anywhere: true })
+const anywhere = createPoster({ resolve: noNames, version: '1', anywhere: true })
 const event = (id: number) => ({
   ...{ event: 'fired', at: '2026-11-21T10:00:00.000Z', site: { id: 1, name: 'Tides' } },
   alert: {
@@ -270,7 +270,11 @@ t.test('no webhook reaches what is not public', async (t) => {
     ['six.example', ['::1']],
     ['rebound.example.', ['127.0.0.1']],
   ])
-  const post = createPost({ resolve: async (name) => names.get(name) ?? noNames(name), version: '1', anywhere: false })
+  const post = createPoster({
+    resolve: async (name) => names.get(name) ?? noNames(name),
+    version: '1',
+    anywhere: false,
+  })
   const at = (host: string) => `http://${host}:${local.port}/`
   const refused = [
     ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0', '[::1]', '[::ffff:127.0.0.1]', '[::]'].map(

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.js'
 import { sql } from '../../sql.js'
+import { GRACE_MS } from '../orgs.js'
 import { createWrite } from '../remember.js'
 import type { From } from '../sessions.js'
 import type { StoredUser } from '../users.js'
@@ -28,9 +29,6 @@ export interface OwnAccount {
   /** For good. Throws `conflict` for the last owner of an organisation that has other members, as `used` for a code. */
   remove(user: number, code: string | undefined, from: From): Promise<void>
 }
-
-/** An organisation that nobody is left in goes after so long, ms: somebody may have second thoughts. */
-const ORPHAN_MS = 7 * 86_400_000
 
 export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor, 'used'>): OwnAccount {
   const { records, users, members, orgs, sessions, tokens, passwords, now, turn } = ground
@@ -136,7 +134,7 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
             )
         }
         await secondFactor.used(user, code)
-        const after = new Date(now().getTime() + ORPHAN_MS)
+        const after = new Date(now().getTime() + GRACE_MS)
         await createWrite(records, users, sessions, members, orgs)(
           ...(await noted(ground, user, from, { action: 'delete' })),
           ...empty.map(
