@@ -40,28 +40,9 @@ import { nodeDoors } from './http/track/node.js'
 import { trackRoutes } from './http/track/routes.js'
 import { visitorRoutes } from './http/visitors.js'
 import { createAccounts } from './manage/accounts/accounts.js'
-import { createAlerts } from './manage/alerts.js'
-import { createAuditLog } from './manage/audit-log.js'
-import { createDrops } from './manage/drops.js'
-import { createFlags } from './manage/flags.js'
-import { createFunnels } from './manage/funnels.js'
-import { createGoals } from './manage/goals.js'
-import { createIngestKeys } from './manage/ingest-keys.js'
-import { createInvitations } from './manage/invitations.js'
-import { createKeys } from './manage/keys.js'
-import { createMembers } from './manage/members.js'
-import { createOrgs } from './manage/orgs.js'
+import { createManage } from './manage/manage.js'
 import { createPasswords } from './manage/passwords.js'
-import { createPeople } from './manage/people.js'
 import { createRemovals, Removed } from './manage/removals.js'
-import { createReports } from './manage/reports.js'
-import { createSegments } from './manage/segments.js'
-import { createSessions } from './manage/sessions.js'
-import { createShares } from './manage/shares.js'
-import { createSites } from './manage/sites.js'
-import { createTurn } from './manage/turn.js'
-import { createUpkeep } from './manage/upkeep.js'
-import { createUsers } from './manage/users.js'
 import { createMailer } from './notify/mail.js'
 import { startNotify } from './notify/notify.js'
 import { createPoster } from './outbound/post.js'
@@ -102,40 +83,23 @@ export async function compose(
   const look = async () => {
     siteOf = createSiteOf(await sites.list())
   }
-  const sites = createSites(records, async () => {
-    for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
-      each.forget()
-    // Where one was deleted, its rows leave from now on.
-    removals.wake()
-    // It was written all the same where it cannot be read back: that is tried again.
-    await look().catch(() => {})
+  const manage = createManage({
+    ...{ records, now, random: randomBytes },
+    async siteChanged() {
+      // Where one was deleted, its rows leave from now on.
+      removals.wake()
+      // It was written all the same where it cannot be read back: that is tried again.
+      await look().catch(() => {})
+    },
   })
-  const keys = createKeys({ records, sites, now, random: randomBytes })
-  const sessions = createSessions({ records, now, random: randomBytes })
-  const users = createUsers(records)
-  const turn = createTurn()
-  const members = createMembers(records, turn)
-  const orgs = createOrgs(records)
-  const emailOf = async (user: number) => (await users.get(user))?.email
-  const invitations = createInvitations({ records, members, emailOf, now, random: randomBytes, turn })
-  const audit = createAuditLog(records)
-  const upkeep = createUpkeep({ orgs, sites, invitations, audit })
-  const people = createPeople({ sessions, users, members, orgs })
+  const { sites, keys, ingestKeys, sessions, users, members, orgs, invitations, people } = manage
+  const { audit, drops, managed, flags, shares, alerts, reports } = manage
   const passwords = createPasswords()
   const limits = createAccountLimits({ now: () => now().getTime(), random: randomBytes })
   const { mayTry } = limits
   const accounts = createAccounts({
-    records,
-    users,
-    members,
-    orgs,
-    invitations,
-    sessions,
-    passwords,
-    now,
-    random: randomBytes,
-    mayTry,
-    turn,
+    ...{ records, users, members, orgs, invitations, sessions, passwords, now, mayTry },
+    ...{ random: randomBytes, turn: manage.turn },
   })
   await accounts.registration.provideFirst()
   const { smtp, mail_from } = config
@@ -149,7 +113,6 @@ export async function compose(
       {},
       `public_url is not set: links in mails begin with ${service ?? 'nothing'}, which only this machine reaches`,
     )
-  const drops = createDrops({ records, now })
   engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   const newLimit = (of: { per?: number; window?: number } = {}) =>
     createLimit({ now: () => now().getTime(), random: randomBytes, ...of })
@@ -163,8 +126,6 @@ export async function compose(
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be taken'),
   })
-  const ingestKeys = createIngestKeys({ records, now, random: randomBytes })
-  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const removals = createRemovals({
     ...{ records, sites, now },
     remove: async (leaving) => Removed.parse(await engine.ask('remove', leaving)),
@@ -176,8 +137,6 @@ export async function compose(
     },
     log: (message, error) => log.warn({ err: error }, message),
   })
-  const flags = createFlags(records)
-  const shares = createShares(records)
   const shareAccess = createShareAccess({
     ...{ shares, now, random: randomBytes, verify: passwords.verify },
     limits: {
@@ -219,8 +178,6 @@ export async function compose(
       access: 'stats:read',
       request: new Request('http://localhost/', { signal }),
     })
-  const alerts = createAlerts({ records, random: randomBytes })
-  const reports = createReports(records)
   const notify = startNotify({
     ...{ records, alerts, reports, sites, asks, now, log, random: randomBytes },
     ready: () => health().state === 'ready',
@@ -306,9 +263,9 @@ export async function compose(
   const looking = setInterval(() => void look().catch(() => {}), SITES_INTERVAL)
   looking.unref()
   const tend = () =>
-    upkeep(now()).catch((error) =>
-      log.warn({ err: error }, 'what time takes from the records stays until the next hour'),
-    )
+    manage
+      .upkeep(now())
+      .catch((error) => log.warn({ err: error }, 'what time takes from the records stays until the next hour'))
   let tended = tend()
   const tending = setInterval(() => {
     tended = tend()

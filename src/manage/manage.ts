@@ -1,0 +1,63 @@
+import type { randomBytes } from 'node:crypto'
+import type { Records } from '../store.js'
+import { createAlerts } from './alerts.js'
+import { createAuditLog } from './audit-log.js'
+import { createDrops } from './drops.js'
+import { createFlags } from './flags.js'
+import { createFunnels } from './funnels.js'
+import { createGoals } from './goals.js'
+import { createIngestKeys } from './ingest-keys.js'
+import { createInvitations } from './invitations.js'
+import { createKeys } from './keys.js'
+import { createMembers } from './members.js'
+import { createOrgs } from './orgs.js'
+import { createPeople } from './people.js'
+import { createReports } from './reports.js'
+import { createSegments } from './segments.js'
+import { createSessions } from './sessions.js'
+import { createShares } from './shares.js'
+import { createSites } from './sites.js'
+import { createTurn } from './turn.js'
+import { createUpkeep } from './upkeep.js'
+import { createUsers } from './users.js'
+
+export interface ManageDeps {
+  records: Records
+  now: () => Date
+  random: typeof randomBytes
+  /** A site was made, changed or deleted. */
+  siteChanged: () => Promise<void>
+}
+
+/** All that is managed, over the records of one instance. */
+export function createManage({ records, now, random, siteChanged }: ManageDeps) {
+  const sites = createSites(records, async () => {
+    // What belongs to a site goes with it.
+    for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
+      each.forget()
+    await siteChanged()
+  })
+  const turn = createTurn()
+  const keys = createKeys({ records, sites, now, random })
+  const ingestKeys = createIngestKeys({ records, now, random })
+  const sessions = createSessions({ records, now, random })
+  const users = createUsers(records)
+  const members = createMembers(records, turn)
+  const orgs = createOrgs(records)
+  const emailOf = async (user: number) => (await users.get(user))?.email
+  const invitations = createInvitations({ records, members, emailOf, now, random, turn })
+  const audit = createAuditLog(records)
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
+  const flags = createFlags(records)
+  const shares = createShares(records)
+  const alerts = createAlerts({ records, random })
+  const reports = createReports(records)
+  return {
+    ...{ sites, keys, ingestKeys, sessions, users, members, orgs, invitations, audit, flags, shares, alerts, reports },
+    managed,
+    drops: createDrops({ records, now }),
+    people: createPeople({ sessions, users, members, orgs }),
+    upkeep: createUpkeep({ orgs, sites, invitations, audit }),
+    turn,
+  }
+}
