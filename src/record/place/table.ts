@@ -106,7 +106,6 @@ function planes(words: Uint32Array): Buffer {
 function merge(bytes: Buffer, length: number): Uint32Array {
   const words = new Uint32Array(length)
   const byte = (plane: number, i: number) => bytes[plane * length + i] ?? 0
-  for (let i = 0; i < length; i++)
-    words[i] = byte(0, i) | (byte(1, i) << 8) | (byte(2, i) << 16) | (byte(3, i) << 24)
+  for (let i = 0; i < length; i++) words[i] = byte(0, i) | (byte(1, i) << 8) | (byte(2, i) << 16) | (byte(3, i) << 24)
   return words
 }
