@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { isOpenHere } from './held.js'
+import { withQuietThreads } from './quiet.js'
 
 /** The store cannot be opened, and only the operator can change that. `message` is one line that names the file. */
 export class StoreFault extends Error {
@@ -40,16 +41,18 @@ export interface Connections {
  */
 export async function openFile(file: string, settings: Settings): Promise<Connections> {
   if (isOpenHere(file)) throw new StoreFault(`${file} is still open in this process`)
-  const instance = await DuckDBInstance.create(file, {
-    threads: String(settings.threads),
-    memory_limit: settings.memory_limit,
-    temp_directory: `${file}.tmp`,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    storage_compatibility_version: 'latest',
-    // Checkpoints are scheduled by the store; this is only what bounds the log if none of them came through.
-    checkpoint_threshold: '256MB',
-  })
+  const instance = await withQuietThreads(() =>
+    DuckDBInstance.create(file, {
+      threads: String(settings.threads),
+      memory_limit: settings.memory_limit,
+      temp_directory: `${file}.tmp`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      storage_compatibility_version: 'latest',
+      // Checkpoints are scheduled by the store; this is only what bounds the log if none of them came through.
+      checkpoint_threshold: '256MB',
+    }),
+  )
   try {
     // It makes its files by the process's mask, and a directory that was there before may be open to others.
     chmodSync(file, 0o600)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
+import { threadsFor } from '../duckdb/quiet.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { DoorDrop } from '../record/drop.js'
@@ -179,7 +180,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const workerOptions: WorkerOptions = {
       data: options.data,
       memory_limit: options.memory_limit ?? memoryLimit(thisMachine()),
-      threads: Math.max(1, Math.min(4, availableParallelism() - 1)),
+      threads: threadsFor(availableParallelism()),
       min_free_disk: options.min_free_disk ?? 512 << 20,
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
       ranges: options.ranges ?? [],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { listing } from '../../src/agents/listing.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
+import { threadsFor } from '../../src/duckdb/quiet.js'
 import { openEvents } from '../../src/duckdb/store.js'
 import { type Deps, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
@@ -59,7 +60,7 @@ const ASKED: readonly [path: string, query: string][] = [
 /**
  * `npm run bench -- reads [people] [agents] [URLs] [word]`: milliseconds of each read over so many hits of people and
  * fetches of agents (10,000,000 each) in 90 days and so many URLs (2,000): the first, and median and p95 of 15 more; then
- * the peak of memory. Under a limit of 2 GB, on one thread fewer than there are cores, as in service; without HTTP. What
+ * the peak of memory. Under a limit of 2 GB, on as many threads as in service; without HTTP. What
  * it asks is kept in the temporary directory between runs. With `word`, only reads whose name has it.
  */
 export async function run([
@@ -70,7 +71,7 @@ export async function run([
 ]: string[]): Promise<void> {
   const size = { people: Number(people), agents: Number(agents), paths: Number(paths) }
   const file = await kept(size)
-  const threads = Math.max(1, availableParallelism() - 1)
+  const threads = threadsFor(availableParallelism())
   const settings = { memory_limit: '2GB', threads, temp_limit: '8GB' }
   const store = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
   const deps: Deps = {
