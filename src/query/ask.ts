@@ -232,15 +232,28 @@ export function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sq
 /** The rows in which these columns are as in one of `others`, which all have them. */
 export function isAmong(columns: readonly string[], others: readonly ResultRow[]): Sql {
   if (others.length === 0 || columns.length === 0) return raw(others.length === 0 ? 'false' : 'true')
-  const tuples = others.map(
-    (row) =>
-      sql`(${join(
-        columns.flatMap((column) => parameter(row[column])),
-        ', ',
-      )})`,
+  const values = others.map((row) =>
+    join(
+      columns.flatMap((column) => parameter(row[column])),
+      ', ',
+    ),
   )
-  return sql`((${raw(columns.join(', '))}) in (${join(tuples, ', ')}))`
+  if (columns.length === 1) return sql`(${raw(columns.join(''))} in (${join(values, ', ')}))`
+  return sql`((${raw(columns.join(', '))}) in (${join(
+    values.map((value) => sql`(${value})`),
+    ', ',
+  )}))`
 }
+
+/**
+ * The rows that have a value of `others` in each column, be it of different ones: an engine looks a single value up, and
+ * compares rows with each of `isAmong`.
+ */
+export const isNear = (columns: readonly string[], others: readonly ResultRow[]): Sql =>
+  sql`(${join(
+    columns.map((column) => isAmong([column], others)),
+    ' and ',
+  )})`
 
 const parameter = (value: unknown): Sql[] =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value instanceof Date

@@ -59,10 +59,8 @@ const urls = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`
         count(*) filter (where status in (401, 403, 429)) as r, 0 as v
       from ${citing(plan, dialect, of.operator)} group by hostname, pathname
       union all
-      select hostname, pathname, 0 as f, count(distinct session_id) as a, 0 as n, 0 as r, 0 as v
-      from ${pageviews(plan, dialect)} and ${arrivedFrom(of)} group by hostname, pathname
-      union all
-      select hostname, pathname, 0 as f, 0 as a, 0 as n, 0 as r, count(*) as v
+      select hostname, pathname, 0 as f, count(distinct case when ${arrivedFrom(of)} then session_id end) as a, 0 as n,
+        0 as r, count(*) as v
       from ${pageviews(plan, dialect)} group by hostname, pathname) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
@@ -74,25 +72,27 @@ const COUNTS = raw(`fetches > 0 and arrivals > 0 and (fetches >= ${ENOUGH_FETCHE
  * What each URL's verdict is but for the policy: `hostname, pathname, fetches, arrivals, ratio, verdict`. The median is
  * the whole site's, whatever URLs are asked about, of those with both fetches and arrivals and not too few.
  */
-export async function verdicts(ask: Pick<Ask, 'rows' | 'plan' | 'dialect' | 'site'>, of: Citing) {
-  const { plan, dialect, site } = ask
-  const [found] = await ask.rows(sql`
-    select ${dialect.quantile(raw('ratio'), 0.5)} as median
-    from (${urls(siteWide(plan), dialect, of)}) c where ${COUNTS}`)
-  const median = Number(found?.median ?? 0)
-  const high = median * (site.citation_threshold ?? THRESHOLD)
+export function verdicts({ plan, dialect, site }: Pick<Ask, 'plan' | 'dialect' | 'site'>, of: Citing) {
+  const whole = siteWide(plan)
+  const high = sql`median * ${site.citation_threshold ?? THRESHOLD}`
   // Without a median there is no URL that the last three could be about.
   return (p: Plan): Sql => sql`
+    with c as materialized (${urls(p, dialect, of)}),
+    m as materialized (
+      select coalesce(${dialect.quantile(raw('ratio'), 0.5)}, 0) as median
+      from (${isSame(p, whole) ? raw('select * from c') : urls(whole, dialect, of)}) w where ${COUNTS})
     select hostname, pathname, fetches, arrivals, ratio,
       case when refused then 'blocked'
         when fetches = 0 and arrivals = 0 then 'unseen'
         when fetches < ${ENOUGH_FETCHES} and arrivals < ${ENOUGH_ARRIVALS} then 'insufficient'
         when fetches = 0 then 'unfetched'
         when arrivals = 0 or ratio > ${high} then 'gap'
-        when ratio < ${median / 3} then 'earning'
+        when ratio < median / 3 then 'earning'
         else 'balanced' end as verdict
-    from (${urls(p, dialect, of)}) c`
+    from c cross join m`
 }
+
+const isSame = (a: Plan, b: Plan): boolean => a.window === b.window && a.filters.length === b.filters.length
 
 /** `fetches, arrivals, ratio` of the whole. */
 export const citationTotals = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`

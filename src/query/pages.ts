@@ -53,13 +53,11 @@ export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
       from (
         select pathname, ${sums({
           ...OF_SESSIONS,
-          visitors: sql`sum(${first})`,
-          pageviews: raw('sum(page_views)'),
-          events: raw('sum(page_acts)'),
+          visitors: sql`sum(case when ${whole} then ${first} else 0 end)`,
+          pageviews: sql`sum(case when ${whole} then page_views else 0 end)`,
+          events: sql`sum(case when ${whole} then page_acts else 0 end)`,
         })}
-        from ${sealed} s where ${where} and ${whole} group by pathname
-        union all
-        select pathname, ${sums(OF_SESSIONS)} from ${sealed} s where ${where} and not (${whole}) group by pathname
+        from ${sealed} s where ${where} group by pathname
         union all
         select pathname, ${sums(OF_SESSIONS)}
         from (
@@ -78,9 +76,9 @@ export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
         })}
         from hit group by pathname
         union all
-        select pathname, ${sums({ visitors: raw('-count(*)') })}
+        select pathname, ${sums({ visitors: sql`-sum(case when ${whole} then ${first} else 0 end)` })}
         from (select * from ${sealed} a where visitor_id in (select visitor_id from hit)) s
-        where ${where} and ${whole} and ${first} = 1 and (pathname, visitor_id) in (select pathname, visitor_id from hit)
+        where (pathname, visitor_id) in (select pathname, visitor_id from hit)
         group by pathname) b
       group by pathname) p`
 }

@@ -24,10 +24,15 @@ export async function sealedOf(store: Pick<Store, 'query'>): Promise<Sealed | un
 
 /** A read of people's sessions: some from where they are sealed, the rest from their hits. */
 export interface Split {
-  /** Rows of `sessions` that stand for all hits of theirs: in the window, where `hits` are asked for. */
+  /** Rows of `sessions` that stand for all hits of theirs. */
   readonly sealed: Sql | undefined
   /** The rows of `events` that those do not stand for. */
   readonly rest: Sql
+}
+
+/** A read of what happened in the window: of the `sealed` only those that are `whole` stand for all hits of theirs. */
+export interface HitSplit extends Split {
+  readonly whole: Sql
 }
 
 /** The same on all hits of a session, but where it is `mixed`. */
@@ -98,10 +103,10 @@ export function splitSessions(plan: Plan, steady: boolean, table = 'sessions'): 
  * What happened in the window: sealed sessions that lie in it whole, of one visitor id, and in one bucket where it is
  * cut by time, each as one; and the hits of all others. None is sealed where the filters or the cut ask for hits.
  */
-export function splitHits(plan: Plan, { value, dimension, fine }: Cut): Split {
+export function splitHits(plan: Plan, { value, dimension, fine }: Cut): HitSplit {
   const { sealed, window, filters } = plan
   if (!sealed || fine || !asksSessions(filters, dimension))
-    return { sealed: undefined, rest: sql`(select * from events where ${inWindow(plan)})` }
+    return { sealed: undefined, whole: raw('false'), rest: sql`(select * from events where ${inWindow(plan)})` }
   const broken = brokenIn(plan)
   const bucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
   const steady = isSteady(filters, dimension) ? raw('not mixed') : raw('true')
@@ -110,7 +115,8 @@ export function splitHits(plan: Plan, { value, dimension, fine }: Cut): Split {
     ${broken ? sql`union all ${broken}` : raw('')}`
   const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
   return {
-    sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)} and ${whole}
+    whole,
+    sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)}
       ${broken ? sql`and session_id not in (${broken})` : raw('')})`,
     rest: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}

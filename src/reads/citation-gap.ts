@@ -22,7 +22,7 @@ export default defineRead({
     }),
   ),
   answer: async (ask, { operator }) => {
-    const judged = await verdicts(ask, { assistants: ask.assistants, operator })
+    const judged = verdicts(ask, { assistants: ask.assistants, operator })
     const page = await ask.list(
       {
         key: ['hostname', 'pathname'],

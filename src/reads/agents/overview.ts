@@ -29,7 +29,8 @@ export default defineRead({
     const by = byDimension(findDimension('operator', 'dimension'), dialect)
     const operators = await ask.list(
       { key: 'operator', order: ['fetches desc'], metrics: OPERATOR, top: TOP },
-      (plan) => sql`select value as operator, ${raw(OPERATOR.join(', '))} from (${fetches(plan, dialect, by)}) f`,
+      (plan) =>
+        sql`select value as operator, ${raw(OPERATOR.join(', '))} from (${fetches(plan, dialect, by, OPERATOR)}) f`,
     )
     return { data: { ...totals, operators }, rows: operators.length }
   },

@@ -44,12 +44,9 @@ export default defineRead({
       { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, top: OPERATORS },
       (plan) => citationOperators(plan, dialect, of),
     )
-    const judged = await verdicts(ask, of)
-    const found = await ask.rows(sql`select verdict, count(*) as n from (${judged(ask.plan)}) v group by verdict`)
-    const urls = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0]))
-    for (const { verdict, n } of found) urls[String(verdict)] = Number(n)
-    const blocked = await ask.blocked(operator)
-    for (const verdict of blocked ? await shut(ask, blocked, judged) : []) {
+    const { counts, shut } = await judge(ask, verdicts(ask, of), await ask.blocked(operator))
+    const urls = Object.fromEntries(VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
+    for (const verdict of shut) {
       urls[verdict] = (urls[verdict] ?? 0) - 1
       urls.blocked = (urls.blocked ?? 0) + 1
     }
@@ -58,26 +55,37 @@ export default defineRead({
   },
 })
 
-/** The verdicts of the URLs that the policy blocks and nothing else does. */
-async function shut(ask: Ask, blocked: Blocked, judged: (plan: Plan) => Sql): Promise<string[]> {
-  const found: string[] = []
+/** How many URLs there are of each verdict, and the verdicts of those that the policy blocks and nothing else does. */
+async function judge(ask: Ask, judged: (plan: Plan) => Sql, blocked: Blocked | undefined) {
+  const { dialect } = ask
+  const counts = new Map<string, number>()
+  const shut: string[] = []
   let after = raw('true')
   for (let batch = 0; batch < BATCHES; batch++) {
-    const candidates = await ask.rows(sql`
-      select hostname, pathname, verdict from (${judged(ask.plan)}) v
-      where verdict <> 'blocked' and ${maybeBlocked(blocked, ask.dialect)} and ${after}
-      order by hostname, pathname limit ${BATCH}`)
-    const urls = candidates.map(({ hostname, pathname, verdict }) => ({
-      ...{ hostname: String(hostname), pathname: String(pathname), verdict: String(verdict) },
-    }))
-    found.push(...(await blockedAmong(blocked, urls)).map(({ verdict }) => verdict))
+    const maybe = blocked ? sql`verdict <> 'blocked' and ${maybeBlocked(blocked, dialect)} and ${after}` : raw('false')
+    const first = sql`
+      union all select null as hostname, null as pathname, verdict, count(*) as n from v group by verdict`
+    const found = await ask.rows(sql`
+      with v as materialized (${judged(ask.plan)})
+      select * from (
+        select * from (select hostname, pathname, verdict, 0 as n from v where ${maybe}
+          order by hostname, pathname limit ${BATCH}) c
+        ${batch === 0 ? first : raw('')}) u
+      order by hostname, pathname`)
+    const urls: { hostname: string; pathname: string; verdict: string }[] = []
+    for (const { hostname, pathname, verdict, n } of found) {
+      if (hostname === undefined) counts.set(String(verdict), Number(n))
+      else urls.push({ hostname: String(hostname), pathname: String(pathname), verdict: String(verdict) })
+    }
+    if (!blocked) return { counts, shut }
+    shut.push(...(await blockedAmong(blocked, urls)).map(({ verdict }) => verdict))
     const last = urls.at(-1)
-    if (!last || urls.length < BATCH) return found
+    if (!last || urls.length < BATCH) return { counts, shut }
     after = sql`(hostname, pathname) > (${last.hostname}, ${last.pathname})`
   }
   ask.warn({
     code: 'blocked_not_all_judged',
     message: `More URLs may be blocked by policy than were looked at: ${BATCH * BATCHES}, in the order of their names.`,
   })
-  return found
+  return { counts, shut }
 }

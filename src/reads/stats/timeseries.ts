@@ -27,7 +27,7 @@ export default defineRead({
       const fine = granularity === 'minute' || granularity === 'hour'
       const by: By = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect), fine }
       if (audience === 'all') return metricsBy(p, dialect, by)
-      if (audience === 'agent') return fetches(p, dialect, by)
+      if (audience === 'agent') return fetches(p, dialect, by, [metric])
       return OF_SESSIONS.includes(metric) ? visits(p, dialect, by) : hits(p, dialect, by)
     }
     const timesOf = ({ window }: Plan) => buckets(window, tz, granularity)
