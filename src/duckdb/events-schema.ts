@@ -1,5 +1,5 @@
 import type { Migration } from './migrate.js'
-import { ROLLUP_SCHEMA } from './rollup.js'
+import { PRIORS_SCHEMA, ROLLUP_SCHEMA } from './rollup.js'
 
 /**
  * Plain columns and nothing else: no key, index or reference, whose replay from the log is where the known faults lie
@@ -48,4 +48,5 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     `create table deliveries (
       site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
   ],
+  PRIORS_SCHEMA,
 ]

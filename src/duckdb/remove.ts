@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { runQuery } from './query.js'
-import { watermarkOf } from './rollup.js'
+import { PRIOR_COLUMNS, watermarkOf } from './rollup.js'
 
 /** What leaves a site: one person, what began before a moment, or all of it with what its hostnames' sitemaps list. */
 export type Leaving =
@@ -133,8 +133,12 @@ async function removeBefore(
     ] as const)
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
     // Nobody was there before what is the first now.
-    for (const table of ['sessions', 'session_pages'])
-      await run(sql`update ${raw(table)} set prior = null where site_id = ${site} and prior < ${end}`)
+    for (const [table, columns] of [
+      ['sessions', PRIOR_COLUMNS],
+      ['session_pages', ['prior']],
+    ] as const)
+      for (const prior of columns)
+        await run(sql`update ${raw(table)} set ${raw(prior)} = null where site_id = ${site} and ${raw(prior)} < ${end}`)
     if (until === undefined && hostnames) {
       await run(sql`delete from deliveries where site_id = ${site}`)
       if (hostnames.length > 0)

@@ -9,7 +9,8 @@ import { runQuery } from './query.js'
  *
  * A session is sealed when it started before the `watermark` and is not in `unsealed`, which holds those that got a hit
  * since. `prior` is when the visitor's sealed session before began (in `session_pages`: the one before that saw this
- * page): whoever counts visitors from a moment on counts those whose `prior` is before it, and keeps no set of ids.
+ * page): whoever counts visitors from a moment on counts those whose `prior` is before it, and keeps no set of ids. The
+ * columns of `PRIORS` are the same among the visitor's sessions with these values alone.
  */
 export const ROLLUP_SCHEMA: readonly string[] = [
   `create table sessions (
@@ -46,6 +47,27 @@ const each = (columns: readonly string[], make: (column: string) => string) => c
 
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
 
+/** By what visitors are counted most, beside all of them. */
+const PRIORS = {
+  prior_channel: ['channel'],
+  prior_source: ['source', 'channel'],
+  prior_campaign: ['utm_campaign', 'utm_source', 'utm_medium'],
+  prior_country: ['country'],
+  prior_region: ['country', 'region'],
+  prior_city: ['country', 'region', 'city'],
+  prior_browser: ['browser'],
+  prior_os: ['os'],
+  prior_device_type: ['device_type'],
+  prior_screen_class: ['screen_class'],
+} as const
+export const PRIOR_COLUMNS: readonly string[] = ['prior', ...Object.keys(PRIORS)]
+
+/** Sessions are summed up anew, with what the tables of an earlier version had not. */
+export const PRIORS_SCHEMA: readonly string[] = [
+  ...Object.keys(PRIORS).map((name) => `alter table sessions add column ${name} timestamp`),
+  ...['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`),
+]
+
 /** Sessions of `source`, rows of events that hold every hit of each. */
 const summed = (source: Sql): Sql => sql`
   select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
@@ -64,21 +86,45 @@ const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'prior', 'end
 const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
 const SESSION_COLUMNS = [
   ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
-  ...[...ARRIVAL, ...TRAITS, ...STEPS],
+  ...[...ARRIVAL, ...TRAITS, ...STEPS, ...Object.keys(PRIORS)],
 ].join(', ')
 const PAGE_COLUMNS = [
   ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
   ...['bounced', 'ids'],
 ].join(', ')
 
-/** Of each new row the row of the same `key` before: among the new ones, or else the last that the table has. */
-const withPrior = (table: string, fresh: string, key: readonly string[]) => `
-  select f.*, coalesce(lag(case when f.ids = 1 then f.started end ignore nulls) over (partition by ${each(key, (c) => `f.${c}`)} order by f.started, f.session_id),
-    h.latest) as prior
-  from ${fresh} f left join (
-    select ${key.join(', ')}, max(started) filter (where ids = 1) as latest from ${table}
-    where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h
-    on ${key.map((c) => `h.${c} = f.${c}`).join(' and ')}`
+/**
+ * When the visitor's session before began that counts where visitors are counted by `columns`: one of several visitors
+ * never does, and one in which such a trait varies is read from its hits.
+ */
+function before(columns: readonly string[]): string {
+  const counts = columns.some((c) => TRAITS.includes(c)) ? 'ids = 1 and not mixed' : 'ids = 1'
+  return `lag(case when ${counts} then started end ignore nulls)
+    over (partition by ${['site_id', 'visitor_id', ...columns].join(', ')} order by started, session_id)`
+}
+
+/** Of the new sessions those before them: among the new ones, or those that are sealed. */
+const sessionsWithPriors = (): string => {
+  const keys = [...new Set(Object.values(PRIORS).flat())]
+  const own = ['site_id', 'session_id', 'visitor_id', 'started', 'ids', 'mixed', ...keys].join(', ')
+  const priors = Object.entries(PRIORS).map(([name, columns]) => `${before(columns)} as ${name}`)
+  return `
+    select f.*, p.* exclude (site_id, session_id) from fresh f join (
+      select site_id, session_id, ${before([])} as prior, ${priors.join(', ')}
+      from (select ${own} from fresh union all
+        select ${own} from sessions where visitor_id in (select visitor_id from fresh)) b) p
+      on p.site_id = f.site_id and p.session_id = f.session_id`
+}
+
+/** Of each new page the one of the same visitor before: among the new ones, or else the last that the table has. */
+const pagesWithPriors = (): string => {
+  const key = ['site_id', 'visitor_id', 'pathname']
+  return `
+    select f.*, coalesce(${before(['pathname'])}, h.latest) as prior
+    from pages f left join (
+      select ${key.join(', ')}, max(started) filter (where ids = 1) as latest from session_pages
+      where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h using (${key.join(', ')})`
+}
 
 /** Hits in one step, about: a step holds back appends, and what it works on is memory. */
 const HITS = 200_000
@@ -125,13 +171,13 @@ export async function sealStep(writer: DuckDBConnection, target: Date): Promise<
     await runQuery(
       writer,
       sql`insert into sessions (${raw(SESSION_COLUMNS)})
-      select ${raw(SESSION_COLUMNS)} from (${raw(withPrior('sessions', 'fresh', ['site_id', 'visitor_id']))}) s`,
+      select ${raw(SESSION_COLUMNS)} from (${raw(sessionsWithPriors())}) s`,
     )
     await runQuery(
       writer,
       sql`insert into session_pages (${raw(PAGE_COLUMNS)})
       with pages as materialized (${pagesOf(source)})
-      select ${raw(PAGE_COLUMNS)} from (${raw(withPrior('session_pages', 'pages', ['site_id', 'visitor_id', 'pathname']))}) p`,
+      select ${raw(PAGE_COLUMNS)} from (${raw(pagesWithPriors())}) p`,
     )
     await writer.run('drop table fresh')
     if (span) await runQuery(writer, sql`insert into seals values (${watermark})`)

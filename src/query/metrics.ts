@@ -4,7 +4,7 @@ import { type Audience, type Dimension, quoted } from './dimensions.js'
 import { type Filter, partOf } from './filters.js'
 import { pagesOfSessions } from './pages.js'
 import type { Plan } from './plan.js'
-import { asksSessions, isSteady, splitHits, splitSessions } from './rollup.js'
+import { asksSessions, isSteady, priorOf, splitHits, splitSessions } from './rollup.js'
 import { INTERACTIVE, sessions, summed } from './sessions.js'
 import { column, filtered, rows, where } from './where.js'
 import { startedInWindow } from './within.js'
@@ -97,28 +97,31 @@ export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
       from ${hit} group by value`
   }
   const start = by.value(raw('started'))
-  if (filters.length > 0 || by.dimension) {
+  const prior = priorOf(filters, by.dimension)
+  if (prior === undefined) {
     return sql`
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
       from (select ${start} as value, visitor_id, views, acts from ${sealed} as s where ${whole} and ${where}
         union all select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit}) b
       group by value`
   }
-  // A visitor counts in the first sealed session of a bucket, or in the hits: the last part takes back who was in both.
-  const first = sql`case when prior >= ${plan.window.start} and ${by.value(raw('prior'))} = ${start} then 0 else 1 end`
+  // A visitor counts in the first sealed session of a value, or in the hits: the last part takes back who was in both.
+  const again = by.dimension ? raw('true') : sql`${by.value(prior)} = ${start}`
+  const first = sql`case when ${prior} >= ${plan.window.start} and ${again} then 0 else 1 end`
   return sql`
     with hit as materialized (select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit})
     select value, sum(visitors) as visitors, sum(pageviews) as pageviews, sum(events) as events
     from (
       select ${start} as value, sum(${first}) as visitors, sum(views) as pageviews, sum(acts) as events
-      from ${sealed} as s where ${whole} group by value
+      from ${sealed} as s where ${whole} and ${where} group by value
       union all
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
       from hit group by value
       union all
       select value, -sum(case when ${whole} then ${first} else 0 end) as visitors, 0 as pageviews, 0 as events
       from (select *, ${start} as value from ${sealed} as a where visitor_id in (select visitor_id from hit)) s
-      where (value, visitor_id) in (select value, visitor_id from hit)
+      where ${where} and exists (
+        select 1 from hit h where h.visitor_id = s.visitor_id and h.value is not distinct from s.value)
       group by value) b
     group by value`
 }

@@ -41,6 +41,31 @@ const STEADY: readonly string[] = [
   ...['screen_class', 'language'],
 ]
 
+/** The columns of `sessions` that say when the visitor's session before with the same values began. */
+const PRIORS: Readonly<Record<string, string>> = {
+  channel: 'prior_channel',
+  'source, channel': 'prior_source',
+  'utm_campaign, utm_source, utm_medium': 'prior_campaign',
+  country: 'prior_country',
+  'country, region': 'prior_region',
+  'country, region, city': 'prior_city',
+  browser: 'prior_browser',
+  os: 'prior_os',
+  device_type: 'prior_device_type',
+  screen_class: 'prior_screen_class',
+}
+
+/**
+ * The column by which visitors can be counted without a set of their ids, for all together or by a dimension; undefined
+ * where there is none, or where filters ask for more than is the same in all sessions that it tells of.
+ */
+export function priorOf(filters: readonly Filter[], dimension?: Dimension): Sql | undefined {
+  const same = (dimension?.of ?? (dimension ? [dimension] : [])).map(({ name }) => name)
+  if (filters.some(isBehavioural) || !namesOf(filters).every((name) => same.includes(name))) return undefined
+  const column = dimension ? PRIORS[dimension.name] : 'prior'
+  return column === undefined ? undefined : raw(column)
+}
+
 /** Whether the pages of sessions can be asked: nothing but paths is. */
 export const asksPages = (filters: readonly Filter[]): boolean =>
   filters.every((f) => !isBehavioural(f)) && namesOf(filters).every((name) => name === 'pathname')
