@@ -29,6 +29,7 @@ export const duckdb: Dialect = {
     from (select *, try(from_json(${column}, '"map(varchar, varchar)"')) as pairs from (${from}) j) f`,
   tuple: (values) => sql`row(${join(values, ', ')})`,
   member: (tuple, position) => sql`${tuple}[${raw(String(position))}]`,
+  few: (column, from) => sql`select unnest(list(distinct ${column})) from ${from}`,
   first: (value, by) => sql`arg_min(${value}, ${by})`,
   last: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,

@@ -77,7 +77,7 @@ export function pagesOfSessions(plan: Plan, dialect: Dialect): Sql | undefined {
         from hit group by pathname
         union all
         select pathname, ${sums({ visitors: sql`-sum(case when ${whole} then ${first} else 0 end)` })}
-        from (select * from ${sealed} a where visitor_id in (select visitor_id from hit)) s
+        from (select * from ${sealed} a where visitor_id in (${dialect.few(raw('visitor_id'), raw('hit'))})) s
         where (pathname, visitor_id) in (select pathname, visitor_id from hit)
         group by pathname) b
       group by pathname) p`
