@@ -137,8 +137,15 @@ async function removeBefore(
       ['sessions', PRIOR_COLUMNS],
       ['session_pages', ['prior']],
     ] as const)
-      for (const prior of columns)
-        await run(sql`update ${raw(table)} set ${raw(prior)} = null where site_id = ${site} and ${raw(prior)} < ${end}`)
+      await run(
+        sql`update ${raw(table)} set ${join(
+          columns.map((c) => sql`${raw(c)} = case when ${raw(c)} >= ${end} then ${raw(c)} end`),
+          ', ',
+        )} where site_id = ${site} and (${join(
+          columns.map((c) => sql`${raw(c)} < ${end}`),
+          ' or ',
+        )})`,
+      )
     if (until === undefined && hostnames) {
       await run(sql`delete from deliveries where site_id = ${site}`)
       if (hostnames.length > 0)

@@ -229,31 +229,28 @@ export function isOneOf(keys: readonly string[], page: readonly ResultRow[]): Sq
   return isAmong(named, page)
 }
 
-/** The rows in which these columns are as in one of `others`, which all have them. */
+/**
+ * The rows in which these columns are as in one of `others`, which all have them. Each column is compared by itself
+ * first, which engines are fast at; they compare rows with each of a list of rows only where that says more.
+ */
 export function isAmong(columns: readonly string[], others: readonly ResultRow[]): Sql {
   if (others.length === 0 || columns.length === 0) return raw(others.length === 0 ? 'false' : 'true')
-  const values = others.map((row) =>
-    join(
-      columns.flatMap((column) => parameter(row[column])),
-      ', ',
-    ),
+  const values = columns.map(
+    (column) => new Map(others.map((row) => [JSON.stringify(row[column]), parameter(row[column])])),
   )
-  if (columns.length === 1) return sql`(${raw(columns.join(''))} in (${join(values, ', ')}))`
-  return sql`((${raw(columns.join(', '))}) in (${join(
-    values.map((value) => sql`(${value})`),
-    ', ',
-  )}))`
+  const each = columns.map(
+    (column, i) => sql`${raw(column)} in (${join([...(values[i]?.values() ?? [])].flat(), ', ')})`,
+  )
+  if (values.filter(({ size }) => size > 1).length <= 1) return sql`(${join(each, ' and ')})`
+  const tuples = others.map(
+    (row) =>
+      sql`(${join(
+        columns.flatMap((column) => parameter(row[column])),
+        ', ',
+      )})`,
+  )
+  return sql`(${join(each, ' and ')} and (${raw(columns.join(', '))}) in (${join(tuples, ', ')}))`
 }
-
-/**
- * The rows that have a value of `others` in each column, be it of different ones: an engine looks a single value up, and
- * compares rows with each of `isAmong`.
- */
-export const isNear = (columns: readonly string[], others: readonly ResultRow[]): Sql =>
-  sql`(${join(
-    columns.map((column) => isAmong([column], others)),
-    ' and ',
-  )})`
 
 const parameter = (value: unknown): Sql[] =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value instanceof Date

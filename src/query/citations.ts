@@ -80,7 +80,7 @@ export function verdicts({ plan, dialect, site }: Pick<Ask, 'plan' | 'dialect' |
     with c as materialized (${urls(p, dialect, of)}),
     m as materialized (
       select coalesce(${dialect.quantile(raw('ratio'), 0.5)}, 0) as median
-      from (${isSame(p, whole) ? raw('select * from c') : urls(whole, dialect, of)}) w where ${COUNTS})
+      from (${p === whole ? raw('select * from c') : urls(whole, dialect, of)}) w where ${COUNTS})
     select hostname, pathname, fetches, arrivals, ratio,
       case when refused then 'blocked'
         when fetches = 0 and arrivals = 0 then 'unseen'
@@ -91,8 +91,6 @@ export function verdicts({ plan, dialect, site }: Pick<Ask, 'plan' | 'dialect' |
         else 'balanced' end as verdict
     from c cross join m`
 }
-
-const isSame = (a: Plan, b: Plan): boolean => a.window === b.window && a.filters.length === b.filters.length
 
 /** `fetches, arrivals, ratio` of the whole. */
 export const citationTotals = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`

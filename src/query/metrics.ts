@@ -223,7 +223,7 @@ export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
     return sql`
       select value, sum(pageviews) as pageviews
       from (select value, pageviews from (${hits(plan, dialect, by)}) h
-        union all select value, pageviews from (${fetches(plan, dialect, by)}) f) b
+        union all select value, pageviews from (${fetches(plan, dialect, by, ['pageviews'])}) f) b
       group by value`
   }
   const kept = by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect) : undefined

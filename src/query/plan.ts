@@ -147,6 +147,7 @@ const picksGoals = (f: Filter): boolean => {
 
 const URL_DIMENSIONS: readonly string[] = ['hostname', 'pathname']
 const keeping = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {
+  if (conditionsOf(plan.filters).every(({ dimension }) => keeps(dimension))) return plan
   const keep = (condition: Condition) => (keeps(condition.dimension) ? condition : undefined)
   return { ...plan, filters: plan.filters.flatMap((f) => (isAlways(plan, f) ? f : (partOf(f, keep) ?? []))) }
 }

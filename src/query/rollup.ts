@@ -136,13 +136,20 @@ export function splitHits(plan: Plan, { value, dimension, fine }: Cut): HitSplit
   const bucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
   const steady = isSteady(filters, dimension) ? raw('not mixed') : raw('true')
   const whole = sql`(ended < ${window.end} and ids = 1 and ${steady} and ${bucket})`
+  // A late hit may have changed where a session came from: whoever it is of has sessions that still tell of it as it was.
+  const stale =
+    broken && dimension
+      ? sql`select visitor_id from sessions where site_id = ${plan.site} and session_id in (${broken})`
+      : undefined
   const ids = sql`select session_id from sessions where ${sealedIn(plan)} and not ${whole}
-    ${broken ? sql`union all ${broken}` : raw('')}`
+    ${broken ? sql`union all ${broken}` : raw('')}
+    ${stale ? sql`union all select session_id from sessions where ${sealedIn(plan)} and visitor_id in (${stale})` : raw('')}`
   const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
   return {
     whole,
     sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)}
-      ${broken ? sql`and session_id not in (${broken})` : raw('')})`,
+      ${broken ? sql`and session_id not in (${broken})` : raw('')}
+      ${stale ? sql`and visitor_id not in (${stale})` : raw('')})`,
     rest: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}
       union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}

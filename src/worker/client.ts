@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { duckdb } from '../duckdb/dialect.js'
 import type { Mark } from '../duckdb/mark.js'
 import { threadsFor } from '../duckdb/quiet.js'
@@ -9,8 +8,10 @@ import type { DoorDrop } from '../record/drop.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { type Child, startChild } from './child.js'
+import { coresOf } from './cores.js'
 import type { Engine, EngineStatus, TailRow, WorkerUsage } from './engine.js'
-import { memoryLimit, thisMachine } from './memory.js'
+import { thisMachine } from './machine.js'
+import { memoryLimit } from './memory.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
 import { cancelled, createStreams } from './streams.js'
@@ -180,7 +181,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const workerOptions: WorkerOptions = {
       data: options.data,
       memory_limit: options.memory_limit ?? memoryLimit(thisMachine()),
-      threads: threadsFor(availableParallelism()),
+      threads: threadsFor(coresOf(thisMachine())),
       min_free_disk: options.min_free_disk ?? 512 << 20,
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
       ranges: options.ranges ?? [],

@@ -10,6 +10,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   ranges: () => import('./ranges.js'),
   export: () => import('./export.js'),
   expected: () => import('./expected.js'),
+  umami: () => import('./umami.js'),
   beside: () => import('./beside.js'),
   track: () => import('./track.js'),
   auth: () => import('./auth.js'),

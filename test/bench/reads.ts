@@ -6,6 +6,7 @@ import { listing } from '../../src/agents/listing.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
 import { threadsFor } from '../../src/duckdb/quiet.js'
 import { openEvents } from '../../src/duckdb/store.js'
+import type { Deed } from '../../src/query/goals.js'
 import { type Deps, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { ASSISTANTS } from '../../src/record/source.js'
@@ -15,6 +16,17 @@ const END = new Date('2026-11-20T10:00:00Z')
 const RUNS = 15
 const contains = encodeURIComponent(JSON.stringify([{ dimension: 'pathname', op: 'contains', value: '12' }]))
 const german = encodeURIComponent(JSON.stringify([{ dimension: 'country', op: 'is', value: 'DE' }]))
+
+const page = (value: string): Deed => ({ type: 'page', match: { op: 'is', value } })
+const event = (value: string): Deed => ({ type: 'event', match: { op: 'is', value } })
+const GOALS = [page('/page/7'), event('signup'), { type: 'scroll', match: { op: 'gte', value: 75 } } as const].map(
+  (deed, i) => ({ ...deed, id: i + 1, name: `goal ${i + 1}` }),
+)
+/** From the page that is read most. */
+const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
+  ...{ id: i + 1, name: `funnel ${i + 1}`, window_minutes },
+  steps: [page('/page/0'), page('/page/1'), event('signup')].map((deed, n) => ({ ...deed, label: `step ${n + 1}` })),
+}))
 
 /** What is asked, over 90 days. */
 const ASKED: readonly [path: string, query: string][] = [
@@ -39,6 +51,7 @@ const ASKED: readonly [path: string, query: string][] = [
   ['stats/events', ''],
   ['stats/goals', ''],
   ['stats/funnel/1', ''],
+  ['stats/funnel/2', ''],
   ['stats/journeys', ''],
   ['stats/retention', ''],
   ['stats/sessions', ''],
@@ -79,6 +92,8 @@ export async function run([
     now: () => END,
     site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
     segment: async () => undefined,
+    goals: async () => GOALS,
+    funnel: async (id) => FUNNELS.find((each) => String(each.id) === id),
     catalog: listing(loadCatalog()),
     assistants: ASSISTANTS,
     blocked: async () => ({

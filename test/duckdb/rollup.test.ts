@@ -111,8 +111,10 @@ t.test(
     const row = (time: string, session: bigint, start: string, given: Partial<EventRow> = {}) =>
       eventRow({ timestamp: at(time), session_start: at(start), session_id: session, ...given })
     const asked = async () => {
-      const of = (path: string) => ask(store, at('23:00').getTime(), path, 'site=1&start=2026-03-01T00:00:00Z')
-      return { overview: (await of('overview')).data }
+      const of = (path: string, own = '') =>
+        ask(store, at('23:00').getTime(), path, `site=1&start=2026-03-01T00:00:00Z${own}`)
+      const channels = (await of('breakdown', '&dimension=channel')).data
+      return { overview: (await of('overview')).data, channels }
     }
     const events = [row('10:00', 7n, '10:00'), row('10:50', 8n, '10:50'), row('15:00', 9n, '15:00')]
     await store.append({ events, agent_events: [] })
@@ -124,7 +126,13 @@ t.test(
     await store.append({ events: late, agent_events: [] }, undefined, {
       moves: [{ site_id: 1, session_ids: [7n, 8n], to, first: at('10:00'), last: at('10:50') }],
     })
-    const merged = { overview: { sessions: 2, visitors: 1, pageviews: 5, duration: 1800, bounce: 0.5 } }
+    const merged = {
+      overview: { sessions: 2, visitors: 1, pageviews: 5, duration: 1800, bounce: 0.5 },
+      channels: [
+        { value: 'Email', visitors: 1, sessions: 1, pageviews: 4 },
+        { value: 'Direct', visitors: 1, sessions: 1, pageviews: 1 },
+      ],
+    }
     t.match(await asked(), merged)
     await store.seal(at('20:00'))
     t.match(await asked(), merged)

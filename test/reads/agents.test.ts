@@ -289,11 +289,14 @@ t.test('citation-gap: verdicts', async (t) => {
   const ask = await asker(world, { blocked: async () => blocked })
   const { data } = await ask('citation-gap')
   for (const [pathname, verdict, why] of wanted) t.match(data, rowsWith(data, { ...{ pathname, verdict } }), why)
-  const alone = await ask(
-    'citation-gap',
-    `filters=${encodeURIComponent('{"dimension":"pathname","op":"is","value":"/gap"}')}`,
-  )
-  t.match(alone.data, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], "the median stays the site's")
+  const only = '{"dimension":"pathname","op":"is","value":"/gap"}'
+  for (const filters of [only, `{"and":[${only},{"dimension":"hostname","op":"is","value":"example.com"}]}`]) {
+    const { data: alone } = await ask('citation-gap', `filters=${encodeURIComponent(filters)}`)
+    t.match(alone, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], "the median stays the site's")
+  }
+  const beside = `{"and":[${only},{"dimension":"country","op":"is_not_set"}]}`
+  const { data: nested } = await ask('citation-gap', `filters=${encodeURIComponent(beside)}`)
+  t.match(nested, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], 'also where only a part of a filter picks URLs')
   const summary = await ask('citation-gap/summary')
   const urls = { blocked: 3, unseen: 1, insufficient: 3, unfetched: 1, gap: 2, earning: 1, balanced: 7 }
   t.match(summary.data, { urls })

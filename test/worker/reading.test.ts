@@ -11,6 +11,7 @@ import { toNodeHandler } from '../../src/proxy/bridge.js'
 import { pack } from '../../src/record/parcel.js'
 import { raw, type Sql, sql } from '../../src/sql.js'
 import type { ResultRow } from '../../src/store.js'
+import { coresOf } from '../../src/worker/cores.js'
 import type { Engine } from '../../src/worker/engine.js'
 import { memoryLimit } from '../../src/worker/memory.js'
 import { WINDOW } from '../../src/worker/protocol.js'
@@ -279,5 +280,25 @@ t.test('memory of the store where nothing is set', async (t) => {
     ],
   ]
   for (const [files, total, expected, why] of cases)
-    t.equal(memoryLimit({ total, text: (path) => files[path] }), expected, why)
+    t.equal(memoryLimit({ total, cores: 1, text: (path) => files[path] }), expected, why)
+})
+
+t.test('cores: what the control group has time on', async (t) => {
+  const own = { '/proc/self/cgroup': '0::/a/b\n' }
+  const cases: [files: Record<string, string>, cores: number, expected: number, why: string][] = [
+    [{}, 8, 8, 'no groups'],
+    [{ ...own, '/sys/fs/cgroup/a/b/cpu.max': 'max 100000\n' }, 8, 8, 'no limit'],
+    [{ ...own, '/sys/fs/cgroup/a/b/cpu.max': '200000 100000\n' }, 8, 2, 'two'],
+    [
+      { ...own, '/sys/fs/cgroup/a/b/cpu.max': 'max 100000', '/sys/fs/cgroup/a/cpu.max': '350000 100000' },
+      8,
+      3,
+      'around it',
+    ],
+    [{ ...own, '/sys/fs/cgroup/a/b/cpu.max': '50000 100000' }, 8, 1, 'half a core is one'],
+    [{ ...own, '/sys/fs/cgroup/a/b/cpu.max': '900000 100000' }, 2, 2, 'more than there are'],
+    [{ ...own, '/sys/fs/cgroup/a/b/cpu.max': 'x' }, 2, 2, 'garbage'],
+  ]
+  for (const [files, cores, expected, why] of cases)
+    t.equal(coresOf({ total: 1, cores, text: (path) => files[path] }), expected, why)
 })

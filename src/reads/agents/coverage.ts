@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Ask, isAmong, isNear } from '../../query/ask.js'
+import { type Ask, isAmong } from '../../query/ask.js'
 import { CLAIMED } from '../../query/metrics.js'
 import { ofUrls, type Plan, sideOf } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
@@ -112,12 +112,12 @@ const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
     where fetches > 0 or pageviews > 0 or listed = 1`
 }
 
-/** Who fetched each of these URLs in the window, and perhaps of some between them, by name. */
+/** Who fetched each of these URLs in the window, by name. */
 async function agentsOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
   const side = sideOf(plan, 'agent_events')
   const found = await ask(sql`
     select hostname, pathname, agent_id from agent_events
-    where ${where(side, dialect)} and ${CLAIMED} and ${isNear(URL, page)}
+    where ${where(side, dialect)} and ${CLAIMED} and ${isAmong(URL, page)}
     group by hostname, pathname, agent_id order by agent_id`)
   const agents = new Map<string, string[]>()
   for (const row of found) agents.set(nameOf(row), [...(agents.get(nameOf(row)) ?? []), String(row.agent_id)])
@@ -133,8 +133,7 @@ async function lastOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRo
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
-    where ${upToEnd(side)} and ${filtered(side, dialect)} and ${CLAIMED} and ${isNear(['timestamp'], at)} and
-      ${isAmong([...URL, 'timestamp'], at)}
+    where ${upToEnd(side)} and ${filtered(side, dialect)} and ${CLAIMED} and ${isAmong([...URL, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(
     found.map((row) => [
