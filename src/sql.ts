@@ -74,7 +74,7 @@ export interface Dialect {
   /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
   first(value: Sql, by: Sql): Sql
   last(value: Sql, by: Sql): Sql
-  /** A select of a column's distinct values in `from` that the engine takes for few: it looks others up in them, not them in others. */
+  /** A select of a column's distinct values in `from`, which the engine takes for few: it looks others up among them. */
   few(column: Sql, from: Sql): Sql
   /** Whole milliseconds since 1970 of an instant column. */
   epochMs(column: Sql): Sql

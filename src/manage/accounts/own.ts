@@ -83,8 +83,6 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
           throw new ApiError('conflict', 'This address has an account by now.', 'email')
         await write(
           sql`update users set email = ${email} where id = ${user.id}`,
-          // They end with who sent them, whatever that is called.
-          sql`update invitations set invited_by = ${email} where invited_by = ${user.email}`,
           // What went to the address before is no proof any more.
           sql`delete from tokens where user_id = ${user.id}`,
           // Invitations end with the membership of who sent them, who is known by the address.
@@ -142,9 +140,8 @@ export function createOwnAccount(ground: Ground, secondFactor: Pick<SecondFactor
           ),
           sql`delete from recovery_codes where user_id = ${id}`,
           sql`delete from tokens where user_id = ${id}`,
-          // What was sent in the name of one who is not there any more.
-          sql`delete from invitations where invited_by = ${user.email} and accepted_at is null`,
           sql`delete from members where user_id = ${id}`,
+          // What was sent in the name of one who is not there any more.
           sql`delete from invitations where invited_by = ${user.email} and accepted_at is null`,
           sessions.closing(id),
           sql`delete from users where id = ${id}`,
