@@ -14,6 +14,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/address': [],
   'src/hostname': [],
   'src/sql': [],
+  'src/rollup': [],
   'src/build': ['src/record/place'],
   'src/config': ['src/hostname'],
   'src/tracker': [],
@@ -27,7 +28,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/agents': ['src/outbound', 'src/address'],
   'src/policy': ['src/outbound', 'src/agents', 'src/store', 'src/sql', 'src/errors'],
   'src/record': ['src/address', 'src/agents', 'src/policy'],
-  'src/query': ['src/sql', 'src/store', 'src/errors'],
+  'src/query': ['src/rollup', 'src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // What is sent to people and their servers: alerts, reports, links.
   'src/notify': [
@@ -51,7 +52,15 @@ const MAY: Record<string, readonly string[]> = {
     'src/store',
     'src/errors',
   ],
-  'src/duckdb': ['src/sql', 'src/store', 'src/errors', 'src/record/row', 'src/record/drop', 'src/record/delivery'],
+  'src/duckdb': [
+    'src/rollup',
+    'src/sql',
+    'src/store',
+    'src/errors',
+    'src/record/row',
+    'src/record/drop',
+    'src/record/delivery',
+  ],
   'src/worker': [
     'src/duckdb',
     'src/record',

@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
+import { PRIOR_COLUMNS } from '../rollup.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { runQuery } from './query.js'
-import { PRIOR_COLUMNS, watermarkOf } from './rollup.js'
+import { watermarkOf } from './rollup.js'
 
 /** What leaves a site: one person, what began before a moment, or all of it with what its hostnames' sitemaps list. */
 export type Leaving =

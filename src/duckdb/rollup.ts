@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { PRIOR_COLUMNS, PRIORS, TRAITS } from '../rollup.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { runQuery } from './query.js'
 
@@ -31,11 +32,6 @@ export const ROLLUP_SCHEMA: readonly string[] = [
   'create table seals (watermark timestamp)',
 ]
 
-/** The same on all hits of a session, but for a few (`mixed`). */
-const TRAITS = [
-  ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
-  ...['screen_class', 'language'],
-]
 /** Fixed by a session's first hit. */
 const ARRIVAL = [
   ...['referrer', 'source', 'channel', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
@@ -47,24 +43,13 @@ const each = (columns: readonly string[], make: (column: string) => string) => c
 
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
 
-/** By what visitors are counted most, beside all of them. */
-const PRIORS = {
-  prior_channel: ['channel'],
-  prior_source: ['source', 'channel'],
-  prior_campaign: ['utm_campaign', 'utm_source', 'utm_medium'],
-  prior_country: ['country'],
-  prior_region: ['country', 'region'],
-  prior_city: ['country', 'region', 'city'],
-  prior_browser: ['browser'],
-  prior_os: ['os'],
-  prior_device_type: ['device_type'],
-  prior_screen_class: ['screen_class'],
-} as const
-export const PRIOR_COLUMNS: readonly string[] = ['prior', ...Object.keys(PRIORS)]
-
+/** `PRIORS` may get more, and a migration never changes. */
+const FIRST_PRIORS = [
+  ...['channel', 'source', 'campaign', 'country', 'region', 'city', 'browser', 'os', 'device_type', 'screen_class'],
+]
 /** Sessions are summed up anew, with what the tables of an earlier version had not. */
 export const PRIORS_SCHEMA: readonly string[] = [
-  ...Object.keys(PRIORS).map((name) => `alter table sessions add column ${name} timestamp`),
+  ...FIRST_PRIORS.map((by) => `alter table sessions add column prior_${by} timestamp`),
   ...['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`),
 ]
 
@@ -82,15 +67,15 @@ const summed = (source: Sql): Sql => sql`
     ${raw(each([...ARRIVAL, ...TRAITS], (c) => `min(${c}) as ${c}`))}
   from (${source}) group by site_id, session_id`
 
-const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'prior', 'ended']
+const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'ended']
 const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
 const SESSION_COLUMNS = [
   ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
-  ...[...ARRIVAL, ...TRAITS, ...STEPS, ...Object.keys(PRIORS)],
+  ...[...ARRIVAL, ...TRAITS, ...STEPS, ...PRIOR_COLUMNS],
 ].join(', ')
 const PAGE_COLUMNS = [
   ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
-  ...['bounced', 'ids'],
+  ...['bounced', 'ids', 'prior'],
 ].join(', ')
 
 /**
@@ -110,7 +95,7 @@ const sessionsWithPriors = (): string => {
   const priors = Object.entries(PRIORS).map(([name, columns]) => `${before(columns)} as ${name}`)
   return `
     select f.*, p.* exclude (site_id, session_id) from fresh f join (
-      select site_id, session_id, ${before([])} as prior, ${priors.join(', ')}
+      select site_id, session_id, ${priors.join(', ')}
       from (select ${own} from fresh union all
         select ${own} from sessions where visitor_id in (select visitor_id from fresh)) b) p
       on p.site_id = f.site_id and p.session_id = f.session_id`

@@ -1,3 +1,4 @@
+import { PRIORS, TRAITS } from '../rollup.js'
 import { raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type Dimension, findDimension } from './dimensions.js'
@@ -35,26 +36,6 @@ export interface HitSplit extends Split {
   readonly whole: Sql
 }
 
-/** The same on all hits of a session, but where it is `mixed`. */
-const STEADY: readonly string[] = [
-  ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
-  ...['screen_class', 'language'],
-]
-
-/** The columns of `sessions` that say when the visitor's session before with the same values began. */
-const PRIORS: Readonly<Record<string, string>> = {
-  channel: 'prior_channel',
-  'source, channel': 'prior_source',
-  'utm_campaign, utm_source, utm_medium': 'prior_campaign',
-  country: 'prior_country',
-  'country, region': 'prior_region',
-  'country, region, city': 'prior_city',
-  browser: 'prior_browser',
-  os: 'prior_os',
-  device_type: 'prior_device_type',
-  screen_class: 'prior_screen_class',
-}
-
 /**
  * The column by which visitors can be counted without a set of their ids, for all together or by a dimension; undefined
  * where there is none, or where filters ask for more than is the same in all sessions that it tells of.
@@ -62,8 +43,8 @@ const PRIORS: Readonly<Record<string, string>> = {
 export function priorOf(filters: readonly Filter[], dimension?: Dimension): Sql | undefined {
   const same = (dimension?.of ?? (dimension ? [dimension] : [])).map(({ name }) => name)
   if (filters.some(isBehavioural) || !namesOf(filters).every((name) => same.includes(name))) return undefined
-  const column = dimension ? PRIORS[dimension.name] : 'prior'
-  return column === undefined ? undefined : raw(column)
+  const prior = Object.entries(PRIORS).find(([, by]) => by.length === same.length && by.every((d) => same.includes(d)))
+  return prior && raw(prior[0])
 }
 
 /** Whether the pages of sessions can be asked: nothing but paths is. */
@@ -72,14 +53,14 @@ export const asksPages = (filters: readonly Filter[]): boolean =>
 
 /** Whether sessions as a whole can be asked: every dimension is the same on all hits of a session, or nearly always. */
 export const asksSessions = (filters: readonly Filter[], also?: Dimension): boolean =>
-  dimensionsOf(filters, also).every(({ name, level }) => level === 'session' || STEADY.includes(name))
+  dimensionsOf(filters, also).every(({ name, level }) => level === 'session' || TRAITS.includes(name))
 
 /**
  * Whether those in which something varies that is nearly always the same are to be read from their hits. What else a
  * visitor did is asked by the id of the hit.
  */
 export const isSteady = (filters: readonly Filter[], also?: Dimension): boolean =>
-  filters.some(isBehavioural) || dimensionsOf(filters, also).some(({ name }) => STEADY.includes(name))
+  filters.some(isBehavioural) || dimensionsOf(filters, also).some(({ name }) => TRAITS.includes(name))
 
 const dimensionsOf = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
   ...namesOf(filters).map((name) => findDimension(name, 'filters')),

@@ -1,0 +1,124 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { openDataFile } from '../../src/duckdb/datafile.js'
+import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
+import { runAll, runQuery } from '../../src/duckdb/query.js'
+import type { EventStore } from '../../src/duckdb/store.js'
+import type { EventRow } from '../../src/record/row.js'
+import { PRIOR_COLUMNS } from '../../src/rollup.js'
+import { join as joined, raw, type Sql, sql } from '../../src/sql.js'
+import { directory } from '../fixtures/files.js'
+import { lives } from '../fixtures/lives.js'
+import { openAt, storeOptions } from '../fixtures/store.js'
+import { verdict } from '../oracle/asked.js'
+import { JUDGED } from '../oracle/questions.js'
+import type { Question } from '../oracle/site.js'
+
+const NOW = Date.parse('2026-11-01T12:34:56.789Z')
+const LATER = new Date('2026-12-01T00:00:00Z')
+const rows = lives({ seed: 20261122, sessions: 150, agents: 0 })
+
+/** A row by its columns of now, those that are empty left out. */
+const columnsOf = ({ vitals, error, ...row }: EventRow) =>
+  Object.entries({ ...row, ...vitals, error: error && JSON.stringify(error) })
+
+/** Version 5 knew of no session before but the visitor's own: what it summed up is of all columns that it had, and wrong. */
+const SUMMED: readonly Sql[] = [
+  sql`insert into sessions (site_id, session_id, visitor_id, started, ended, ms, views, acts, bounced, ids, mixed, entry_page,
+      exit_page, channel, source, utm_campaign)
+    select site_id, session_id, 1, min(session_start), max(timestamp), 1000, 50, 50, 1.0, 1, false, '/', '/', 'Email', 'old', 'old'
+    from events group by all`,
+  sql`insert into session_pages (site_id, session_id, visitor_id, started, ended, pathname, page_views, page_acts, engaged_ms,
+      scroll, entered, exited, ms, views, bounced, ids)
+    select site_id, session_id, 1, min(session_start), max(timestamp), '/', 50, 50, 0, 0, 1, 1, 1000, 50, 1.0, 1
+    from events group by all`,
+  sql`insert into unsealed select site_id, session_id, min(session_start) from events group by all limit 5`,
+  sql`insert into seals values (${LATER})`,
+]
+
+/** A file as version 5 left it, with every row stored and summed up. */
+async function oldFile(file: string): Promise<void> {
+  const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA.slice(0, 5) })
+  await old.write(async (writer) => {
+    const known = await runQuery(
+      writer,
+      sql`select column_name as name from information_schema.columns where table_name = 'events'`,
+    )
+    const then = new Set(known.map(({ name }) => name))
+    const stored = rows.events.map((row) => {
+      const columns = columnsOf(row).filter(([name, value]) => value !== null && then.has(name))
+      const names = raw(columns.map(([name]) => name).join(', '))
+      const values = joined(
+        columns.map(([, value]) => sql`${value}`),
+        ', ',
+      )
+      return sql`insert into events (${names}) values (${values})`
+    })
+    await runAll(writer, [...stored, ...SUMMED])
+  })
+  await old.close()
+}
+
+const TABLES = ['events', 'sessions', 'session_pages', 'unsealed', 'seals'] as const
+const counts = async (store: EventStore) => {
+  const of = joined(
+    TABLES.map((table) => sql`(select count(*) from ${raw(table)}) as ${raw(table)}`),
+    ', ',
+  )
+  const [found] = await store.query(sql`select ${of}, (select max(version) from schema_versions) as version`)
+  return found
+}
+
+t.test('a file from before sessions knew the one before by channel, place and device', async (t) => {
+  const file = join(directory(t), 'events.duckdb')
+  await oldFile(file)
+  const answersAsItsHits = async (store: EventStore, when: string) => {
+    const window: Question['window'] = [Date.parse('2026-10-05T00:00Z'), Date.parse('2026-10-31T00:00Z')]
+    const deps = {
+      store,
+      now: () => new Date(NOW),
+      site: async (id: number) => ({ id, timezone: 'UTC', visitor_salt: 'month' as const, owns: () => true }),
+      segment: async () => undefined,
+      ...{ catalog: [], assistants: [] },
+    }
+    for (const judged of JUDGED.filter(({ path }) => ['overview', 'sources', 'pages'].includes(path))) {
+      const q: Question = { site: 1, audience: 'human', window, tz: 'UTC', filters: [] }
+      const asked = window.map((at) => new Date(at).toISOString())
+      const { found, wanted } = await verdict(
+        judged,
+        rows,
+        {
+          ...{ q, window: `start=${asked[0]}&end=${asked[1]}`, compare: 'none' },
+          more: { now: NOW, unit: 'day', pick: 0 },
+        },
+        deps,
+      )
+      t.strictSame(found, wanted, `${judged.path}, ${when}`)
+    }
+  }
+
+  const own = rows.events.length
+  const all = new Set(rows.events.map(({ site_id, session_id }) => `${site_id} ${session_id}`)).size
+  const pages = new Set(rows.events.map((row) => `${row.site_id} ${row.session_id} ${row.pathname}`)).size
+  const version = EVENTS_SCHEMA.length
+
+  const store = await openAt(file)
+  const emptied = { events: own, sessions: 0, session_pages: 0, unsealed: 0, seals: 0, version }
+  t.strictSame(await counts(store), emptied, 'what was summed up is gone, the rows are not')
+  await answersAsItsHits(store, 'nothing summed up')
+
+  await store.seal(LATER)
+  const filled = { ...emptied, sessions: all, session_pages: pages, seals: 1 }
+  t.strictSame(await counts(store), filled, 'all is summed up again')
+  for (const column of PRIOR_COLUMNS) {
+    const [found] = await store.query(sql`select count(${raw(column)}) as n from sessions`)
+    t.ok(Number(found?.n) > 0, `${column} tells of sessions before`)
+  }
+  await answersAsItsHits(store, 'all summed up')
+  await store.close()
+
+  const again = await openAt(file)
+  t.strictSame(await counts(again), filled, 'it is emptied once')
+  await answersAsItsHits(again, 'opened again')
+  await again.close()
+})
