@@ -3,6 +3,7 @@ import type { Waiting } from './browsing.js'
 import type { DoorDrop, Drops } from './drop.js'
 import type { Evidence } from './hit.js'
 import type { Unplaced } from './late.js'
+import type { Packed } from './parcel.js'
 import type { Addition, AgentEventRow, EventRow, Rows } from './row.js'
 import type { Who } from './visitor.js'
 
@@ -41,5 +42,5 @@ export interface Classifier {
    * Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. The batch before must
    * be committed: its rows are changed no more.
    */
-  classify(batch: readonly Evidence[]): Classified
+  classify(batch: readonly (Evidence | Packed)[]): Classified
 }

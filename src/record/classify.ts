@@ -13,6 +13,7 @@ import { createHits } from './hits.js'
 import { type Made, newMade } from './made.js'
 import { memo } from './memo.js'
 import type { Observation } from './observation.js'
+import { evidenceOf } from './parcel.js'
 import { addView, overhear, refusal } from './person.js'
 import type { Places } from './place/places.js'
 import type { Salts } from './salt.js'
@@ -104,12 +105,14 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
       let faults = 0
       let fault: unknown
       // Of a site's first hit the store knows what was before this batch; what is in it must be remembered from its start.
-      for (const evidence of batch)
-        if (evidence?.timestamp !== undefined && isHit(evidence) && deps.siteById?.(evidence.site) !== undefined)
-          browsing.hear(evidence.site)
-      for (const { evidence, at } of inOrder(batch)) {
+      for (const one of batch)
+        if (one?.timestamp !== undefined && 'kind' in one && deps.siteById?.(one.site) !== undefined)
+          browsing.hear(one.site)
+      for (const { one, at } of inOrder(batch)) {
+        let evidence: Evidence | undefined
         let reason: DropReason | undefined
         try {
+          evidence = evidenceOf(one)
           reason = isHit(evidence) ? told(evidence, at, made) : observed(evidence, at, made)
         } catch (error) {
           reason = 'fault'
@@ -130,14 +133,14 @@ export function createClassifier(deps: ClassifierDeps): Classifier {
 }
 
 /** For which site, and at which door; undefined where we saw it ourselves. */
-function cameIn(evidence: Evidence): { site: number; door: Door } | undefined {
+function cameIn(evidence: Evidence | undefined): { site: number; door: Door } | undefined {
   if (evidence?.timestamp === undefined) return undefined
   if (isHit(evidence)) return { site: evidence.site, door: 'track' }
   return evidence.shipped && { site: evidence.shipped.site, door: 'edge' }
 }
 
-function inOrder(batch: readonly Evidence[]): { evidence: Evidence; at: number }[] {
-  const timed = batch.map((evidence) => ({ evidence, at: Date.parse(evidence?.timestamp) }))
+function inOrder<One extends { timestamp: string }>(batch: readonly One[]): { one: One; at: number }[] {
+  const timed = batch.map((one) => ({ one, at: Date.parse(one?.timestamp) }))
   // A timestamp that is none sorts first and fails alone.
   return timed.sort((a, b) => (a.at || 0) - (b.at || 0))
 }

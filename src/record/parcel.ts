@@ -28,17 +28,30 @@ const OPTIONAL = ['query', 'referrer'] as const
 const FIELDS = TEXTS.length + OPTIONAL.length + 1 + OBSERVED_HEADERS.length
 const ABSENT = -1
 
+/**
+ * An observation from another process, made when it is read: of a batch each is garbage before the next one is made, where
+ * all together would outlive a collection and be copied by it.
+ */
+export interface Packed {
+  readonly timestamp: string
+  read(): Observation
+}
+
+export const evidenceOf = (one: Evidence | Packed): Evidence => ('read' in one ? one.read() : one)
+
 /** An observation begins with its fields' lengths, in characters; then these; then all its texts, one behind another. */
 const STATUS = FIELDS * 4
 const BYTES = STATUS + 8
 const DURATION = BYTES + 8
-const CONDITIONAL = DURATION + 8
+/** What stands behind the head, in bytes. */
+const WRITTEN = DURATION + 8
+const CONDITIONAL = WRITTEN + 4
 /** How the texts are written: most observations are ASCII, and one byte a character. */
 const FORM = CONDITIONAL + 1
 const HEAD = FORM + 1
 const NARROW = 0
 const WIDE = 1
-/** A hit: of all the above only the first length, in bytes, and one text behind the head: JSON. */
+/** A hit: one text behind the head, JSON. */
 const HIT = 2
 const SMALL = 256 << 10
 
@@ -72,7 +85,7 @@ export function createPacker(): Packer {
     const json = JSON.stringify(hit)
     reserve(HEAD + json.length * 3)
     const written = scratch.write(json, end + HEAD, 'utf8')
-    view.setInt32(end, written, true)
+    view.setInt32(end + WRITTEN, written, true)
     view.setUint8(end + FORM, HIT)
     end += HEAD + written
     count += 1
@@ -104,6 +117,7 @@ export function createPacker(): Packer {
       let written = scratch.write(text, end + HEAD, 'utf8')
       const wide = written !== text.length
       if (wide) written = scratch.write(text, end + HEAD, 'utf16le')
+      view.setInt32(end + WRITTEN, written, true)
       view.setUint8(end + FORM, wide ? WIDE : NARROW)
       end += HEAD + written
       count += 1
@@ -128,15 +142,34 @@ export function pack(all: readonly Evidence[]): Parcel {
 }
 
 /** What a parcel holds, each text on its own: a slice of a common one would keep all of that in memory. */
-export function unpack({ count, bytes }: Parcel): Evidence[] {
+export function unpack({ count, bytes }: Parcel): (Packed | Hit)[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const all: Evidence[] = []
-  let start = 0
-  let at = 0
-  let wide = false
-  let field = 0
+  const all: (Packed | Hit)[] = []
+  let from = 0
+  for (let n = 0; n < count; n++) {
+    const start = from
+    const texts = start + HEAD
+    from = texts + view.getInt32(start + WRITTEN, true)
+    const form = view.getUint8(start + FORM)
+    if (form === HIT) {
+      const hit: Hit = JSON.parse(buffer.toString('utf8', texts, from))
+      all.push(hit)
+      continue
+    }
+    const encoding = form === WIDE ? 'utf16le' : 'latin1'
+    const length = view.getInt32(start, true) * (form === WIDE ? 2 : 1)
+    const timestamp = buffer.toString(encoding, texts, texts + length)
+    all.push({ timestamp, read: () => read(buffer, view, start) })
+  }
+  return all
+}
 
+/** The observation that begins at `start`. */
+function read(buffer: Buffer, view: DataView, start: number): Observation {
+  const wide = view.getUint8(start + FORM) === WIDE
+  let at = start + HEAD
+  let field = 0
   const next = (): string | undefined => {
     const length = view.getInt32(start + field * 4, true)
     field += 1
@@ -145,50 +178,34 @@ export function unpack({ count, bytes }: Parcel): Evidence[] {
     at += wide ? length * 2 : length
     return buffer.toString(wide ? 'utf16le' : 'latin1', from, at)
   }
-
-  for (let n = 0; n < count; n++) {
-    at = start + HEAD
-    const form = view.getUint8(start + FORM)
-    if (form === HIT) {
-      const until = at + view.getInt32(start, true)
-      const hit: Hit = JSON.parse(buffer.toString('utf8', at, until))
-      all.push(hit)
-      start = until
-      continue
-    }
-    wide = form === WIDE
-    field = 0
-    const observation: Observation = {
-      timestamp: next() ?? '',
-      user_agent: next() ?? '',
-      method: next() ?? '',
-      hostname: next() ?? '',
-      pathname: next() ?? '',
-      content_type: next() ?? '',
-      ip: next() ?? '',
-      status: view.getFloat64(start + STATUS, true),
-      bytes: view.getFloat64(start + BYTES, true),
-      duration_ms: view.getFloat64(start + DURATION, true),
-      conditional: view.getUint8(start + CONDITIONAL) === 1 ? 1 : 0,
-    }
-    const query = next()
-    if (query !== undefined) observation.query = query
-    const referrer = next()
-    if (referrer !== undefined) observation.referrer = referrer
-    const rest = next()
-    if (rest !== undefined) Object.assign(observation, JSON.parse(rest))
-    let headers: Record<string, string> | undefined
-    for (const name of OBSERVED_HEADERS) {
-      const value = next()
-      if (value === undefined) continue
-      headers ??= {}
-      headers[name] = value
-    }
-    if (headers !== undefined) observation.headers = headers
-    all.push(observation)
-    start = at
+  const observation: Observation = {
+    timestamp: next() ?? '',
+    user_agent: next() ?? '',
+    method: next() ?? '',
+    hostname: next() ?? '',
+    pathname: next() ?? '',
+    content_type: next() ?? '',
+    ip: next() ?? '',
+    status: view.getFloat64(start + STATUS, true),
+    bytes: view.getFloat64(start + BYTES, true),
+    duration_ms: view.getFloat64(start + DURATION, true),
+    conditional: view.getUint8(start + CONDITIONAL) === 1 ? 1 : 0,
   }
-  return all
+  const query = next()
+  if (query !== undefined) observation.query = query
+  const referrer = next()
+  if (referrer !== undefined) observation.referrer = referrer
+  const rest = next()
+  if (rest !== undefined) Object.assign(observation, JSON.parse(rest))
+  let headers: Record<string, string> | undefined
+  for (const name of OBSERVED_HEADERS) {
+    const value = next()
+    if (value === undefined) continue
+    headers ??= {}
+    headers[name] = value
+  }
+  if (headers !== undefined) observation.headers = headers
+  return observation
 }
 
 /** What few observations have. */

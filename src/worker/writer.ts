@@ -6,8 +6,8 @@ import { ApiError } from '../errors.js'
 import type { Classified, Classifier, Open } from '../record/classifier.js'
 import type { Delivery } from '../record/delivery.js'
 import { countDrop, type DoorDrop, type DropReason, type Drops } from '../record/drop.js'
-import type { Evidence } from '../record/hit.js'
-import { type Parcel, unpack } from '../record/parcel.js'
+import type { Hit } from '../record/hit.js'
+import { type Packed, type Parcel, unpack } from '../record/parcel.js'
 import type { AgentEventRow, EventRow, Rows } from '../record/row.js'
 import type { Asked, Placed } from './place.js'
 import { addDrops } from './protocol.js'
@@ -89,7 +89,9 @@ export function createWriter(deps: WriterDeps): Writer {
     deps.onState(reason)
   }
 
-  const take = (): { sequence: number; batch: readonly Evidence[]; deliveries: readonly Delivery[] } | undefined => {
+  const take = ():
+    | { sequence: number; batch: readonly (Hit | Packed)[]; deliveries: readonly Delivery[] }
+    | undefined => {
     let count = 0
     const parts: Batch[] = []
     for (const next of waiting) {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Hit } from '../../src/record/hit.js'
 import { OBSERVED_HEADERS, type Observation } from '../../src/record/observation.js'
-import { createPacker, pack, unpack } from '../../src/record/parcel.js'
+import { createPacker, evidenceOf, pack, unpack } from '../../src/record/parcel.js'
 import { observation, observationsOf } from '../fixtures/observations.js'
 
 /** Any text at all: control characters, other scripts, half a surrogate pair. */
@@ -135,5 +135,9 @@ t.test('hits and observations, in their order', async (t) => {
   }
   const shipped = observation({ shipped: { site: 3, as: 'human', props: { plan: 'pro' } } })
   const all = [observation(), hit, shipped, { ...hit, name: 'b' }, observation({ pathname: '/é' })]
-  t.strictSame(unpack(pack(all)), all)
+  t.strictSame(unpack(pack(all)).map(evidenceOf), all)
+  t.strictSame(
+    unpack(pack(all)).map(({ timestamp }) => timestamp),
+    all.map(({ timestamp }) => timestamp),
+  )
 })

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { VERDICT, type Verdict } from '../../src/agents/verdict.js'
 import type { Mark } from '../../src/duckdb/mark.js'
 import type { Drops } from '../../src/record/drop.js'
-import { pack } from '../../src/record/parcel.js'
+import { evidenceOf, pack } from '../../src/record/parcel.js'
 import { sql } from '../../src/sql.js'
 import { createCompletions } from '../../src/worker/completions.js'
 import { createWriter, type WriterDeps } from '../../src/worker/writer.js'
@@ -24,7 +24,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
       classify(batch) {
         const drops: Drops = {}
         const rows: ReturnType<WriterDeps['classifier']['classify']>['rows'] = { events: [], agent_events: [] }
-        for (const { pathname } of batch) {
+        for (const { pathname } of batch.map(evidenceOf)) {
           classified.push(pathname)
           if (pathname === '/none') drops.not_a_page = (drops.not_a_page ?? 0) + 1
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
@@ -180,9 +180,11 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
   const { store, writer, settled, commits } = await writing(t, {
     classifier: {
       classify(batch) {
-        const agent_events = batch.map(({ pathname }) =>
-          agentRow({ pathname, ip_hash: BigInt(pathname.length), verification: 'indeterminate' }),
-        )
+        const agent_events = batch
+          .map(evidenceOf)
+          .map(({ pathname }) =>
+            agentRow({ pathname, ip_hash: BigInt(pathname.length), verification: 'indeterminate' }),
+          )
         const open = agent_events.map((row) => ({
           row,
           later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
