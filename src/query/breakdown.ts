@@ -1,9 +1,10 @@
 import { raw, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import type { Ask } from './ask.js'
+import { byDimension } from './by.js'
 import { combined, parts } from './combined.js'
 import { findDimension, requireDimension } from './dimensions.js'
-import { byDimension, METRICS, type Metric, metricsBy } from './metrics.js'
+import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
 
 /** What rows are ranked by: the audience's first metric, then the next. */
@@ -47,6 +48,6 @@ export function best(
   const named = only && more.length === 0 ? raw(`value as ${only.name}`) : parts(dimensions, dialect)
   return ask.list(
     { key: names, order: ORDER[ask.plan.audience], metrics, top: limit },
-    (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by)}) v`,
+    (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by, metrics)}) v`,
   )
 }

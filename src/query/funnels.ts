@@ -1,6 +1,7 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { TOTAL } from './by.js'
 import { type Deed, filterOf } from './goals.js'
-import { matched, sessions, TOTAL } from './metrics.js'
+import { matched, sessions } from './metrics.js'
 import type { Plan } from './plan.js'
 import { filtered, startedInWindow } from './where.js'
 

@@ -1,12 +1,14 @@
 import { ApiError } from '../errors.js'
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import { type Audience, type Dimension, quoted } from './dimensions.js'
+import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { type By, groupOf } from './by.js'
+import { bySessions } from './by-sessions.js'
+import { type Audience, quoted } from './dimensions.js'
 import { type Filter, partOf } from './filters.js'
 import { pagesOfSessions } from './pages.js'
 import type { Plan } from './plan.js'
-import { asksSessions, isSteady, priorOf, splitHits, splitSessions } from './rollup.js'
+import { asksSessions, isSteady, splitHits, splitSessions } from './rollup.js'
 import { INTERACTIVE, sessions, summed } from './sessions.js'
-import { column, filtered, rows, where } from './where.js'
+import { filtered, rows, where } from './where.js'
 import { startedInWindow } from './within.js'
 
 export { INTERACTIVE, sessions } from './sessions.js'
@@ -65,37 +67,13 @@ const COUNTS: ReadonlySet<string> = new Set([
 ])
 export const isCount = (metric: string): boolean => COUNTS.has(metric)
 
-/** Where a row falls: its key in the answer, made of a column of its own time or of a dimension. */
-export interface By {
-  /** `moment` is the column that holds when it counts: `timestamp`, or `session_start` for sessions. */
-  value(moment: Sql): Sql
-  /** What the value is made of, where sealed sessions are grouped by that faster than by the value. */
-  parts?: Sql
-  dimension?: Dimension
-  /** Cut so fine that many sessions lie in several: each hit is looked at. */
-  fine?: boolean
-}
-/** All in one. */
-export const TOTAL: By = { value: () => raw('0') }
-export const byDimension = (dimension: Dimension, dialect: Dialect): By => ({
-  value: () => column(dimension, dialect),
-  ...(dimension.of
-    ? {
-        parts: join(
-          dimension.of.map((d) => column(d, dialect)),
-          ', ',
-        ),
-      }
-    : {}),
-  dimension,
-})
-const groupOf = ({ parts = raw('value') }: By): Sql => parts
-
 const VIEW = raw("case when kind = 'pageview' then 1 else 0 end as views")
 const ACT = sql`case when ${INTERACTIVE} then 1 else 0 end as acts`
 
 /** What people did in the window: `value, visitors, pageviews, events`. */
 export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
+  const kept = bySessions(plan, dialect, by, ['visitors', 'pageviews', 'events'])
+  if (kept) return kept
   const { filters } = plan
   const own = by.value(raw('timestamp'))
   const where = filtered(plan, dialect)
@@ -107,34 +85,10 @@ export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
         count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
       from ${hit} group by value`
   }
-  const start = by.value(raw('started'))
-  const prior = priorOf(filters, by.dimension)
-  if (prior === undefined) {
-    return sql`
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
-      from (select ${start} as value, visitor_id, views, acts from ${sealed} as s where ${whole} and ${where}
-        union all select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit}) b
-      group by value`
-  }
-  // A visitor counts in the first sealed session of a value, or in the hits: the last part takes back who was in both.
-  const again = by.dimension ? raw('true') : sql`${by.value(prior)} = ${start}`
-  const first = sql`case when ${prior} >= ${plan.window.start} and ${again} then 0 else 1 end`
   return sql`
-    with hit as materialized (select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit})
-    select value, sum(visitors) as visitors, sum(pageviews) as pageviews, sum(events) as events
-    from (
-      select ${start} as value, sum(${first}) as visitors, sum(views) as pageviews, sum(acts) as events
-      from ${sealed} as s where ${whole} and ${where} group by ${groupOf(by)}
-      union all
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
-      from hit group by value
-      union all
-      select value, -sum(case when ${whole} then ${first} else 0 end) as visitors, 0 as pageviews, 0 as events
-      from (select *, ${start} as value from ${sealed} as a
-        where visitor_id in (${dialect.few(raw('visitor_id'), raw('hit'))})) s
-      where ${where} and exists (
-        select 1 from hit h where h.visitor_id = s.visitor_id and h.value is not distinct from s.value)
-      group by value) b
+    select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+    from (select ${by.value(raw('started'))} as value, visitor_id, views, acts from ${sealed} as s where ${whole} and ${where}
+      union all select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit}) b
     group by value`
 }
 
@@ -216,8 +170,13 @@ export function fetches(plan: Plan, dialect: Dialect, by: By, metrics: readonly 
     group by value`
 }
 
-/** Every metric of the audience by value: `value` and the audience's metrics, null where there is nothing to say. */
-export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
+/** `value` and these metrics of the audience, null where there is nothing to say. */
+export function metricsBy(
+  plan: Plan,
+  dialect: Dialect,
+  by: By,
+  metrics: readonly Metric[] = METRICS[plan.audience],
+): Sql {
   if (plan.audience === 'agent') return fetches(plan, dialect, by)
   if (plan.audience === 'all') {
     return sql`
@@ -226,8 +185,9 @@ export function metricsBy(plan: Plan, dialect: Dialect, by: By): Sql {
         union all select value, pageviews from (${fetches(plan, dialect, by, ['pageviews'])}) f) b
       group by value`
   }
-  const kept = by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect) : undefined
-  if (kept) return sql`select value, ${raw(METRICS.human.join(', '))} from (${kept}) p`
+  const kept =
+    by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect, metrics) : bySessions(plan, dialect, by, metrics)
+  if (kept) return kept
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
     from (${hits(plan, dialect, by)}) h full outer join (${visits(plan, dialect, by)}) v

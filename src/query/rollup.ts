@@ -127,10 +127,10 @@ export function splitHits(plan: Plan, { value, dimension, fine }: Cut): HitSplit
     ${stale ? sql`union all select session_id from sessions where ${sealedIn(plan)} and visitor_id in (${stale})` : raw('')}`
   const after = new Date(Math.max(window.start.getTime(), sealed.watermark.getTime()))
   return {
-    whole,
-    sealed: sql`(select *, ms / 1000.0 as duration from sessions where ${sealedIn(plan)}
-      ${broken ? sql`and session_id not in (${broken})` : raw('')}
-      ${stale ? sql`and visitor_id not in (${stale})` : raw('')})`,
+    whole: stale ? sql`(${whole} and not stale)` : whole,
+    sealed: sql`(
+      select *, ms / 1000.0 as duration ${stale ? sql`, visitor_id in (${stale}) as stale` : raw('')} from sessions
+      where ${sealedIn(plan)} ${broken ? sql`and session_id not in (${broken})` : raw('')})`,
     rest: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}
       union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}

@@ -1,5 +1,6 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import { matched, TOTAL } from './metrics.js'
+import { TOTAL } from './by.js'
+import { matched } from './metrics.js'
 import type { Plan } from './plan.js'
 import { splitSessions } from './rollup.js'
 import { startedInWindow } from './within.js'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { byDimension, TOTAL } from '../../query/by.js'
 import { findDimension } from '../../query/dimensions.js'
-import { byDimension, fetches, TOTAL } from '../../query/metrics.js'
+import { fetches } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { raw, sql } from '../../sql.js'
 import { metricShapes, row } from '../shapes.js'

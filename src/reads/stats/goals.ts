@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { TOTAL } from '../../query/by.js'
 import { filterOf, type Goal } from '../../query/goals.js'
-import { hits, matched, sessions, TOTAL } from '../../query/metrics.js'
+import { hits, matched, sessions } from '../../query/metrics.js'
 import { before, type Plan, withoutGoals } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { filtered, rows, where } from '../../query/where.js'

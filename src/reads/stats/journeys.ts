@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { TOTAL } from '../../query/by.js'
 import { whole } from '../../query/envelope.js'
-import { matched, sessions, TOTAL } from '../../query/metrics.js'
+import { matched, sessions } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { stepColumns, ways } from '../../query/steps.js'
 import { join, raw, type Sql, sql } from '../../sql.js'

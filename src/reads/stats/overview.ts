@@ -1,4 +1,5 @@
-import { METRICS, metricsBy, TOTAL } from '../../query/metrics.js'
+import { TOTAL } from '../../query/by.js'
+import { METRICS, metricsBy } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { metricsRow } from '../shapes.js'
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { byDimension } from '../../query/by.js'
 import { findDimension } from '../../query/dimensions.js'
-import { byDimension, hits, METRICS, matched, metricsBy, sessions } from '../../query/metrics.js'
+import { hits, METRICS, matched, metricsBy, sessions } from '../../query/metrics.js'
 import { pagesOfSessions } from '../../query/pages.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
@@ -56,14 +57,8 @@ const others = (plan: Plan, dialect: Dialect): Sql => {
 
 /** Sessions at a page: those with a hit there that passes the filters; what they measured there is theirs whole. */
 const people = (plan: Plan, dialect: Dialect): Sql => {
-  const kept = pagesOfSessions(plan, dialect)
-  if (kept) {
-    return sql`
-      select value as pathname, visitors, sessions, pageviews, entries, exits,
-        case when pageviews > 0 then least(1.0, exits * 1.0 / pageviews) end as exit_rate,
-        bounce, time_on_page, scroll_depth
-      from (${kept}) p`
-  }
+  const kept = pagesOfSessions(plan, dialect, PEOPLE)
+  if (kept) return sql`select value as pathname, ${raw(PEOPLE.join(', '))} from (${kept}) p`
   const by = byDimension(pathname, dialect)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { matched, sessions, TOTAL } from '../../query/metrics.js'
+import { TOTAL } from '../../query/by.js'
+import { matched, sessions } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { type Begun, visitsOf } from '../../query/visit.js'
 import { sql } from '../../sql.js'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bucketKey, buckets } from '../../query/buckets.js'
-import { type By, fetches, hits, isCount, metricOf, metricsBy, visits } from '../../query/metrics.js'
+import type { By } from '../../query/by.js'
+import { fetches, hits, isCount, metricOf, metricsBy, visits } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
