@@ -324,6 +324,61 @@ t.test('only what is in front of somebody', async (t) => {
   t.same(said, [])
 })
 
+t.test('what nobody was in front of takes no time, however slow the machine', async (t) => {
+  // Who looks at the clock twice has had to wait for the machine in between.
+  const slow = `<input style="position:fixed"><script>
+    const now = performance.now.bind(performance)
+    let looks = 0
+    performance.now = () => now() + 20 * looks++
+    onload = () => addEventListener('pagehide', () => document.querySelector('input').focus())
+  </script>`
+  const { origin, told, raw } = await trackedSite(t, {
+    '/': slow + SPA + TAG,
+    '/next': `<p>next</p>${TAG}`,
+    '/unseen': `<script>${hide(true)}</script>${SPA}${TAG}`,
+  })
+  const { tab, said } = await newTab()
+  await tab.goto(`${origin}/`)
+  await told(1)
+  await tab.goto(`${origin}/next`)
+  t.same(
+    await told(3),
+    hits({ t: 'engagement', u: '/', d: 'some', sc: 50 }, { t: 'web_vitals', u: '/', e: VITALS }, { u: '/next' }),
+  )
+  await tab.waitForTimeout(300)
+  await tab.goBack({ waitUntil: 'commit' })
+  t.same(
+    await told(3),
+    hits(
+      { t: 'engagement', u: '/next', d: 'some', sc: 100 },
+      { t: 'web_vitals', u: '/next', e: VITALS },
+      { u: '/', r: '/', d: 0, sc: 0 },
+    ),
+    'restored, though its focus had moved as it went',
+  )
+  await tab.evaluate(hide(true))
+  const [left] = await raw(1)
+  t.ok(Number(left?.d) >= 100 && Number(left?.d) < 5000, `${left?.d} ms since it was restored`)
+  await tab.evaluate("app('/behind', 1440)")
+  await tab.evaluate(hide(false))
+  t.same(await told(1), hits({ u: '/behind', r: '/', d: 0, sc: 0 }), 'turned behind')
+  await tab.goto(`${origin}/unseen`)
+  await told(1)
+  await tab.goto(`${origin}/next`)
+  t.same(await told(1), hits({ u: '/next' }), 'gone before anybody saw it')
+  await tab.goBack({ waitUntil: 'commit' })
+  await told(2)
+  await tab.evaluate(hide(false))
+  t.same(await told(1), hits({ u: '/unseen' }), 'restored, and seen for the first time')
+  await tab.evaluate(hide(true))
+  t.same(
+    await told(2),
+    hits({ t: 'engagement', u: '/unseen', d: 'some', sc: 50 }, { t: 'web_vitals', u: '/unseen', e: 'ttfb' }),
+    'from then on it has been in front of somebody',
+  )
+  t.same(said, [])
+})
+
 t.test('prerendered: nothing until it is asked for', async (t) => {
   const { origin, told } = await trackedSite(t, {
     '/': `<script>
