@@ -55,8 +55,9 @@ const leave = (): void => {
 export const watchPages = (): void => {
   show()
   on('visibilitychange', () => (document.hidden ? leave() : show()))
+  // By itself: where that fails, as without an observer of vitals, the page goes all the same.
+  on('pagehide', leave)
   on('pagehide', () => {
-    leave()
     pause()
     // Should it be restored, that is a view as any other.
     unseen = true
