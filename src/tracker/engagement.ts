@@ -1,9 +1,8 @@
 import { on } from './quietly.js'
 
-/** Milliseconds in front of somebody, not yet told; the clock's last look, and whether somebody was there then. */
+/** Milliseconds in front of somebody, not yet told, NaN while the page is gone; the clock's last look, 0 for nobody. */
 let engaged = 0
 let since = 0
-let active = false
 /** Pixels from the top that have been on screen, and that there are; 0 while nobody has looked. */
 let furthest = 0
 let height = 0
@@ -13,9 +12,8 @@ let told = 0
 /** Counts the time since the last tick where the page was visible and had the focus (or a frame in it) all the while. */
 export const tick = (): void => {
   const now = performance.now()
-  if (active) engaged += now - since
-  since = now
-  active = !document.hidden && document.hasFocus()
+  if (since) engaged += now - since
+  since = !document.hidden && document.hasFocus() ? now : 0
 }
 
 const look = (): void => {
@@ -29,9 +27,9 @@ export const watchEngagement = (): void => {
   on('scroll', look)
 }
 
-/** The page goes, maybe to be restored: no time passes until then, whatever the browser still says of focus. */
+/** The page goes, maybe to be restored: no time passes until the next view, whatever the browser still says of focus. */
 export const pause = (): void => {
-  active = false
+  engaged = Number.NaN
 }
 
 /**
@@ -42,7 +40,7 @@ export const pause = (): void => {
 export const news = (leaving: boolean): { d: number; sc: number } => {
   tick()
   if (leaving || !height) look()
-  const d = Math.round(engaged)
+  const d = Math.round(engaged) || 0
   const sc = Math.min(100, Math.round((100 * furthest) / height))
   engaged = 0
   const grown = sc > told
@@ -52,5 +50,5 @@ export const news = (leaving: boolean): { d: number; sc: number } => {
 
 /** Another page: nothing of it has been on screen. */
 export const restart = (): void => {
-  furthest = height = told = 0
+  engaged = furthest = height = told = 0
 }

@@ -11,15 +11,17 @@ let current = ''
 let unseen = true
 
 const show = (): void => {
+  if (unseen && !document.hidden) {
+    unseen = false
+    // The first view of a document has no `d`: that is how the server knows that its own row is the same view.
+    const before = { r: page || document.referrer || undefined, ...(page && news(false)) }
+    page = current = here()
+    landing = landing || page
+    view(before)
+    restart()
+  }
+  // Not before: what nobody was in front of would be told of as long as it takes from here to there.
   tick()
-  if (!unseen || document.hidden) return
-  unseen = false
-  // The first view of a document has no `d`: that is how the server knows that its own row is the same view.
-  const before = { r: page || document.referrer || undefined, ...(page ? news(false) : {}) }
-  page = current = here()
-  landing = landing || page
-  view(before)
-  restart()
 }
 
 /** An application may have turned a page. To replace the query only is to keep a state, not to go anywhere. */
@@ -45,7 +47,7 @@ const follow = (name: 'pushState' | 'replaceState'): void => {
 const leave = (): void => {
   if (unseen) return
   const left = news(true)
-  if (left.d || left.sc) send('engagement', { u: page, ...left })
+  if (left.d + left.sc) send('engagement', { u: page, ...left })
   const e = vitals()
   if (e) send('web_vitals', { u: landing, e })
 }
@@ -53,8 +55,9 @@ const leave = (): void => {
 export const watchPages = (): void => {
   show()
   on('visibilitychange', () => (document.hidden ? leave() : show()))
+  // By itself: where that fails, as without an observer of vitals, the page goes all the same.
+  on('pagehide', leave)
   on('pagehide', () => {
-    leave()
     pause()
     // Should it be restored, that is a view as any other.
     unseen = true

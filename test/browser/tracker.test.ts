@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
-import { hits, openTab, SCRIPT, TAG, trackedSite, WINDOW } from '../fixtures/tracked.js'
+import { framed, hits, openTab, painted, SCRIPT, TAG, trackedSite, WINDOW } from '../fixtures/tracked.js'
 
 /** 2880 px in a window of 720: a quarter is on screen at once. */
 const TALL = '<style>body{margin:0}main{height:2880px}</style><main>'
@@ -22,8 +22,9 @@ t.test('a visit to a plain site', async (t) => {
   await tab.goto(`${origin}/one?x=1#top`)
   const view = { s: 7, u: `${origin}/one?x=1`, w: 1280, h: 720, vw: 1280, vh: 720, l: 'en-US', tz: 'Europe/Berlin' }
   t.same(await raw(1), [{ ...view, v: '0.1.0' }], 'as it is seen; what follows # is the page own affair')
+  await painted(tab)
   await tab.evaluate('scrollTo(0, 1440)')
-  await tab.waitForTimeout(100)
+  await framed(tab)
   await tab.evaluate('scrollTo(0, 0)')
   await tab.click('a')
   t.same(
@@ -35,6 +36,7 @@ t.test('a visit to a plain site', async (t) => {
     ),
     'the deepest that was on screen: (1440 + 720) of 2880',
   )
+  await painted(tab)
   await tab.goBack({ waitUntil: 'commit' })
   t.same(
     await told(3),
@@ -138,6 +140,7 @@ t.test('a click that leaves the site in the same tab', async (t) => {
   const { tab, said } = await newTab()
   await tab.goto(`${origin}/`)
   await told(1)
+  await painted(tab)
   await tab.click('a')
   t.same(
     await told(3),
@@ -228,6 +231,7 @@ t.test('an application that turns its pages itself', async (t) => {
   ]
   await tab.goto(`${origin}/a`)
   await told(1)
+  await painted(tab)
   for (const [code, expected, why] of turns) {
     await tab.evaluate(code)
     const got = await told(expected.length)
@@ -315,11 +319,69 @@ t.test('only what is in front of somebody', async (t) => {
   t.same(await told(1), hits({ u: '/behind', r: '/y' }), 'it began behind')
   // Whether the browser had it behind until it was painted is the browser's to say.
   const began = await behind.evaluate("performance.getEntriesByType('visibility-state')[0].name")
+  if (began !== 'hidden') await painted(behind)
   await behind.goto(`${origin}/away`)
   t.same(
     (await told(2)).filter((hit) => hit.t === 'web_vitals'),
     hits({ t: 'web_vitals', u: '/behind', e: began === 'hidden' ? 'ttfb' : 'cls fcp lcp ttfb' }),
     'nobody waited for its paint',
+  )
+  t.same(said, [])
+})
+
+t.test('what nobody was in front of takes no time, however slow the machine', async (t) => {
+  // Who looks at the clock twice has had to wait for the machine in between.
+  const slow = `<input style="position:fixed"><script>
+    const now = performance.now.bind(performance)
+    let looks = 0
+    performance.now = () => now() + 20 * looks++
+    onload = () => addEventListener('pagehide', () => document.querySelector('input').focus())
+  </script>`
+  const { origin, told, raw } = await trackedSite(t, {
+    '/': slow + SPA + TAG,
+    '/next': `<p>next</p>${TAG}`,
+    '/unseen': `<script>${hide(true)}</script>${SPA}${TAG}`,
+  })
+  const { tab, said } = await newTab()
+  await tab.goto(`${origin}/`)
+  await told(1)
+  await painted(tab)
+  await tab.goto(`${origin}/next`)
+  t.same(
+    await told(3),
+    hits({ t: 'engagement', u: '/', d: 'some', sc: 50 }, { t: 'web_vitals', u: '/', e: VITALS }, { u: '/next' }),
+  )
+  await painted(tab)
+  await tab.waitForTimeout(300)
+  await tab.goBack({ waitUntil: 'commit' })
+  t.same(
+    await told(3),
+    hits(
+      { t: 'engagement', u: '/next', d: 'some', sc: 100 },
+      { t: 'web_vitals', u: '/next', e: VITALS },
+      { u: '/', r: '/', d: 0, sc: 0 },
+    ),
+    'restored, though its focus had moved as it went',
+  )
+  await tab.evaluate(hide(true))
+  const [left] = await raw(1)
+  t.ok(Number(left?.d) >= 100, `${left?.d} ms since it was restored`)
+  await tab.evaluate("app('/behind', 1440)")
+  await tab.evaluate(hide(false))
+  t.same(await told(1), hits({ u: '/behind', r: '/', d: 0, sc: 0 }), 'turned behind')
+  await tab.goto(`${origin}/unseen`)
+  await told(1)
+  await tab.goto(`${origin}/next`)
+  t.same(await told(1), hits({ u: '/next' }), 'gone before anybody saw it')
+  await tab.goBack({ waitUntil: 'commit' })
+  await told(2)
+  await tab.evaluate(hide(false))
+  t.same(await told(1), hits({ u: '/unseen' }), 'restored, and seen for the first time')
+  await tab.evaluate(hide(true))
+  t.same(
+    await told(2),
+    hits({ t: 'engagement', u: '/unseen', d: 'some', sc: 50 }, { t: 'web_vitals', u: '/unseen', e: 'ttfb' }),
+    'from then on it has been in front of somebody',
   )
   t.same(said, [])
 })
@@ -353,6 +415,7 @@ t.test('prerendered: nothing until it is asked for', async (t) => {
     ),
   )
   await tab.evaluate('delete document.hidden')
+  await painted(tab)
   await tab.goto(`${origin}/away`)
   t.same(
     await told(2),
@@ -463,12 +526,12 @@ t.test('once, however often it is asked', async (t) => {
   t.same(await tab.evaluate('added'), [], 'to import it does nothing')
   for (const path of ['/site', '/elsewhere']) {
     await tab.goto(`${origin}/away`)
-    await told(1)
+    await told(2)
     await tab.goto(`${origin}${path}`)
     t.same(await told(1), hits({ u: path }))
   }
   await tab.goto(`${origin}/away`)
-  await told(1)
+  await told(2)
   await tab.goto(`${origin}/none`)
   t.same(await told(0), [], 'of no site, or where there is no address of the web')
   t.same(said, [])
@@ -481,22 +544,26 @@ t.test('vitals', async (t) => {
       body: `<style>body{margin:0}</style><div style="height:288px">moves</div><button>slow</button><script>
         const hold = (ms) => { for (const end = performance.now() + ms; performance.now() < end;); }
         document.querySelector('button').onclick = () => hold(250)
-        new PerformanceObserver(() => { window.measured = true }).observe({ type: 'event', durationThreshold: 40 })
-        setTimeout(() => document.body.insertAdjacentHTML('afterbegin', '<div style="height:128px"></div>'), 300)
+        const measured = []
+        for (const type of ['event', 'layout-shift'])
+          new PerformanceObserver((list) => measured.push(...list.getEntries())).observe({ type, durationThreshold: 40 })
+        const move = () => document.body.insertAdjacentHTML('afterbegin', '<div style="height:128px"></div>')
       </script>${TAG}`,
     },
   })
   const { tab, said } = await newTab()
   await tab.goto(`${origin}/`)
-  await tab.waitForTimeout(900)
+  await painted(tab)
+  await tab.evaluate('move()')
+  await tab.waitForFunction('measured.some(({ value }) => value)')
   await tab.click('button')
   // Who leaves before the next frame is painted leaves before it is measured.
-  await tab.waitForFunction('window.measured')
+  await tab.waitForFunction("measured.some(({ name }) => name === 'click')")
   await tab.goto(`${origin}/away`)
   const { lcp = 0, cls, inp = 0, fcp = 0, ttfb = 0 } = (await raw(3)).find((hit) => hit.t === 'web_vitals')?.e ?? {}
   t.ok(ttfb >= 200, `${ttfb} ms: the server took 200`)
-  t.ok(fcp >= ttfb && lcp >= fcp && lcp < 5000, `${fcp}, ${lcp} ms`)
-  t.ok(inp >= 250 && inp < 2000, `${inp} ms: the page held for 250`)
+  t.ok(fcp >= ttfb && lcp >= fcp && lcp < 60_000, `${fcp}, ${lcp} ms`)
+  t.ok(inp >= 250 && inp < 60_000, `${inp} ms: the page held for 250`)
   // What is on screen of div and button before or after, of the window, times how far they went of its longer side: the
   // button is 21.5 px high, below 288, moved by 128 and not wide. Of the div: (288 + 128) / 720 * 128 / 1280 = 0.05778.
   t.ok(Number(cls) >= 0.0577 && Number(cls) <= 0.061, `${cls}`)
@@ -509,17 +576,18 @@ t.test('pages that are in the way', async (t) => {
     addEventListener('error', ({ message }) => failures.push(message))
     addEventListener('unhandledrejection', ({ reason }) => failures.push(reason))`
   const end = `</script><a href="/x" onclick="event.preventDefault(); this.textContent = 'clicked'">go</a>${TAG}`
-  const worlds: [string, string, number, string[]][] = [
-    ['/beaconless', 'navigator.sendBeacon = undefined', 1, ['POST text/plain;charset=UTF-8']],
-    ['/full', 'navigator.sendBeacon = () => false', 1, ['POST text/plain;charset=UTF-8']],
-    ['/nothing', 'navigator.sendBeacon = undefined; window.fetch = undefined', 0, []],
-    ['/json', 'JSON.stringify = () => { throw new Error("mine") }', 0, []],
-    ['/old', 'Array.prototype.toJSON = () => "[]"; Array.prototype.each = Object.prototype.more = () => {}', 1, []],
-    ['/arrays', 'Array.prototype.splice = Array.prototype.forEach = null', 1, []],
-    ['/observers', 'delete window.PerformanceObserver', 1, []],
-    ['/history', 'Object.freeze(history)', 1, []],
-    ['/storage', 'Object.defineProperty(window, "localStorage", { get() { throw new Error("no") } })', 1, []],
-    ['/intl', 'window.Intl = undefined', 0, []],
+  // The code, then how many hits there are of the view, and how many as it is left.
+  const worlds: [string, string, number, number, string[]][] = [
+    ['/beaconless', 'navigator.sendBeacon = undefined', 1, 2, ['POST text/plain;charset=UTF-8']],
+    ['/full', 'navigator.sendBeacon = () => false', 1, 2, ['POST text/plain;charset=UTF-8']],
+    ['/nothing', 'navigator.sendBeacon = undefined; window.fetch = undefined', 0, 0, []],
+    ['/json', 'JSON.stringify = () => { throw new Error("mine") }', 0, 0, []],
+    ['/old', 'Array.prototype.toJSON = () => "[]"; Array.prototype.each = Object.prototype.more = () => {}', 1, 2, []],
+    ['/arrays', 'Array.prototype.splice = Array.prototype.forEach = null', 1, 0, []],
+    ['/observers', 'delete window.PerformanceObserver', 1, 1, []],
+    ['/history', 'Object.freeze(history)', 1, 2, []],
+    ['/storage', 'Object.defineProperty(window, "localStorage", { get() { throw new Error("no") } })', 1, 2, []],
+    ['/intl', 'window.Intl = undefined', 0, 0, []],
   ]
   const { origin, told, asked } = await trackedSite(t, {
     ...Object.fromEntries(worlds.map(([path, code]) => [path, `${own}\n${code}${end}`])),
@@ -529,7 +597,7 @@ t.test('pages that are in the way', async (t) => {
     },
   })
   const { tab, said } = await newTab()
-  for (const [path, , count, sent] of worlds) {
+  for (const [path, , count, leaving, sent] of worlds) {
     asked.length = 0
     await tab.goto(`${origin}${path}`)
     t.same(await told(count), count ? [{ u: path }] : [], path)
@@ -539,7 +607,7 @@ t.test('pages that are in the way', async (t) => {
     t.same(await tab.evaluate('failures'), [], path)
     t.same(said, [], path)
     await tab.goto(`${origin}/away`)
-    await told(0)
+    t.equal((await told(leaving)).length, leaving, `${path}: each is left once`)
   }
   await tab.goto(`${origin}/csp`)
   t.same(await told(0), [])

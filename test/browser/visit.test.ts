@@ -12,7 +12,7 @@ import { sql } from '../../src/sql.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openAt, storeOptions } from '../fixtures/store.js'
-import { openTab, WINDOW } from '../fixtures/tracked.js'
+import { framed, openTab, painted, WINDOW } from '../fixtures/tracked.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
 
 /**
@@ -65,9 +65,10 @@ const follow = async (tab: Page, path: string) => {
   await tab.waitForURL((url) => url.pathname === path)
   await seen(tab)
 }
-/** As long as it takes to have been there: until something was painted, and the page heard of it. */
+/** As long as it takes to have been there: until something was painted, and a while. */
 const seen = async (tab: Page) => {
-  await tab.waitForFunction("performance.getEntriesByName('first-contentful-paint').length > 0")
+  await painted(tab)
+  await framed(tab)
   await tab.waitForTimeout(100)
 }
 const submit = async (tab: Page) => {
