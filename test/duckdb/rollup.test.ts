@@ -104,6 +104,81 @@ t.test('a hit that comes to a sealed session is in the next answer, and behind a
   await store.close()
 })
 
+t.test(
+  'who is in a sealed session and in one that is not counts once, and a session that moved in each of its values',
+  async (t) => {
+    const store = await openStore(t)
+    const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
+    const row = (time: string, session: bigint, start: string, visitor: bigint, pathname: string, country: string) =>
+      eventRow({
+        ...{
+          timestamp: at(time),
+          session_start: at(start),
+          session_id: session,
+          visitor_id: visitor,
+          pathname,
+          country,
+        },
+        entry_page: '/a',
+      })
+    // Visitor 1 is there in the morning and in the evening, visitor 2 once, of two countries.
+    const events = [
+      row('10:00', 1n, '10:00', 1n, '/a', 'DE'),
+      row('11:00', 2n, '11:00', 2n, '/a', 'DE'),
+      row('11:10', 2n, '11:00', 2n, '/b', 'FR'),
+      row('21:00', 3n, '21:00', 1n, '/a', 'DE'),
+    ]
+    await store.append({ events, agent_events: [] })
+    await store.seal(at('20:00'))
+    t.match(await store.query(sql`select cast(session_id as integer) as id, mixed from sessions order by id`), [
+      { id: 1, mixed: false },
+      { id: 2, mixed: true },
+    ])
+    const reads: [read: string, expected: object[]][] = [
+      [
+        'breakdown?dimension=country',
+        [
+          // Of its sessions two bounced, one had two views in 600 s; the other country has that one alone.
+          {
+            value: 'DE',
+            visitors: 2,
+            sessions: 3,
+            pageviews: 3,
+            bounce: 0.666666667,
+            duration: 200,
+            views_per_session: 1.333333333,
+          },
+          { value: 'FR', visitors: 1, sessions: 1, pageviews: 1, bounce: 0, duration: 600, views_per_session: 2 },
+        ],
+      ],
+      [
+        'breakdown?dimension=channel',
+        [{ value: 'Direct', visitors: 2, sessions: 3, pageviews: 4, bounce: 0.666666667, duration: 200 }],
+      ],
+      [
+        'pages',
+        [
+          { pathname: '/a', visitors: 2, sessions: 3, pageviews: 3, entries: 3, exits: 2, exit_rate: 0.666666667 },
+          { pathname: '/b', visitors: 1, sessions: 1, pageviews: 1, entries: 0, exits: 1, exit_rate: 1 },
+        ],
+      ],
+      [
+        'breakdown?dimension=pathname',
+        [
+          { value: '/a', visitors: 2, sessions: 3 },
+          { value: '/b', visitors: 1 },
+        ],
+      ],
+      ['overview', [{ visitors: 2, sessions: 3, pageviews: 4, bounce: 0.666666667, duration: 200 }]],
+    ]
+    for (const [read, expected] of reads) {
+      const [path = '', own = ''] = read.split('?')
+      const { data } = await ask(store, at('23:00').getTime(), path, `site=1&start=2026-03-01T00:00:00Z&${own}`)
+      t.match([data].flat().map(round), expected, read)
+    }
+  },
+)
+
 t.test('a page seen under another id of a session counts both its visitors', async (t) => {
   const store = await openStore(t)
   const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
