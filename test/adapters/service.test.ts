@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openReadership } from '../../src/index.js'
 import { startCollector } from '../fixtures/collector.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
-import { cli, eventually, GPTBOT } from '../fixtures/instance.js'
+import { eventually, GPTBOT } from '../fixtures/instance.js'
 import { onNode, SITES, type Start } from './sites.js'
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'
@@ -60,7 +61,7 @@ t.test('plain http, with a store: served under the base path; close stores what 
   const readership = await openReadership({ data, offline: true, log })
   const url = await serve(t, onNode, readership)
   t.same(await visit(url), ANSWERS)
-  const { secret } = JSON.parse((await cli('keys', 'create', '--name', 'test', '--data', data, '--json')).stdout)
+  const { secret } = JSON.parse((await command('keys', 'create', '--name', 'test', '--data', data, '--json')).stdout)
   const headers = { authorization: `Bearer ${secret}` }
   const asked = `${url}/_readership/api/agents/overview?site=1&range=24h`
   await eventually('the fetch', async () => /"fetches":1\b/.test(await (await fetch(asked, { headers })).text()))

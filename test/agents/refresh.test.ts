@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
 import { Holding, Refreshed } from '../../src/agents/ranges/holding.js'
+import { command } from '../fixtures/command.js'
 import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 
 /** What is held, as the operator sees it: the command, the catalog of the API, and the doctor. */
@@ -22,7 +23,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
   const at = ['--data', data, '--ranges', own, '--offline']
 
   await t.test('where no instance runs', async (t) => {
-    const { code, stdout, stderr } = await cli('agents', 'refresh', ...at, '--json')
+    const { code, stdout, stderr } = await command('agents', 'refresh', ...at, '--json')
     t.equal(code, 0, stderr)
     const told = Told.parse(JSON.parse(stdout))
     t.match(
@@ -34,7 +35,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       told.some(({ source }) => source === 'https://openai.com/gptbot.json'),
       "nor what the operator's file is for",
     )
-    const table = await cli('agents', 'refresh', ...at)
+    const table = await command('agents', 'refresh', ...at)
     t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE +WHY NOT\n/)
     t.match(table.stdout, /^file +1 +addresses +\d{4}-\d\d-\d\d \d\d:\d\d +gptbot +.*gptbot\.json$/m)
     t.match(table.stderr, /Nothing is fetched with --offline/)
@@ -53,7 +54,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       join(own, 'common-crawlers.json'),
       '{"prefixes":[{"ipv4Prefix":"66.249.64.0/27"},{"ipv6Prefix":"2001:4860:4801:10::/64"}]}',
     )
-    const { code, stdout, stderr } = await cli('agents', 'refresh', '--data', data, '--json')
+    const { code, stdout, stderr } = await command('agents', 'refresh', '--data', data, '--json')
     t.equal(code, 0, stderr)
     const files = Told.parse(JSON.parse(stdout)).filter(({ status }) => status === 'file')
     t.equal(files.length, 2, 'the instance reads its own --ranges again')
@@ -64,13 +65,13 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     t.match(await of('googlebot-image'), { count: 2, source: join(own, 'common-crawlers.json') })
     for (const flag of [['--offline'], ['--ranges', own]])
       t.match(
-        await cli('agents', 'refresh', '--data', data, ...flag),
+        await command('agents', 'refresh', '--data', data, ...flag),
         { code: 2, stderr: /running instance's own/ },
         'what is running is asked nothing else than it was started with',
       )
-    const doctor = await cli('doctor', '--data', data, '--json')
+    const doctor = await command('doctor', '--data', data, '--json')
     t.match(doctor.stdout, /of \d+ of \d+ agents, the oldest of .*\(gptbot\)/, 'the doctor asks what runs')
-    const secret = JSON.parse((await cli('keys', 'create', '--name', 'x', '--data', data, '--json')).stdout).secret
+    const secret = JSON.parse((await command('keys', 'create', '--name', 'x', '--data', data, '--json')).stdout).secret
     const outside = await fetch(`${instance.admin}/control/agents/refresh`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}` },
@@ -79,7 +80,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
   })
 
   await t.test('the doctor', async (t) => {
-    const says = async (...args: string[]) => (await cli('doctor', '--data', data, ...args)).stdout
+    const says = async (...args: string[]) => (await command('doctor', '--data', data, ...args)).stdout
     t.match(await says(), /! published addresses: none are held.*\n +Run `readership agents refresh`/)
     t.match(
       await says('--ranges', own, '--offline'),

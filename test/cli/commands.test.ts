@@ -5,33 +5,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { runProgram } from '../../src/cli/index.js'
+import { command } from '../fixtures/command.js'
 import { CHROME, cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
 /** The commands as a person runs them: child processes, a real instance, a real origin. */
-
-/** A command in this process, for what needs no instance: the same program, its terminal two strings. */
-async function run(...args: string[]) {
-  const said = { stdout: '', stderr: '' }
-  const code = await runProgram(args, {
-    out: (text) => {
-      said.stdout += text
-    },
-    err: (text) => {
-      said.stderr += text
-    },
-    colour: false,
-    version: '1.2.3',
-    pid: 1,
-    env: {},
-    onSignal: () => {},
-    onFault: () => {},
-    exit: (code) => {
-      throw new Error(`exit ${code}`)
-    },
-  })
-  return { ...said, code }
-}
 
 /** One request with its target byte for byte, as no client library would send it. */
 async function rawGet(port: string, target: string, agent: string): Promise<void> {
@@ -100,7 +77,7 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
     [['agents', 'identify', 'x', '--ip', 'y'], 2, /^error: --ip: must be an IP address/, 'no address'],
   ]
   for (const [args, code, says, why] of rows) {
-    const result = await run(...args)
+    const result = await command(...args)
     t.equal(result.code, code, `${why}: exit code`)
     t.match(result.stderr, says, why)
     t.match(result.stderr, /^[^\n]+\n$/, `${why}: one line`)
@@ -110,11 +87,11 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
 })
 
 t.test('help says what there is', async (t) => {
-  const top = await run('--help')
+  const top = await command('--help')
   t.equal(top.code, 0)
   for (const name of ['proxy', 'serve', 'tail', 'stats', 'keys', 'agents', 'doctor'])
     t.match(top.stdout, new RegExp(`^  ${name} `, 'm'))
-  const proxy = await run('proxy', '--help')
+  const proxy = await command('proxy', '--help')
   for (const flag of [
     '--host',
     '--port',
@@ -131,25 +108,25 @@ t.test('help says what there is', async (t) => {
     '--config',
   ])
     t.match(proxy.stdout, new RegExp(`^  ${flag} <`, 'm'))
-  t.match((await run('--version')).stdout, /^1\.2\.3\n$/)
+  t.match((await command('--version')).stdout, /^1\.2\.3\n$/)
 })
 
 t.test('agents: the catalog, and why a user agent is what it is', async (t) => {
-  const known = JSON.parse((await run('agents', '--json')).stdout)
+  const known = JSON.parse((await command('agents', '--json')).stdout)
   t.ok(known.length > 300, `${known.length} agents`)
   t.match(
     known.find((one: { agent_id: string }) => one.agent_id === 'gptbot'),
     { operator: 'OpenAI', purpose: 'training', verification: ['ranges'] },
   )
-  t.match((await run('agents')).stdout, /^gptbot +OpenAI +training/m)
-  t.match((await run('agents', 'identify', GPTBOT)).stdout, /GPTBot by OpenAI.*\n.*token "GPTBot"/)
-  t.match(JSON.parse((await run('agents', 'identify', GPTBOT, '--json')).stdout), {
+  t.match((await command('agents')).stdout, /^gptbot +OpenAI +training/m)
+  t.match((await command('agents', 'identify', GPTBOT)).stdout, /GPTBot by OpenAI.*\n.*token "GPTBot"/)
+  t.match(JSON.parse((await command('agents', 'identify', GPTBOT, '--json')).stdout), {
     agent_id: 'gptbot',
     because: 'token',
   })
-  t.match((await run('agents', 'identify', GPTBOT, '--ip', '8.8.8.8')).stdout, /^from +US, AS15169$/m)
-  t.match((await run('agents', 'identify', CHROME)).stdout, /a person/)
-  t.match((await run('agents', 'identify', 'curl/8 \u009b2J')).stdout, /^is /)
+  t.match((await command('agents', 'identify', GPTBOT, '--ip', '8.8.8.8')).stdout, /^from +US, AS15169$/m)
+  t.match((await command('agents', 'identify', CHROME)).stdout, /a person/)
+  t.match((await command('agents', 'identify', 'curl/8 \u009b2J')).stdout, /^is /)
 })
 
 t.test('a running instance, asked from outside', async (t) => {
@@ -212,29 +189,29 @@ t.test('a running instance, asked from outside', async (t) => {
     t.match(stdout, /^ +2 {2}█+ +\/a$/m, 'with its bar')
     t.match(stdout, /^ +4 {2}█{16} {2}gptbot$/m)
     t.notOk(hasControls(stdout), 'nothing of a stranger’s reaches the terminal raw')
-    t.match(JSON.parse((await cli('stats', ...at, '--json')).stdout), {
+    t.match(JSON.parse((await command('stats', ...at, '--json')).stdout), {
       site: 1,
       people: { visitors: 1, events: 0 },
       people_series: { metric: 'visitors' },
       agents: { fetches: 5, operators: [{ operator: 'OpenAI' }] },
     })
-    const report = await run('stats', ...at, '--report', 'agents/breakdown', '--dimension', 'agent_id')
+    const report = await command('stats', ...at, '--report', 'agents/breakdown', '--dimension', 'agent_id')
     t.match(report, { code: 0, stdout: /^FETCHES .*VALUE$/m })
     t.match(report.stdout, /^ +4 {2}█{16} .* gptbot$/m)
     t.match(
-      JSON.parse((await run('stats', ...at, '--report', 'pages', '--limit', '1', '--json')).stdout),
+      JSON.parse((await command('stats', ...at, '--report', 'pages', '--limit', '1', '--json')).stdout),
       { data: [{ pathname: /^\// }], meta: { limit: 1 } },
       "--json is the API's answer",
     )
     const file = join(data, '..', 'pages.csv')
     writeFileSync(file, 'old')
-    const saved = await run('stats', ...at, '--report', 'pages', '--csv', file)
+    const saved = await command('stats', ...at, '--report', 'pages', '--csv', file)
     t.match(saved, { code: 0, stdout: '', stderr: /pages\.csv: \d+ bytes\n/ })
     const text = readFileSync(file, 'utf8')
     t.match(text, /^pathname,visitors,.*\r\n\/\w*,1,/)
-    t.equal((await run('stats', ...at, '--report', 'pages', '--csv', '-')).stdout, text, 'the same to the output')
+    t.equal((await command('stats', ...at, '--report', 'pages', '--csv', '-')).stdout, text, 'the same to the output')
     const pdf = join(data, '..', 'overview.pdf')
-    t.match(await run('stats', ...at, '--pdf', pdf), { code: 0, stderr: /overview\.pdf: [\d,]+ bytes/ })
+    t.match(await command('stats', ...at, '--pdf', pdf), { code: 0, stderr: /overview\.pdf: [\d,]+ bytes/ })
     t.equal(readFileSync(pdf, 'latin1').slice(0, 5), '%PDF-')
     const wrong: [string[], number, RegExp, string][] = [
       [['--report', 'nothing'], 2, /^error: --report: There is no report "nothing"/, 'no such report'],
@@ -245,7 +222,7 @@ t.test('a running instance, asked from outside', async (t) => {
       [['--dimension', 'country'], 2, /--dimension is of one report/, 'a word for no report'],
     ]
     for (const [args, exit, says, why] of wrong)
-      t.match(await run('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)
+      t.match(await command('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)
     t.equal(readFileSync(file, 'utf8'), text, 'what failed leaves what was there')
     t.same(
       readdirSync(join(data, '..')).filter((name) => name.endsWith('.part')),
@@ -253,11 +230,11 @@ t.test('a running instance, asked from outside', async (t) => {
       'and nothing half',
     )
     t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
-    t.match(await cli('stats', ...at, '--site', '9'), { code: 1, stderr: /site/ })
+    t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /site/ })
   })
 
   await t.test('keys', async (t) => {
-    const hostile = await cli('keys', 'create', '--name', 'ci \u001b[2J', ...at)
+    const hostile = await command('keys', 'create', '--name', 'ci \u001b[2J', ...at)
     t.match(hostile, { code: 2, stdout: '', stderr: 'error: A name has no control characters.\n' })
     const made = await cli('keys', 'create', '--name', 'ci', ...at)
     t.match(made.stdout, /^svcg_[0-9a-f]{8}_[\w-]{43}\n$/, 'the secret alone, for a variable')
@@ -268,23 +245,23 @@ t.test('a running instance, asked from outside', async (t) => {
     t.equal(await ask(`${app.site}/_readership/metrics`), 404, 'and nothing else')
     t.equal(await ask(`${app.admin}/api/keys`), 403, 'an API key is no admin')
     t.equal(await ask(`${app.admin}/control/status`), 404, 'nor the operator')
-    const all: { id: number; name: string }[] = JSON.parse((await cli('keys', 'list', ...at, '--json')).stdout)
+    const all: { id: number; name: string }[] = JSON.parse((await command('keys', 'list', ...at, '--json')).stdout)
     const id = String(all.find((one) => one.name.startsWith('ci'))?.id)
-    t.equal((await cli('keys', 'revoke', id, ...at)).code, 0)
+    t.equal((await command('keys', 'revoke', id, ...at)).code, 0)
     t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 401, 'revoked at once')
-    t.match(await cli('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: There is no such key.\n' })
-    t.match(await cli('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
+    t.match(await command('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: There is no such key.\n' })
+    t.match(await command('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
       code: 2,
       stderr: /^error: scopes\[0\]: Invalid/,
     })
   })
 
   await t.test('doctor', async (t) => {
-    const good = await cli('doctor', origin.url, ...at)
+    const good = await command('doctor', origin.url, ...at)
     t.equal(good.code, 0, good.stdout + good.stderr)
     t.match(good.stdout, /✓ instance: runs, and stores what it sees/)
     t.match(good.stdout, /✓ origin: .* answers 200/)
-    t.match((await cli('doctor', ...at)).stdout, /✓ origin: .* answers 200/, 'the running instance knows its site')
+    t.match((await command('doctor', ...at)).stdout, /✓ origin: .* answers 200/, 'the running instance knows its site')
     const bad = await cli('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
     t.equal(bad.code, 1)
     t.match(
@@ -304,11 +281,11 @@ t.test('a running instance, asked from outside', async (t) => {
   await t.test('stopped, and asked again without it', async (t) => {
     t.equal(await app.stop(), 0)
     t.throws(() => statSync(join(data, 'control.sock')), { code: 'ENOENT' }, 'its socket is gone')
-    t.match((await cli('stats', ...at)).stdout, /5 fetches/, 'the store is opened directly')
+    t.match((await command('stats', ...at)).stdout, /5 fetches/, 'the store is opened directly')
     const last = await cli('tail', ...at, '-n', '1')
     t.match(last, { code: 0, stdout: /\/live\n$/, stderr: /No instance runs/ })
-    t.match((await cli('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
-    t.match((await cli('doctor', ...at)).stdout, /✓ instance: none runs/)
+    t.match((await command('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
+    t.match((await command('doctor', ...at)).stdout, /✓ instance: none runs/)
   })
 })
 
@@ -329,7 +306,7 @@ t.test('the second signal does not wait', async (t) => {
 t.test('keys can be made before the first start', async (t) => {
   const data = dataDir(t)
   mkdirSync(data)
-  const made = await cli(
+  const made = await command(
     'keys',
     'create',
     '--name',

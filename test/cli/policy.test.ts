@@ -1,5 +1,6 @@
 import t from 'tap'
 import { TailQuery, tail } from '../../src/http/tail.js'
+import { command } from '../fixtures/command.js'
 import { cli, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 import { file, origin } from '../fixtures/policy-world.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
@@ -32,16 +33,16 @@ t.test('policy of a URL: asked directly, no instance needed', async (t) => {
     ['my-bot', '/docs/x', /^allowed .*no rule of its group/m, 'a token that is in no catalog'],
     ['my-bot', '/robots.txt', /^allowed .*always allowed/m, 'the file itself'],
   ] as const) {
-    const { code, stdout } = await cli('policy', url.href, '--agent', agent, '--path', path)
+    const { code, stdout } = await command('policy', url.href, '--agent', agent, '--path', path)
     t.equal(code, 0, `${why}: an answer is no failure`)
     t.match(stdout, expected, why)
     t.match(stdout, /version [0-9a-f]{12} since 20/, 'with its version')
   }
-  const { stdout } = await cli('policy', url.href, '--agent', 'gptbot', '--path', '/docs/x', '--json')
+  const { stdout } = await command('policy', url.href, '--agent', 'gptbot', '--path', '/docs/x', '--json')
   t.match(JSON.parse(stdout), { agents: [{ agent_id: 'gptbot', allowed: false, rule: '/docs', line: 2 }] })
-  t.match(await cli('policy', 'nonsense'), { code: 2, stderr: /no http or https URL/ })
-  t.match(await cli('policy', url.href, '--path', 'x'), { code: 2, stderr: /--path: must begin with \// })
-  t.match(await cli('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })
+  t.match(await command('policy', 'nonsense'), { code: 2, stderr: /no http or https URL/ })
+  t.match(await command('policy', url.href, '--path', 'x'), { code: 2, stderr: /--path: must begin with \// })
+  t.match(await command('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })
 })
 
 t.test('policy of the running instance, and what broke it', { timeout: 90_000 }, async (t) => {
@@ -50,7 +51,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
   const data = dataDir(t)
   const instance = await startInstance(url.origin, data, '--domain', 'example.com')
   t.teardown(() => instance.stop())
-  const policy = (...more: string[]) => cli('policy', '--data', data, ...more)
+  const policy = (...more: string[]) => command('policy', '--data', data, ...more)
   await eventually('the policy is known', async () => (await policy()).stdout.includes('Disallow: /private'), 30_000)
   t.match(await policy('--agent', 'gptbot', '--path', '/private/x'), {
     code: 0,
@@ -77,7 +78,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
   await ask('/open')
   await eventually('all are rows', async () => (await instance.fetches()) === 4, 20_000)
   await instance.stop()
-  const { stdout } = await cli('tail', '--data', data, '--violations', '--json')
+  const { stdout } = await command('tail', '--data', data, '--violations', '--json')
   const rows = stdout
     .trim()
     .split('\n')
@@ -91,7 +92,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
     'only what was disallowed at its time',
   )
   t.equal(rows.length, 2)
-  const shown = await cli('tail', '--data', data, '--violations')
+  const shown = await command('tail', '--data', data, '--violations')
   t.match(shown.stdout, /\/private\/x disallowed by "\/private" line 2$/m)
   t.match(shown.stdout, /\/open disallowed by "\/" line 2 \(grace\)$/m)
 })

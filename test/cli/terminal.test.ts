@@ -17,6 +17,7 @@ t.test('what strangers wrote is made visible', async (t) => {
     ['\u202egnp.exe', '\\u{202e}gnp.exe', 'text turned around'],
     ['\u2066x\u2069\u200f', '\\u{2066}x\\u{2069}\\u{200f}', 'isolates and marks'],
     ['a\u200bb\ufeff', 'a\\u{200b}b\\u{feff}', 'nothing that can be seen'],
+    ['\u2065', '\\u{2065}', 'nothing yet'],
     ['a\u2028b', 'a\\u{2028}b', 'line separator'],
     ['\ud800', '\\u{d800}', 'half a character'],
     ['\u{e0041}', '\\u{e0041}', 'tags'],

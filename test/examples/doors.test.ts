@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { startCollector } from '../fixtures/collector.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
-import { CHROME, cli, eventually, freePort, GPTBOT, startInstance } from '../fixtures/instance.js'
+import { CHROME, eventually, freePort, GPTBOT, startInstance } from '../fixtures/instance.js'
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'
 
@@ -92,7 +93,7 @@ t.test('two sidecars and a collector', async (t) => {
       async () => (await fetch(`${site}/`, { headers: { 'user-agent': GPTBOT } })).ok,
       30_000,
     )
-  const made = await cli('keys', 'create', '--name', 'test', '--data', join(folder, 'fleet/collector'), '--json')
+  const made = await command('keys', 'create', '--name', 'test', '--data', join(folder, 'fleet/collector'), '--json')
   const headers = { authorization: `Bearer ${JSON.parse(made.stdout).secret}` }
   const asked = `${collector}/api/agents/overview?site=1&range=24h`
   await eventually('both rows', async () => /"fetches":2\b/.test(await (await fetch(asked, { headers })).text()))

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { command } from '../fixtures/command.js'
 import { signed } from '../fixtures/edge.js'
-import { cli, dataDir, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
+import { dataDir, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
 t.test('kill -9 right behind the 202: the rows are there, and none comes twice', async (t) => {
   const origin = await startOrigin()
@@ -10,7 +11,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
   const data = dataDir(t)
   mkdirSync(data)
   chmodSync(data, 0o755)
-  const made = await cli(
+  const made = await command(
     'sites',
     'create',
     '--name',
@@ -32,7 +33,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
 
   let app = await startInstance(origin.url, data)
   t.teardown(() => app.stop())
-  const key = (await cli('sites', 'ingest-key', '1', '--data', data)).stdout.trim()
+  const key = (await command('sites', 'ingest-key', '1', '--data', data)).stdout.trim()
   t.match(key, /^svci_[\w-]{43}$/)
   const row = (n: number) => ({
     ...{ timestamp: new Date().toISOString(), user_agent: GPTBOT, method: 'GET', hostname: 'one.example', status: 200 },
@@ -65,7 +66,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
   t.equal(await send(again, signed(key, now(), again)), 202, 'the same delivery, signed afresh')
   t.equal(await app.fetches(), 200, 'writes nothing')
 
-  const rotated = JSON.parse((await cli('sites', 'ingest-key', '1', '--rotate', '--json', '--data', data)).stdout)
+  const rotated = JSON.parse((await command('sites', 'ingest-key', '1', '--rotate', '--json', '--data', data)).stdout)
   t.match(rotated, { site: 1, ingest_key: /^svci_/, previous_until: /Z$/ })
   for (const [signing, body] of [
     [key, '{"site_id":1}'],
@@ -73,7 +74,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
   ] as const)
     t.equal(await send(body, signed(signing, now(), body)), 202, 'both keys')
 
-  t.match(await cli('sites', 'list', '--data', data), { code: 0, stdout: /^ 2 {2}Two +UTC +two\.example$/m })
+  t.match(await command('sites', 'list', '--data', data), { code: 0, stdout: /^ 2 {2}Two +UTC +two\.example$/m })
   const wrong: [string[], number, RegExp, string][] = [
     [['create', '--domain', 'x.example'], 2, /--name: is missing/, 'no name'],
     [['create', '--name', 'x'], 2, /--domain: is missing/, 'no domain'],
@@ -84,5 +85,5 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
     [['ingest-key', '9'], 1, /no such site/, 'nobody’s'],
   ]
   for (const [args, code, says, why] of wrong)
-    t.match(await cli('sites', ...args, '--data', data), { code, stdout: '', stderr: says }, why)
+    t.match(await command('sites', ...args, '--data', data), { code, stdout: '', stderr: says }, why)
 })

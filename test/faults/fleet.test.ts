@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sql } from '../../src/sql.js'
+import { command } from '../fixtures/command.js'
 import { signed } from '../fixtures/edge.js'
 import { directory } from '../fixtures/files.js'
 import {
   CHROME,
-  cli,
   eventually,
   freePort,
   GPTBOT,
@@ -57,7 +57,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   let collector = await startCollector()
   t.teardown(() => collector.stop('SIGKILL'))
   const key = join(folder, 'ingest.key')
-  writeFileSync(key, (await cli('sites', 'ingest-key', '1', '--data', collector.data)).stdout, { mode: 0o600 })
+  writeFileSync(key, (await command('sites', 'ingest-key', '1', '--data', collector.data)).stdout, { mode: 0o600 })
   // What is committed and never answered: the sidecar behind it cannot know.
   let answers = 0
   const lossy = await startLossy(port, (answer) => answer.includes(' 202 ') && answers++ % 4 === 0)
@@ -220,7 +220,7 @@ t.test('a collector that the world reaches, below its base path', async (t) => {
   const folder = directory(t)
   const collector = await startInstance(origin, join(folder, 'collector'), '--expose', 'ingest')
   t.teardown(() => collector.stop())
-  const key = (await cli('sites', 'ingest-key', '1', '--data', collector.data)).stdout.trim()
+  const key = (await command('sites', 'ingest-key', '1', '--data', collector.data)).stdout.trim()
   const shipping = ['--collector', `${collector.site}/_readership`, '--site', '1', '--ingest-key', key, '--inject']
   const sidecar = await startInstance(origin, join(folder, 'sidecar'), ...shipping)
   t.teardown(() => sidecar.stop())

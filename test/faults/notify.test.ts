@@ -1,5 +1,6 @@
 import t from 'tap'
-import { cli, dataDir, eventually, startInstance, startOrigin } from '../fixtures/instance.js'
+import { command } from '../fixtures/command.js'
+import { dataDir, eventually, startInstance, startOrigin } from '../fixtures/instance.js'
 import { receiver } from '../fixtures/receiver.js'
 
 t.test('a delivery that kill -9 cut off is made behind the next start, under the same name', async (t) => {
@@ -10,7 +11,7 @@ t.test('a delivery that kill -9 cut off is made behind the next start, under the
   const first = await startInstance(origin.url, data, '--private-webhooks')
   t.teardown(() => first.stop('SIGKILL'))
   const made = ['--name', 'x', '--scopes', 'manage:read,manage:write', '--data', data, '--json']
-  const { secret } = JSON.parse((await cli('keys', 'create', ...made)).stdout)
+  const { secret } = JSON.parse((await command('keys', 'create', ...made)).stdout)
   const ask = async (admin: string, method: string, path: string, body?: object) => {
     const response = await fetch(`${admin}/api/alerts${path}`, {
       method,

@@ -47,7 +47,7 @@ t.test('every read answers as the document says, whoever is asked about', SLOW, 
     const at = ['paths', path, method, 'responses', '200', 'content', 'application/json', 'schema']
     let answered = 0
     for (const [j, audience] of ['human', 'agent', 'all'].entries())
-      for (const more of ['', MORE[(i + j) % MORE.length], MORE[(i + j + 1) % MORE.length]]) {
+      for (const more of ['', MORE[(i + j) % MORE.length]]) {
         const given = new URL(`http://x${request}`)
         for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`))
           given.searchParams.set(key, value)

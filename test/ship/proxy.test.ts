@@ -9,6 +9,7 @@ import t from 'tap'
 import { listener } from '../../adapters/node.js'
 import { openReadership } from '../../src/index.js'
 import { startCollector } from '../fixtures/collector.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 import { KEY } from '../fixtures/shipping.js'
@@ -53,12 +54,12 @@ t.test(
     t.match(await read.json(), { error: { code: 'not_found', message: /shipped to its collector: ask there/ } })
     t.equal((await fetch(`${first.admin}/control/status`)).status, 404, 'the operator’s, at the socket only')
     t.equal((await fetch(`${first.site}/_readership/metrics`)).status, 404)
-    for (const command of [['tail'], ['stats']]) {
-      const { code, stderr } = await cli(...command, '--data', data)
+    for (const name of ['tail', 'stats']) {
+      const { code, stderr } = await command(name, '--data', data)
       t.equal(code, 1)
-      t.match(stderr, /Rows are not kept here but shipped to http/, command.join())
+      t.match(stderr, /Rows are not kept here but shipped to http/, name)
     }
-    t.match((await cli('doctor', '--data', data)).stdout, /runs, and ships what it sees to http/)
+    t.match((await command('doctor', '--data', data)).stdout, /runs, and ships what it sees to http/)
     const beside = await cli('proxy', 'http://127.0.0.1:9', '--port', '0', '--admin-port', '0', '--data', data, ...args)
     t.equal(beside.code, 1)
     t.match(beside.stderr, /spool is in use by another process/)
@@ -77,7 +78,7 @@ t.test(
     t.equal(await second.stop(), 0)
     t.equal(new Set(collector.paths()).size, 23)
     t.notMatch(first.output() + second.output(), KEY)
-    t.match((await cli('stats', '--data', data)).stderr, /shipped to a collector: ask there/)
+    t.match((await command('stats', '--data', data)).stderr, /shipped to a collector: ask there/)
     await origin.close()
     await collector.stop()
   },

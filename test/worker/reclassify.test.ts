@@ -13,6 +13,7 @@ import type { AgentEventRow } from '../../src/record/row.js'
 import { sql } from '../../src/sql.js'
 import { createClaims } from '../../src/worker/identify.js'
 import { createReclassify } from '../../src/worker/reclassify.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 import { openStore } from '../fixtures/open.js'
@@ -317,7 +318,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
     now: () => 7,
   })
   const verified = async (userAgent: string, ip: string) => {
-    const { stdout, stderr } = await cli('agents', 'identify', userAgent, '--ip', ip, '--data', data)
+    const { stdout, stderr } = await command('agents', 'identify', userAgent, '--ip', ip, '--data', data)
     t.equal(stderr, '')
     return /^verified +(.*)$/m.exec(stdout)?.[1]
   }
@@ -334,7 +335,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
     undefined,
     'a person',
   )
-  const { stdout } = await cli('agents', 'identify', 'GPTBot/1.2', '--ip', '192.0.2.1', '--data', data, '--json')
+  const { stdout } = await command('agents', 'identify', 'GPTBot/1.2', '--ip', '192.0.2.1', '--data', data, '--json')
   t.match(JSON.parse(stdout), {
     agent_id: 'gptbot',
     because: 'token',
@@ -353,7 +354,7 @@ t.test('from the terminal: with an instance, without one, and with none there', 
   })
   await store.append(rows(3))
   await store.close()
-  t.match(await cli('agents', 'reclassify', '--data', `${data}-none`), {
+  t.match(await command('agents', 'reclassify', '--data', `${data}-none`), {
     code: 1,
     stderr: /^error: No data in [^\n]+\n$/,
   })
@@ -371,7 +372,7 @@ t.test('from the terminal: with an instance, without one, and with none there', 
     changed: 3,
     moves: [{ from: 'other', to: 'gptbot', rows: 3 }],
   })
-  t.match(await cli('agents', 'reclassify', '--data', data), {
+  t.match(await command('agents', 'reclassify', '--data', data), {
     code: 0,
     stdout: `Every row is of the catalog of ${version}.\n`,
   })
@@ -385,17 +386,17 @@ t.test('from the terminal: with an instance, without one, and with none there', 
   const alone = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
   await alone.append(rows(40_000))
   await alone.close()
-  const direct = await cli('agents', 'reclassify', '--data', data)
+  const direct = await command('agents', 'reclassify', '--data', data)
   t.equal(direct.code, 0, direct.stderr)
   t.match(
     direct.stdout,
     /^ +ROWS +WAS +IS\n40,000 +other +gptbot\n40,000 rows identified again by the catalog of [\da-f-]+: 40,000 have another agent\.\n$/,
   )
 
-  const identified = await cli('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)
+  const identified = await command('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)
   t.match(identified.stdout, /^verified +not checked: no instance runs on .*--data$/m)
   t.match(
-    (await cli('agents', 'identify', gptbot.user_agent, '--data', data)).stdout,
+    (await command('agents', 'identify', gptbot.user_agent, '--data', data)).stdout,
     /^verified +not checked: say with --ip/m,
   )
 })
@@ -412,7 +413,7 @@ t.test('Ctrl-C: what is done stays done', async (t) => {
       ),
     })
   await store.close()
-  await cli('keys', 'create', '--name', 'the records', '--data', data)
+  await command('keys', 'create', '--name', 'the records', '--data', data)
   // In this process: Ctrl-C comes with the first sight of the bar, whatever the machine's speed.
   let interrupt = () => {}
   let said = ''
@@ -455,6 +456,6 @@ t.test('Ctrl-C: what is done stays done', async (t) => {
   const stopped = await count()
   t.equal(stopped?.half, 0, 'no row half way')
   t.equal(stopped?.done, Number(/after ([\d,]+) rows/.exec(said)?.[1]?.replaceAll(',', '')), 'as many as it said')
-  t.match(await cli('agents', 'reclassify', '--data', data), { code: 0 })
+  t.match(await command('agents', 'reclassify', '--data', data), { code: 0 })
   t.strictSame(await count(), { done: 120_000, half: 0 })
 })
