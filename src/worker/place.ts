@@ -9,7 +9,7 @@ import { endsOf, sessionsAround } from './sessions.js'
 import { meetStored } from './views.js'
 
 /** What a batch must wait for the store to say of it. */
-export type Asked = Pick<Classified, 'unplaced' | 'unsure'>
+export type Asked = Pick<Classified, 'unplaced' | 'unsure' | 'additions'>
 
 export interface Placed {
   moves: Move[]
@@ -27,7 +27,7 @@ export interface Placed {
 export const createPlace =
   ({ store, sessions }: { store: Pick<EventStore, 'lookUp'>; sessions: Pick<Sessions, 'settle'> }) =>
   async (all: readonly EventRow[], asked: Asked): Promise<Placed> => {
-    const { additions, met } = await meetStored(store, asked.unsure)
+    const { additions, met } = await meetStored(store, asked.unsure, asked.additions)
     const gone = new Map<EventRow, DropReason | undefined>()
     for (const { row, half } of met) gone.set(row, half === 'server' ? 'same_view' : undefined)
     const unplaced = asked.unplaced.filter(({ row }) => !gone.has(row))

@@ -71,10 +71,11 @@ export async function openBrowsing(store: Pick<Store, 'query'>, at: Date): Promi
   }
 }
 
-/** Which rows are added to stored ones of the same views. Changes nothing. */
+/** Which rows are added to stored ones of the same views, beside those that the batch adds already. Changes nothing. */
 export async function meetStored(
   store: Pick<EventStore, 'lookUp'>,
   unsure: readonly Unsure[],
+  added: readonly Addition[],
 ): Promise<{ additions: Addition[]; met: Unsure[] }> {
   if (unsure.length === 0) return { additions: [], met: [] }
   const asked = unsure.flatMap(({ row, who }) =>
@@ -99,16 +100,25 @@ export async function meetStored(
     const name = nameOf(half.visitor_id, viewOf(half))
     stored.set(name, [...(stored.get(name) ?? []), half])
   }
+  const take = (half: Stored) => {
+    const name = nameOf(half.visitor_id, viewOf(half))
+    const others = (stored.get(name) ?? []).filter((other) => other !== half)
+    stored.set(name, others)
+  }
+  // Memory has given these to other hits of the batch, which the store does not know yet.
+  for (const { to, status } of added) {
+    const half = status === null ? 'server' : 'browser'
+    const given = stored
+      .get(nameOf(to.visitor_id, viewOf(to)))
+      ?.find((one) => one.half === half && one.site_id === to.site_id && +one.timestamp === +to.timestamp)
+    if (given !== undefined) take(given)
+  }
   const additions: Addition[] = []
   const met: Unsure[] = []
   for (const one of unsure) {
     const found = nearest(one, stored)
     if (found === undefined) continue
-    const name = nameOf(found.visitor_id, viewOf(found))
-    stored.set(
-      name,
-      (stored.get(name) ?? []).filter((other) => other !== found),
-    )
+    take(found)
     additions.push(additionTo(found, saidBy(one)))
     met.push(one)
   }

@@ -282,6 +282,24 @@ t.test('what only the store can tell is counted for its site too', async (t) => 
   await stop()
 })
 
+t.test('a view that memory has given to one hit of a batch is given to no other by the store', async (t) => {
+  const { store, record, stop } = await world(t)
+  // Of the first view only the store knows: it came before the site's first hit.
+  await record(NOON, view(NOON))
+  await record(NOON, view(NOON), told(NOON))
+  await record(NOON + 3, view(NOON + 3))
+  await record(NOON + 10_000, told(NOON + 3), told(NOON))
+  await stop()
+  t.match(
+    (await rowsOf(store)).map(({ timestamp, recorded_by, status }) => [+timestamp - NOON, recorded_by, status]),
+    [
+      [0, 'browser', 200],
+      [0, 'browser', 200],
+      [3, 'browser', 200],
+    ],
+  )
+})
+
 /** Tabs that open a page, and what becomes of each: when it is asked for, its script runs, and both are heard of. */
 const tabs = fc.array(
   fc.record({
