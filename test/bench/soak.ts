@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startInstance } from '../fixtures/instance.js'
 import { load } from './load.js'
-import { usageOfAll } from './usage.js'
+import { sharedOutOfAll, usageOfAll } from './usage.js'
 
 const CONNECTIONS = 8
 const PAGE = 1_024
@@ -32,8 +32,8 @@ export async function run(args: string[] = []): Promise<void> {
   try {
     const port = Number(new URL(app.site).port)
     const from = performance.now()
-    console.log('RSS is the sum over both processes')
-    console.log('minute   RSS MB   req/s   p99 ms')
+    console.log('RSS is the sum over both processes; shared out: pages that both have count once')
+    console.log('minute   RSS MB   shared out MB   req/s   p99 ms')
     while (performance.now() - from < minutes * 60_000) {
       const { requests, seconds, latencies } = await load(port, PAGE, CONNECTIONS, 30_000)
       rss.push(Math.round(usageOfAll(app.child.pid).rss / 1e6))
@@ -43,6 +43,7 @@ export async function run(args: string[] = []): Promise<void> {
         [
           minute.padStart(6),
           String(rss.at(-1)).padStart(8),
+          (sharedOutOfAll(app.child.pid) / 1e6).toFixed(0).padStart(15),
           (requests / seconds).toFixed(0).padStart(7),
           p99.toFixed(1).padStart(8),
         ].join(' '),

@@ -18,3 +18,15 @@ export function usageOfAll(pid = process.pid): { cpu: number; rss: number } {
   const all = [pid, ...childrenOf(pid)].map(usageOf)
   return { cpu: all.reduce((sum, one) => sum + one.cpu, 0), rss: all.reduce((sum, one) => sum + one.rss, 0) }
 }
+
+/** Resident bytes of the same processes, the pages that they share (the same Node, above all) shared out among them. */
+export const sharedOutOfAll = (pid = process.pid): number =>
+  [pid, ...childrenOf(pid)].reduce((sum, one) => sum + sharedOutOf(one), 0)
+
+function sharedOutOf(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1_024
+  } catch {
+    return 0
+  }
+}

@@ -88,7 +88,10 @@ async function sitemapOf(ask: Ask): Promise<Sql> {
   return sql`sitemap_urls where ${ours} and ${filtered(ofUrls(ask.plan), ask.dialect)}`
 }
 
-/** `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed` of every URL there is. */
+/**
+ * `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed` of every URL there is. Fetches are
+ * counted by how their check ended and on which side of the window's start, of which there are few, and summed up from there.
+ */
 const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
   const [agents, people] = [sideOf(plan, 'agent_events'), sideOf(plan, 'events')]
   const now = sql`timestamp >= ${plan.window.start}`
@@ -98,10 +101,15 @@ const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
       select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl, sum(f) as fetches,
         sum(s) as spoofed, sum(v) as pageviews, max(l) as listed
       from (
-        select hostname, pathname, min(timestamp) filter (where ${now} and ${CLAIMED}) as first_crawl,
-          max(timestamp) filter (where ${CLAIMED}) as last_crawl, count(*) filter (where ${now}) as f,
-          count(*) filter (where ${now} and not ${CLAIMED}) as s, 0 as v, 0 as l
-        from agent_events where ${upToEnd(agents)} and ${filtered(agents, dialect)} group by hostname, pathname
+        select hostname, pathname, min(case when now and ${CLAIMED} then first end) as first_crawl,
+          max(case when ${CLAIMED} then last end) as last_crawl, sum(case when now then n else 0 end) as f,
+          sum(case when now and not ${CLAIMED} then n else 0 end) as s, 0 as v, 0 as l
+        from (
+          select hostname, pathname, verification, ${now} as now, count(*) as n, min(timestamp) as first,
+            max(timestamp) as last
+          from agent_events where ${upToEnd(agents)} and ${filtered(agents, dialect)}
+          group by hostname, pathname, verification, now) c
+        group by hostname, pathname
         union all
         select hostname, pathname, ${nothing}, count(*) as v, 0 as l
         from ${rows('events', people, dialect)} as e where ${where(people, dialect)} and kind = 'pageview'
