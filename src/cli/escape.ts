@@ -11,8 +11,8 @@ export const visible = (text: string): string =>
 
 /**
  * Cc: controls. Cf: format characters, which are the bidirectional marks and isolates, zero-width joiners, the soft
- * hyphen, tags. Zl, Zp: separators. Cs: half of a surrogate pair. U+2065 is no character yet, and is shown as nothing like
- * its neighbours.
+ * hyphen, tags. Zl, Zp: separators. Cs: half of a surrogate pair. U+2065 is no character yet: a terminal shows
+ * nothing where it stands, as of those on either side of it.
  */
 const DANGEROUS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2065]/gu
 

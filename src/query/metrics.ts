@@ -177,7 +177,7 @@ export function metricsBy(
   by: By,
   metrics: readonly Metric[] = METRICS[plan.audience],
 ): Sql {
-  if (plan.audience === 'agent') return fetches(plan, dialect, by)
+  if (plan.audience === 'agent') return fetches(plan, dialect, by, metrics)
   if (plan.audience === 'all') {
     return sql`
       select value, sum(pageviews) as pageviews
