@@ -388,6 +388,41 @@ t.test('a delivery is taken once, however often it comes', async (t) => {
   t.match(await post({ ...stored, batch: { ...stored.batch, number: 6 } }), { status: 422 }, 'but a new one')
 })
 
+t.test('what the store said before a delivery was stored is not believed after it', async (t) => {
+  let answered = () => {}
+  const answering = new Promise<void>((resolve) => {
+    answered = resolve
+  })
+  let asked = () => {}
+  const asking = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  let questions = 0
+  const query: typeof engine.events.query = async (statement) => {
+    const found = await engine.events.query(statement)
+    if (!statement.text.join('?').includes('max(number)')) return found
+    questions += 1
+    if (questions === 1) {
+      asked()
+      await answering
+    }
+    return found
+  }
+  fresh({ replay: service.createReplay({ store: { query } }) })
+  const body = {
+    site_id: 1,
+    batch: { sender: 'e'.repeat(16), number: 1 },
+    agent_events: [fetched({ pathname: '/late' })],
+  }
+  const late = post(body)
+  await asking
+  t.equal((await post(body)).status, 202, 'its retry, while the first still asks what is stored of the sender')
+  answered()
+  t.equal((await late).status, 202)
+  t.equal((await post(body)).status, 202)
+  t.strictSame(await rows(), ['/late'])
+})
+
 t.test('what fails is not taken, and may come again', async (t) => {
   fresh({ engine: refusing(new ApiError('database_error', 'Closed.')) })
   const body = JSON.stringify({ site_id: 1, batch: { sender: '0'.repeat(16), number: 1 }, agent_events: [fetched()] })
@@ -438,7 +473,7 @@ t.test('too much at once', async (t) => {
     t.equal((await rows()).length, 3)
   })
   await t.test('signatures', async (t) => {
-    fresh({ replay: service.createReplay(4) })
+    fresh({ replay: service.createReplay({ most: 4 }) })
     // Behind the time of all that the store knows.
     clock.now = new Date(clock.now.getTime() + 3_600_000)
     const statuses = []

@@ -163,9 +163,9 @@ async function store(edge: Edge, { request }: Call, admitted: Admitted): Promise
     for (const [reason, count] of drops) edge.drop(site, reason, count)
   }
   const numbered = async ({ sender, number }: NonNullable<typeof batch>) => {
-    if (number <= (await replay.highest(site, sender))) return
-    await record()
-    replay.raise(site, sender, number)
+    const highest = await replay.highest(site, sender)
+    if (number > highest) await record()
+    replay.raise(site, sender, Math.max(number, highest))
   }
   const once = () => (batch ? turns(`${site} ${batch.sender}`, request.signal, () => numbered(batch)) : record())
   if (!signature) await once()

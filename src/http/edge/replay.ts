@@ -14,8 +14,9 @@ export interface Replay {
   /** No more signatures of the site can be remembered just now: none may be accepted. None is forgotten early. */
   isFull(site: number): boolean
   accept(site: number, signature: Signature): void
-  /** 0 of a sender who never sent. */
+  /** 0 of a sender who never sent. What the store is asked for may be stored meanwhile: it is certain only in the sender's turn. */
   highest(site: number, sender: string): Promise<number>
+  /** In the sender's turn only, and never to less than `highest` said in it. */
   raise(site: number, sender: string, number: number): void
 }
 
@@ -76,13 +77,6 @@ export function createReplay(deps: {
       if (signature) accept(site_id, signature)
     }
   })
-  const raise = (key: string, number: number) => {
-    numbers.delete(key)
-    numbers.set(key, number)
-    const [oldest] = numbers.keys()
-    if (numbers.size > senders && oldest !== undefined) numbers.delete(oldest)
-  }
-
   return {
     accept,
     async isAccepted(signature) {
@@ -94,15 +88,18 @@ export function createReplay(deps: {
       return size >= most || (ofSite.get(site) ?? 0) >= most / 2
     },
     async highest(site, sender) {
-      const key = `${site} ${sender}`
-      const known = numbers.get(key)
+      const known = numbers.get(`${site} ${sender}`)
       if (known !== undefined) return known
       const [row] = await store.query(sql`
         select max(number) as number from deliveries where site_id = ${site} and sender = ${sender}`)
-      const found = Highest.parse(row).number ?? 0
-      raise(key, found)
-      return found
+      return Highest.parse(row).number ?? 0
     },
-    raise: (site, sender, number) => raise(`${site} ${sender}`, number),
+    raise(site, sender, number) {
+      const key = `${site} ${sender}`
+      numbers.delete(key)
+      numbers.set(key, number)
+      const [oldest] = numbers.keys()
+      if (numbers.size > senders && oldest !== undefined) numbers.delete(oldest)
+    },
   }
 }
