@@ -24,6 +24,8 @@ const TABLE = z
   .max(200)
   .optional()
   .describe('One table alone, of a report that has several; default all, each line with the name of its `table`.')
+const Asked = z.object({ report: REPORT })
+const AskedOfCsv = Asked.extend({ table: TABLE })
 
 /** The reads as files to take away (spec 4.6, contract 5): the same envelope, the same data. */
 export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
@@ -37,7 +39,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     query: ExportQuery.extend({ table: TABLE }),
     type: 'text/csv; charset=utf-8',
     run: async (call) => {
-      const { report: asked, table } = parseQuery({ report: REPORT, table: TABLE }, call.query)
+      const { report: asked, table } = parseQuery(AskedOfCsv, call.query)
       const report = reportOf(asked)
       const stop = new AbortController()
       const of = depsOf(deps, call)
@@ -85,7 +87,7 @@ export const drawFor =
 const DRAWING = 60_000
 
 async function drawn(query: URLSearchParams, { pdf, sites, now }: Pick<ExportDeps, 'pdf' | 'sites' | 'now'>, of: Deps) {
-  const report = reportOf(parseQuery({ report: REPORT }, query).report)
+  const report = reportOf(parseQuery(Asked, query).report)
   const { plan, segment, answers } = await printed(report, query, of)
   const site = (await sites.get(plan.site))?.name ?? ''
   const sheet = sheetOf({ site, report: report.name, segment, now: now() }, answers)

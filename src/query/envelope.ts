@@ -93,21 +93,23 @@ export const PAGING = {
   page: whole(1_000_000).default(1).describe('Page, from 1 (default).'),
 } as const
 
-const Envelope = z.object(ENVELOPE)
+export const Envelope = z.object(ENVELOPE)
 export type Envelope = z.infer<typeof Envelope>
 
+export const Paging = z.object(PAGING)
+
 /**
- * The parameters of `shape` in a query string. An unknown parameter is ignored; a known one that does not parse or
+ * `parameters` in a query string. An unknown parameter is ignored; a known one that does not parse or
  * stands there twice is `validation_error` with its name as field.
  */
-export function parseQuery<S extends z.ZodRawShape>(shape: S, query: URLSearchParams): z.output<z.ZodObject<S>> {
+export function parseQuery<P extends z.ZodObject>(parameters: P, query: URLSearchParams): z.output<P> {
   const given: Record<string, string> = {}
-  for (const name of Object.keys(shape)) {
+  for (const name of Object.keys(parameters.shape)) {
     const [value, ...more] = query.getAll(name)
     if (more.length > 0) throw new ApiError('validation_error', `${name} is there twice.`, name)
     if (value !== undefined) given[name] = value
   }
-  const result = z.object(shape).safeParse(given)
+  const result = parameters.safeParse(given)
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')

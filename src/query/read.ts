@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
@@ -16,7 +16,7 @@ import type { Blocked } from './blocked.js'
 import type { Window } from './calendar.js'
 import { type Cursor, cursorOf } from './cursor.js'
 import { type Audience, findDimension } from './dimensions.js'
-import { divide, ENVELOPE, PAGING, parseQuery } from './envelope.js'
+import { divide, ENVELOPE, Envelope, PAGING, Paging, parseQuery } from './envelope.js'
 import { conditionsOf, type Filter } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
@@ -74,21 +74,24 @@ interface Definition<P extends z.ZodRawShape>
   answer(ask: Ask, params: z.output<z.ZodObject<P>>, words: Readonly<Record<string, string>>): Promise<Answer>
 }
 
-export const defineRead = <P extends z.ZodRawShape>(read: Definition<P>): Read => ({
-  path: read.path,
-  summary: read.summary,
-  data: read.data,
-  list: read.list ?? false,
-  audience: read.audience ?? { unless_asked: 'human' },
-  query: { ...ENVELOPE, ...(read.list ? PAGING : {}), ...read.params },
-  prepare(query, words) {
-    const params = parseQuery(read.params, query)
-    return { params, answer: (ask) => read.answer(ask, params, words) }
-  },
-  ...(read.window ? { window: read.window } : {}),
-  ...(read.compare ? { compare: read.compare } : {}),
-  ...(read.owns ? { owns: read.owns } : {}),
-})
+export function defineRead<P extends z.ZodRawShape>(read: Definition<P>): Read {
+  const parameters = z.object(read.params)
+  return {
+    path: read.path,
+    summary: read.summary,
+    data: read.data,
+    list: read.list ?? false,
+    audience: read.audience ?? { unless_asked: 'human' },
+    query: { ...ENVELOPE, ...(read.list ? PAGING : {}), ...read.params },
+    prepare(query, words) {
+      const params = parseQuery(parameters, query)
+      return { params, answer: (ask) => read.answer(ask, params, words) }
+    },
+    ...(read.window ? { window: read.window } : {}),
+    ...(read.compare ? { compare: read.compare } : {}),
+    ...(read.owns ? { owns: read.owns } : {}),
+  }
+}
 
 /** A read whose answer is known: it takes no parameters. */
 export const defineFixed = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed: Answer): Read => ({
@@ -188,11 +191,11 @@ export async function understand(
   const own = read.window?.(now)
   const { own: asks, shared } = read.owns ? divide(query, read.owns) : { own: query, shared: query }
   const envelope = {
-    ...parseQuery(ENVELOPE, shared),
+    ...parseQuery(Envelope, shared),
     ...(own && { ...own, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
-  const paging = read.list ? parseQuery(PAGING, shared) : undefined
+  const paging = read.list ? parseQuery(Paging, shared) : undefined
   const { params, answer } = read.prepare(asks, words)
   const site = await deps.site(envelope.site)
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')

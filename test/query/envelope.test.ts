@@ -1,7 +1,8 @@
 import t from 'tap'
+import { z } from 'zod'
 import { ENVELOPE, PAGING, parseQuery } from '../../src/query/envelope.js'
 
-const parse = (query: string) => parseQuery({ ...ENVELOPE, ...PAGING }, new URLSearchParams(query))
+const parse = (query: string) => parseQuery(z.object({ ...ENVELOPE, ...PAGING }), new URLSearchParams(query))
 
 t.test('defaults', async (t) => {
   t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', limit: 50, page: 1 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bucketKey, buckets, granularityOf } from '../../src/query/buckets.js'
 import { offsetSpans, startOf, zoneName } from '../../src/query/calendar.js'
-import { ENVELOPE, parseQuery, RANGES } from '../../src/query/envelope.js'
+import { Envelope, parseQuery, RANGES } from '../../src/query/envelope.js'
 import { planOf, windowOf } from '../../src/query/plan.js'
 import { GRANULARITIES, raw, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open.js'
@@ -68,7 +68,7 @@ const given: [query: string, start: string, end: string, why: string][] = [
 ]
 const site = { id: 1, timezone: 'Europe/Berlin' }
 const resolved = { site, audience: 'human' as const, segment: [], now: at(AUTUMN) }
-const planned = (query: string) => planOf(parseQuery(ENVELOPE, new URLSearchParams(`site=1&${query}`)), resolved)
+const planned = (query: string) => planOf(parseQuery(Envelope, new URLSearchParams(`site=1&${query}`)), resolved)
 t.test('start and end', async (t) => {
   for (const [query, start, end, why] of given) t.strictSame(planned(query).window, span(start, end), why)
 })
