@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import type { Keeper } from '../../src/policy/keeper.js'
-import { sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/sql.js'
 import { file, START, status, world } from '../fixtures/policy-world.js'
 
 const MINUTE = 60_000
@@ -17,6 +17,13 @@ const STRICT = '# closed\nUser-agent: *\nDisallow: /private\nDisallow: /docs\n'
 
 const allowed = (keeper: Keeper, target: string, at: number, hostname = 'example.com') =>
   keeper.judges.judge(hostname, GPTBOT, target, at).robots_allowed
+
+/** What stores as many versions of robots.txt as if each had been seen for a second, the last at `at`; texts are SQL, of `i`. */
+const storedBefore = (count: number, at: number, { hostname, body }: { hostname: string; body: string }) => sql`
+  insert into policies (hostname, kind, url, status, sha256, body, truncated, content_type, first_seen, last_seen)
+  select ${raw(hostname)}, 'robots', 'http://example.com/robots.txt', 200, sha256(${raw(body)}), ${raw(body)}, false,
+    'text/plain', ${new Date(at - count * 1000)} + to_seconds(i), ${new Date(at - count * 1000)} + to_seconds(i + 1)
+  from range(${count}) t(i)`
 
 t.test('asked for at the start, each ten minutes with conditions, and judged by what was in force', async (t) => {
   const { table, asked, clock, open, changes, lines } = await world(t)
@@ -232,13 +239,18 @@ t.test('hostnames that a stranger makes up cost the others nothing', async (t) =
     return row?.n
   }
   t.equal(await kept(), 2)
-  for (let i = 0; i < 300; i++) {
+  // 290 at once, as if they had been looked up one by one.
+  clock.at += 300_000
+  await records.write(storedBefore(290, clock.at, { hostname: "'old-' || i || '.example'", body: "''" }))
+  for (let i = 0; i < 10; i++) {
     clock.at += 10_000
     allowed(keeper, '/', clock.at, `slow-${i}.example`)
     allowed(keeper, '/', clock.at, 'a.example')
     await keeper.tick()
   }
   t.equal(await kept(), 2, 'its versions stay stored while 300 others were stored after it')
+  const [stored] = await records.query(sql`select count(distinct hostname) as n from policies`)
+  t.equal(stored?.n, 257, 'of which the oldest were forgotten')
 
   const before = asked.length
   for (let i = 0; i < 200; i++) {
@@ -294,8 +306,12 @@ t.test('what passes the proxy is looked at once, and its time is when it passed'
 
 t.test('200 versions of a file are kept, in memory and in the records', async (t) => {
   const { table, clock, open } = await world(t)
+  const before = await open()
+  const body = "'User-agent: *\nDisallow: /' || i || '\n'"
+  await before.records.write(storedBefore(200, clock.at, { hostname: "'example.com'", body }))
+  await before.end()
   const { keeper, records } = await open()
-  for (let n = 0; n < 210; n++) {
+  for (let n = 200; n < 210; n++) {
     table.set('example.com/robots.txt', file(`User-agent: *\nDisallow: /${n}\n`))
     await keeper.tick()
     clock.at += 11 * MINUTE
