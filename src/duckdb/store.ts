@@ -40,9 +40,10 @@ export interface EventStore extends Store {
   complete(all: readonly Completion[]): Promise<void>
   /**
    * Statements that change stored rows, in one transaction, and a checkpoint behind it: changes are not left to be
-   * replayed from the log. Throws `ApiError('database_error')`; nothing is changed then.
+   * replayed from the log. They are made of what is asked first, and no other write or checkpoint, which may give rows
+   * other numbers, comes between. Throws `ApiError('database_error')`; nothing is changed then.
    */
-  amend(...statements: Sql[]): Promise<void>
+  amend(make: (ask: (asked: Sql) => Promise<ResultRow[]>) => Promise<readonly Sql[]>): Promise<void>
   /**
    * One step of removing rows, with all that is summed up of them, in one transaction and with a checkpoint behind it:
    * what was removed is not in the log either. Throws `ApiError('database_error')`.
@@ -201,9 +202,9 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
       // A delete is not left to be replayed from the log.
       await checkpoint()
     },
-    async amend(...statements) {
+    async amend(make) {
       try {
-        await file.write((writer) => runAll(writer, statements))
+        await file.write(async (writer) => runAll(writer, await make((asked) => runQuery(writer, asked))))
       } catch (cause) {
         throw faultOf(cause, 'The rows could not be changed.')
       }

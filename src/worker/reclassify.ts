@@ -92,30 +92,32 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
   const slice = async (first: number, told: Reclassified): Promise<void> => {
     const rangeOf = (rows: number) => sql`rowid >= ${first} and rowid < ${first + rows}
       and catalog_version is distinct from ${catalog.version}`
-    const groupsOf = (range: Sql) =>
-      store.query(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
-        count(*) as rows from agent_events where ${range} group by all limit ${CROWDED + 1}`)
-    let range = rangeOf(SLICE)
-    let found = await groupsOf(range)
-    if (found.length > CROWDED) {
-      range = rangeOf(CROWDED)
-      found = await groupsOf(range)
-    }
-    const changes = new Map<string, Change>()
-    let read = 0
-    for (const group of found.map((row) => Group.parse(row))) {
-      const change = changeOf(group)
-      told.rows += group.rows
-      if (change) {
-        changes.set(JSON.stringify([change.user_agent, change.agent_id, change.signed]), change)
-        if (change.to !== change.agent_id) count(told, change, group.rows)
+    await store.amend(async (ask) => {
+      const groupsOf = (range: Sql) =>
+        ask(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
+          count(*) as rows from agent_events where ${range} group by all limit ${CROWDED + 1}`)
+      let range = rangeOf(SLICE)
+      let found = await groupsOf(range)
+      if (found.length > CROWDED) {
+        range = rangeOf(CROWDED)
+        found = await groupsOf(range)
       }
-      if (++read % BREATH === 0) await new Promise((resolve) => setImmediate(resolve))
-    }
-    await store.amend(
-      ...(changes.size > 0 ? [move(range, [...changes.values()])] : []),
-      sql`update agent_events set catalog_version = ${catalog.version} where ${range}`,
-    )
+      const changes = new Map<string, Change>()
+      let read = 0
+      for (const group of found.map((row) => Group.parse(row))) {
+        const change = changeOf(group)
+        told.rows += group.rows
+        if (change) {
+          changes.set(JSON.stringify([change.user_agent, change.agent_id, change.signed]), change)
+          if (change.to !== change.agent_id) count(told, change, group.rows)
+        }
+        if (++read % BREATH === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      return [
+        ...(changes.size > 0 ? [move(range, [...changes.values()])] : []),
+        sql`update agent_events set catalog_version = ${catalog.version} where ${range}`,
+      ]
+    })
   }
 
   const step = async (): Promise<Reclassified> => {

@@ -225,7 +225,7 @@ t.test('an open stream holds up neither appends nor checkpoints', async (t) => {
   const stream = store.stream(sql`select asn from events order by asn`)[Symbol.asyncIterator]()
   const first = await stream.next()
   t.equal(first.value?.length, 2_000)
-  await store.amend(sql`update events set asn = asn + 1`)
+  await store.amend(async () => [sql`update events set asn = asn + 1`])
   await store.append({ events: [eventRow()], agent_events: [] })
   t.notOk(existsSync(`${file}.wal`) && readdirSync(join(file, '..')).includes('events.duckdb.wal'), 'checkpointed')
   t.strictSame(lines, [])

@@ -229,6 +229,25 @@ t.test('a crowd of user agents is taken in smaller slices', async (t) => {
   t.match(await step(), { rows: 1_160, changed: 1_160, remaining: 0 })
 })
 
+t.test('rows that leave meanwhile pass no others off as done', async (t) => {
+  const store = await openStore(t)
+  // More than a slice of another site, and behind them one that moves to where these were.
+  const leaving = Array.from({ length: 31_000 }, () => old({ site_id: 2, agent_id: 'other', user_agent: 'curious/1' }))
+  await store.append({ events: [], agent_events: leaving })
+  await store.append({ events: [], agent_events: [old({ agent_id: 'other', user_agent: 'NewBot/1.0' })] })
+  const step = reclassifier(store, {
+    store: {
+      query: store.query,
+      async amend(...given) {
+        while ((await store.remove({ site: 2, hostnames: [] })).more);
+        return store.amend(...given)
+      },
+    },
+  })
+  t.match(await step(), { changed: 1, remaining: 0 })
+  t.match(await all(store), [{ agent_id: 'newbot', version: catalog.version }], 'not only said to be of this catalog')
+})
+
 t.test('where nothing may be written, nothing is changed, and it is said', async (t) => {
   const store = await openStore(t)
   await fill(store, 10)
@@ -239,9 +258,12 @@ t.test('where nothing may be written, nothing is changed, and it is said', async
   t.strictSame(await store.query(sql`select count(*) as rows from agent_events where catalog_version = '2026-01-01'`), [
     { rows: 10 },
   ])
-  await t.rejects(store.amend(sql`update agent_events set catalog_version = 'half'`, sql`update nothing set a = 1`), {
-    code: 'database_error',
-  })
+  await t.rejects(
+    store.amend(async () => [sql`update agent_events set catalog_version = 'half'`, sql`update nothing set a = 1`]),
+    {
+      code: 'database_error',
+    },
+  )
   t.strictSame(
     await store.query(sql`select count(*) as rows from agent_events where catalog_version = 'half'`),
     [{ rows: 0 }],
