@@ -33,7 +33,7 @@ export interface Collection<O extends Owned> {
   all(): Promise<readonly WithId<O>[]>
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
-  /** Throws `conflict` where the site has one of that name, or too many. */
+  /** Throws `conflict` where the site has one of that name, or too many, `not_found` where it goes meanwhile. */
   create(made: O, deed: Deed): Promise<WithId<O>>
   /**
    * What `changed` makes of it. Throws as `get` and `create` do, what `changed` throws, and `conflict` where it is not of
@@ -109,8 +109,9 @@ export function collection<O extends Owned>(
             details: { site: made.site, name: made.name },
           }),
         )
-        const latest = (await all.get()).at(-1)
-        if (!latest) throw new Error(`a ${one} was written and is not there`)
+        const latest = (await all.get()).find(({ site, name }) => site === made.site && name === made.name)
+        // The site was deleted meanwhile, and this with it: what stands last is somebody else's.
+        if (!latest) throw new ApiError('not_found', 'There is no such site.', 'site')
         return latest
       }),
     change: (id, changed, deed, version) =>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createGoals } from '../../src/manage/goals.js'
 import { createSegments } from '../../src/manage/segments.js'
-import { raw } from '../../src/sql.js'
+import { raw, sql } from '../../src/sql.js'
 import { deed } from '../fixtures/deed.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
@@ -38,4 +38,19 @@ t.test('changes at the same moment build on one another', async (t) => {
   const fails = segments.change(1, async () => Promise.reject(new Error('refused')), deed)
   await t.rejects(fails, { message: 'refused' })
   t.strictSame(await createSegments(records).get(1), await segments.get(1), 'as it is on disk')
+})
+
+t.test('what goes with its site while it is made is nobody else’s record', async (t) => {
+  const { records } = (await fileEngine(t)).engine
+  await createGoals(records).create(goal, deed)
+  const goals = createGoals({
+    query: records.query,
+    // As the deletion of site 2 that was asked for a moment later: its transaction comes before the file is read again.
+    async write(...statements) {
+      await records.write(...statements)
+      await records.write(sql`delete from goals where site = 2`)
+    },
+  })
+  await t.rejects(goals.create({ ...goal, site: 2, name: 'Mine' }, deed), { code: 'not_found', field: 'site' })
+  t.strictSame(await goals.list(1), [{ id: 1, version: 1, ...goal }])
 })
