@@ -8,6 +8,7 @@ import type { Notify } from '../notify/notify.js'
 import type { NewNotice } from '../notify/outbox.js'
 import { Delivery } from '../notify/outbox.js'
 import type { Deps } from '../query/read.js'
+import { createTurns } from './edge/turns.js'
 import { reaching, routesOf } from './managed.js'
 import { answer, type Call, type Route, Total } from './route.js'
 
@@ -24,6 +25,7 @@ export interface AlertRoutes {
 export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): Route[] {
   const kind = { name: 'alerts', one: 'alert', all: alerts }
   const { own } = reaching(sites, kind)
+  const spared = createSpared(notify)
   return [
     ...routesOf(sites, {
       ...{ ...kind, shape: Alert, made: NewAlert, changed: AlertChange },
@@ -42,9 +44,8 @@ export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): 
       status: 202,
       run: async (call) => {
         const { record, site } = await own(call)
-        await spare(notify, { alert: record.id }, call)
         return tested(
-          await notify.testAlert(record, site),
+          await spared({ alert: record.id }, call, () => notify.testAlert(record, site)),
           notify.mails || record.channels.every(({ type }) => type === 'webhook'),
         )
       },
@@ -90,13 +91,17 @@ export const tested = (queued: number, sendable: boolean): Response => {
 const TESTS = 5
 const WITHIN = 60_000
 
-/** A test goes to somebody's server or mailbox: throws `rate_limited` for more than five a minute. */
-export async function spare(
-  notify: Pick<Notify, 'tests'>,
-  of: NewNotice['of'],
-  { at }: Pick<Call, 'at'>,
-): Promise<void> {
-  // Each of its channels has one.
-  const made = await notify.tests(of, new Date(at.getTime() - WITHIN))
-  if (made >= TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
+/**
+ * Tests go to somebody's server or mailbox: throws `rate_limited` for more than five a minute. Those of one alert or report
+ * wait for one another: what is under way is in no table yet.
+ */
+export function createSpared(notify: Pick<Notify, 'tests'>) {
+  const turns = createTurns()
+  return <T>(of: NewNotice['of'], { at, request }: Pick<Call, 'at' | 'request'>, test: () => Promise<T>): Promise<T> =>
+    turns(JSON.stringify(of), request.signal, async () => {
+      // Each of its channels has one.
+      const made = await notify.tests(of, new Date(at.getTime() - WITHIN))
+      if (made >= TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
+      return test()
+    })
 }

@@ -4,7 +4,7 @@ import { NewReport, type Report as OneReport, Report, ReportChange } from '../ma
 import type { Sites } from '../manage/sites.js'
 import type { Notify } from '../notify/notify.js'
 import { Delivery } from '../notify/outbox.js'
-import { Queued, spare, tested, Warned } from './alerts.js'
+import { createSpared, Queued, tested, Warned } from './alerts.js'
 import { reaching, routesOf } from './managed.js'
 import { answer, type Route, Total } from './route.js'
 
@@ -18,6 +18,7 @@ export interface ReportRoutes {
 export function reportRoutes({ sites, reports, notify }: ReportRoutes): Route[] {
   const kind = { name: 'reports', one: 'report', all: reports }
   const { own } = reaching(sites, kind)
+  const spared = createSpared(notify)
   return [
     ...routesOf(sites, {
       ...{ ...kind, shape: Report, made: NewReport, changed: ReportChange },
@@ -31,8 +32,8 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutes): Route[] 
       status: 202,
       run: async (call) => {
         const { record, site } = await own(call)
-        await spare(notify, { report: record.id }, call)
-        return tested(await notify.testReport(record, site), notify.mails)
+        const test = () => notify.testReport(record, site)
+        return tested(await spared({ report: record.id }, call, test), notify.mails)
       },
     },
     {

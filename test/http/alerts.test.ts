@@ -98,6 +98,12 @@ t.test('alerts and reports: what is taken, and what is not', async (t) => {
     t.match([status, data, meta], [202, { queued: 1 }, { warnings: [{ code: 'no_mail_server' }] }])
   }
   t.match(await ask('POST', '/api/reports/1/test'), { status: 429 })
+  // At the same moment no more than one after the other.
+  t.match(await ask('POST', '/api/reports', { ...report, name: 'Other' }), { status: 201, data: { id: 2 } })
+  for (const path of ['/api/reports/2/test', '/api/alerts/1/test']) {
+    const all = await Promise.all(Array.from({ length: 12 }, () => ask('POST', path)))
+    t.same(all.map(({ status }) => status).toSorted(), [...Array(5).fill(202), ...Array(7).fill(429)], path)
+  }
   for (const path of ['alerts/9', 'alerts/9/deliveries', 'reports/9/deliveries'])
     t.equal((await ask('GET', `/api/${path}`)).status, 404)
   for (const path of ['alerts/9/test', 'alerts/9/rotate-secret', 'reports/9/test'])
