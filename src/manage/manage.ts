@@ -43,7 +43,7 @@ export function createManage({ records, now, random, siteChanged }: ManageDeps) 
   const sessions = createSessions({ records, now, random })
   const users = createUsers(records)
   const members = createMembers(records, turn)
-  const orgs = createOrgs(records)
+  const orgs = createOrgs(records, turn)
   const emailOf = async (user: number) => (await users.get(user))?.email
   const invitations = createInvitations({ records, members, emailOf, now, random, turn })
   const audit = createAuditLog(records)

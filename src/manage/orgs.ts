@@ -7,7 +7,7 @@ import { Name } from './collection.js'
 import { lastOf, numbered } from './numbered.js'
 import { createWrite, remember } from './remember.js'
 import { ROLES } from './roles.js'
-import { createTurn } from './turn.js'
+import { createTurn, type Turn } from './turn.js'
 
 /** An organisation as the API shows it. */
 export const Org = z.object({
@@ -68,8 +68,11 @@ export interface Orgs {
   forget(): void
 }
 
-/** The organisations of this instance, over its records. */
-export function createOrgs(records: Records): Orgs {
+/**
+ * The organisations of this instance, over its records. Who registers makes one as well: all that writes to accounts and
+ * memberships shares the `turn`.
+ */
+export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
   const all = remember(async () => {
     const rows = await records.query(sql`
       select id, name, require_totp, delete_after from organisations order by id`)
@@ -81,7 +84,6 @@ export function createOrgs(records: Records): Orgs {
     if (!org) throw new ApiError('not_found', 'There is no such organisation.')
     return org
   }
-  const turn = createTurn()
   const write = createWrite(records, all)
   return {
     list: all.get,
