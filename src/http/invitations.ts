@@ -45,14 +45,9 @@ export function invitationRoutes(deps: {
       run: async (call) => {
         const org = await organisationOf(call, orgs)
         const { principal } = call
-        const has = principal.kind === 'person' ? principal.roles.get(org.id) : 'owner'
+        const actor = principal.kind === 'person' ? principal.user.id : undefined
         const asked = await bodyOf(call, NewInvitation)
-        const { invitation, token, mailed } = await invitations.create(
-          org.id,
-          asked,
-          has ?? 'viewer',
-          deedOf(call, org.id),
-        )
+        const { invitation, token, mailed } = await invitations.create(org.id, asked, actor, deedOf(call, org.id))
         void send(mailOf(invitation, org.name, link(call.request, mailed))).catch(log)
         return answer({ ...invitation, link: link(call.request, token) }, undefined, 201)
       },

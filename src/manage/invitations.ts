@@ -5,10 +5,10 @@ import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { audited, type By, type Deed } from './audit.js'
 import { Email } from './email.js'
-import type { Member, Members } from './members.js'
+import type { Actor, Member, Members } from './members.js'
 import { lastOf, numbered } from './numbered.js'
 import { createWrite } from './remember.js'
-import { ROLES, type Role, suffices } from './roles.js'
+import { ROLES, suffices } from './roles.js'
 import { createTurn, type Turn } from './turn.js'
 
 /** An invitation as the API shows it: never its token. */
@@ -84,13 +84,13 @@ export interface Invitations {
   list(org: number): Promise<Invitation[]>
   /**
    * Invites an address, in place of what it was invited by before; the tokens are kept nowhere: one for who invites, to
-   * hand on, and one to be mailed to the address and told nobody else. `has` is the role of who invites. Throws
-   * `forbidden` for more than that, `conflict` for who is a member, and for too many, `rate_limited`.
+   * hand on, and one to be mailed to the address and told nobody else. Throws `forbidden` where the actor is no admin, and for
+   * more than they are, `conflict` for who is a member, and for too many, `rate_limited`.
    */
   create(
     org: number,
     asked: NewInvitation,
-    has: Role,
+    actor: Actor,
     deed: Deed,
   ): Promise<{ invitation: Invitation; token: string; mailed: string }>
   /** Takes one back. Throws `not_found`. */
@@ -166,14 +166,20 @@ export function createInvitations(deps: {
     accepting,
     list: async (org) => (await open(org, now())).map(shown),
 
-    create: (org, { email, role }, has, deed) =>
+    create: (org, { email, role }, actor, deed) =>
       turn(async () => {
         const { at, by } = deed
+        // In turn: their membership may have ended since they were let in, and what they had sent by then with it.
+        const has =
+          actor === undefined ? 'owner' : (await members.ofOrg(org)).find(({ user_id }) => user_id === actor)?.role
+        if (has === undefined || !suffices(has, 'admin')) throw new ApiError('forbidden', 'This takes the role admin.')
         if (!suffices(has, role)) throw new ApiError('forbidden', 'Nobody invites into a role above their own.', 'role')
         if ((await emails(org)).includes(email)) throw new ApiError('conflict', 'They are a member already.', 'email')
         const others = (await open(org, at)).filter((each) => each.email !== email)
         if (others.length >= MOST) throw new ApiError('conflict', `At most ${MOST} invitations are open at once.`)
         await notTooMany(deed)
+        // As whose it ends with their membership, by whichever address they were let in.
+        const invited_by = actor === undefined ? by.name : ((await emailOf(actor)) ?? by.name)
         const [token, mailed] = [random(32).toString('base64url'), random(32).toString('base64url')]
         const digest = digestOf(token)
         const expires_at = new Date(at.getTime() + VALID_MS)
@@ -182,7 +188,7 @@ export function createInvitations(deps: {
           ...numbered(
             'invitations',
             sql`insert into invitations (id, org, email, role, digest, mailed, invited_by, created_at, expires_at)`,
-            sql`${org}, ${email}, ${role}, ${digest}, ${digestOf(mailed)}, ${by.name}, ${at}, ${expires_at}`,
+            sql`${org}, ${email}, ${role}, ${digest}, ${digestOf(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
           ),
           ...audited(deed, {
             ...{ action: 'invite', object: 'invitation', id: lastOf('invitations') },

@@ -118,6 +118,34 @@ t.test('two admins who demote each other at the same moment: one of them was qui
   t.same(both.map(({ status }) => status).toSorted(), [200, 403])
 })
 
+t.test('who is removed, or made less, while they invite has invited nobody', async (t) => {
+  const { person, invitations } = await tenants(t)
+  const owner = await person({ 1: 'owner' })
+  const [gone, less] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
+  const inviting = (one: typeof gone) =>
+    one.ask('POST', '/api/orgs/1/invitations', { email: `of${one.id}@x.example`, role: 'admin' })
+  // Let in before; in whichever order they take their turns.
+  await Promise.all([
+    owner.ask('DELETE', `/api/orgs/1/members/${gone.id}`),
+    owner.ask('PATCH', `/api/orgs/1/members/${less.id}`, { role: 'viewer' }),
+    inviting(gone),
+    inviting(less),
+  ])
+  t.strictSame(await invitations.list(1), [])
+  for (const { id, email } of [gone, less]) {
+    const late = { by: { kind: 'user', name: email }, org: 1, at: new Date('2026-11-21T10:00:00.000Z') } as const
+    await t.rejects(invitations.create(1, { email: 'x@x.example', role: 'viewer' }, id, late), { code: 'forbidden' })
+  }
+
+  // Let in under the address before.
+  const moved = await person({ 1: 'admin' })
+  const by = { kind: 'user', name: 'before@x.example' } as const
+  const asked = { email: 'friend@x.example', role: 'admin' } as const
+  await invitations.create(1, asked, moved.id, { by, org: 1, at: new Date('2026-11-21T10:00:00.000Z') })
+  t.equal((await owner.ask('DELETE', `/api/orgs/1/members/${moved.id}`)).status, 204)
+  t.strictSame(await invitations.list(1), [])
+})
+
 t.test('an organisation changes hands', async (t) => {
   const { person, audit } = await tenants(t)
   const owner = await person({ 1: 'owner', 2: 'viewer' })
