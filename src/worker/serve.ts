@@ -18,7 +18,7 @@ import { createPlace } from './place.js'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 import { createRemove } from './remove.js'
 import { openSessions } from './sessions.js'
-import { loadSites } from './sites.js'
+import { openSites } from './sites.js'
 import { openBrowsing } from './views.js'
 import { createWriter } from './writer.js'
 
@@ -111,13 +111,13 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     },
   )
 
-  let sites = await loadSites(records)
+  const sites = await openSites(records)
   const obstacle = () =>
     world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
   const parts = compose({
     options,
-    siteOf: (hostname) => sites.siteOf(hostname),
-    siteById: (id) => sites.siteById(id),
+    siteOf: sites.siteOf,
+    siteById: sites.siteById,
     records,
     events,
     obstacle,
@@ -218,7 +218,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
       case 'write':
         return answers.give(message.id, async () => {
           await records.write(...message.statements.map(sqlOf))
-          sites = await loadSites(records)
+          await sites.look()
           return { type: 'answer', id: message.id, rows: [] }
         })
     }

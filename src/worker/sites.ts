@@ -22,8 +22,30 @@ export interface Sites {
   siteById: SiteById
 }
 
-/** The sites, and which of them a hostname belongs to, as the records say at this moment. */
-export async function loadSites(records: Pick<Records, 'query'>): Promise<Sites> {
+/**
+ * The sites, and which of them a hostname belongs to, as the records said when they were looked at last. Throws, and so
+ * does `look`, what the records throw.
+ */
+export async function openSites(records: Pick<Records, 'query'>): Promise<Sites & { look(): Promise<void> }> {
+  let sites = await loadSites(records)
+  let begun = 0
+  let held = 0
+  return {
+    siteOf: (hostname) => sites.siteOf(hostname),
+    siteById: (id) => sites.siteById(id),
+    async look() {
+      begun += 1
+      const mine = begun
+      const found = await loadSites(records)
+      // Of looks at the same time one that began before may end behind, with what was before.
+      if (mine < held) return
+      held = mine
+      sites = found
+    },
+  }
+}
+
+async function loadSites(records: Pick<Records, 'query'>): Promise<Sites> {
   const rows = await records.query(sql`
     select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths from sites order by id`)
   const sites = rows.map((row): Site => Row.parse(row))
