@@ -78,9 +78,10 @@ export function createMembers(records: Records, turn: Turn = createTurn()): Memb
   const set = (org: number, user: number, role: Role): Sql =>
     sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
   const write = createWrite(records, all)
-  /** What was sent in the name of one who may invite nobody any more. */
-  const uninvited = (org: number, email: string): Sql =>
-    sql`delete from invitations where org = ${org} and invited_by = ${email} and accepted_at is null`
+  /** What was sent in the name of one who may invite nobody any more, which is what they are called by now. */
+  const uninvited = (org: number, user: number): Sql =>
+    sql`delete from invitations where org = ${org} and accepted_at is null
+      and invited_by = (select email from users where id = ${user})`
 
   return {
     ofUser: async (user) => (await all.get()).ofUser.get(user) ?? [],
@@ -92,7 +93,7 @@ export function createMembers(records: Records, turn: Turn = createTurn()): Memb
         await keepsAnOwner(org, now, role)
         await write(
           set(org, user, role),
-          ...(role === 'owner' ? [] : [uninvited(org, email)]),
+          ...(role === 'owner' ? [] : [uninvited(org, user)]),
           ...audited(deed, {
             ...{ action: 'change', object: 'member', id: user },
             details: { email, role, before: now.role },
@@ -106,7 +107,7 @@ export function createMembers(records: Records, turn: Turn = createTurn()): Memb
         await keepsAnOwner(org, now, undefined)
         await write(
           sql`delete from members where org = ${org} and user_id = ${user}`,
-          uninvited(org, email),
+          uninvited(org, user),
           ...audited(deed, {
             ...{ action: actor === user ? 'leave' : 'remove', object: 'member', id: user },
             details: { email, role: now.role },
@@ -119,7 +120,7 @@ export function createMembers(records: Records, turn: Turn = createTurn()): Memb
         const now = await decided(org, user, 'owner', actor)
         await write(
           set(org, user, 'owner'),
-          ...(actor === undefined ? [] : [set(org, actor, 'admin'), uninvited(org, deed.by.name)]),
+          ...(actor === undefined ? [] : [set(org, actor, 'admin'), uninvited(org, actor)]),
           ...audited(deed, {
             ...{ action: 'transfer', object: 'organisation', id: org },
             details: { user, email, before: now.role },

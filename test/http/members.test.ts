@@ -119,7 +119,7 @@ t.test('two admins who demote each other at the same moment: one of them was qui
 })
 
 t.test('who is removed, or made less, while they invite has invited nobody', async (t) => {
-  const { person, invitations } = await tenants(t)
+  const { person, invitations, members } = await tenants(t)
   const owner = await person({ 1: 'owner' })
   const [gone, less] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
   const inviting = (one: typeof gone) =>
@@ -143,6 +143,12 @@ t.test('who is removed, or made less, while they invite has invited nobody', asy
   const asked = { email: 'friend@x.example', role: 'admin' } as const
   await invitations.create(1, asked, moved.id, { by, org: 1, at: new Date('2026-11-21T10:00:00.000Z') })
   t.equal((await owner.ask('DELETE', `/api/orgs/1/members/${moved.id}`)).status, 204)
+  t.strictSame(await invitations.list(1), [])
+
+  // And removed by the address that they had when that was asked for.
+  const again = await person({ 1: 'admin' })
+  t.equal((await inviting(again)).status, 201)
+  await members.remove(1, { user: again.id, email: by.name }, owner.id, { by, org: 1, at: new Date() })
   t.strictSame(await invitations.list(1), [])
 })
 
