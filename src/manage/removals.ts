@@ -176,11 +176,17 @@ export function createRemovals({
   }
 
   const retain = async (): Promise<void> => {
-    for (const { id: site, retention_days } of await deps.sites.list()) {
-      if (retention_days === undefined) continue
-      const before = new Date(now().getTime() - retention_days * DAY)
-      while (!closed && (await remove({ site, before })).more);
+    const today = now().getTime()
+    /** What leaves now: steps take a while, and a site may be told meanwhile to keep more. */
+    const older = async (site: number): Promise<Leaving | undefined> => {
+      const days = (await deps.sites.list()).find(({ id }) => id === site)?.retention_days
+      return days === undefined ? undefined : { site, before: new Date(today - days * DAY) }
     }
+    for (const { id } of await deps.sites.list())
+      for (let more = true; more && !closed; ) {
+        const leaving = await older(id)
+        more = leaving !== undefined && (await remove(leaving)).more
+      }
   }
 
   return {

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 /** Removals over real records and a store that does what it is told; timers run when they are asked to. */
 async function open(
   t: Parameters<typeof openStore>[0],
-  given: { records?: Records; step: (leaving: Leaving) => Removed | Error },
+  given: { records?: Records; step: (leaving: Leaving) => Removed | Error; days?: () => (number | undefined)[] },
 ) {
   const records = given.records ?? (await fileEngine(t)).engine.records
   const asked: Leaving[] = []
@@ -22,7 +22,7 @@ async function open(
     records,
     sites: {
       list: async () =>
-        [undefined, 30].map((retention_days, i) => ({
+        (given.days?.() ?? [undefined, 30]).map((retention_days, i) => ({
           ...{
             id: i + 1,
             version: 1,
@@ -131,4 +131,23 @@ t.test('once a day what is older leaves, of the sites that say so', async (t) =>
   later(1)
   removals.tick()
   await until(() => asked.length === 2)
+})
+
+t.test('what a site keeps longer since the day’s removal began stays', async (t) => {
+  let days: (number | undefined)[] = [30, 30, 30]
+  const { removals, asked, until } = await open(t, {
+    days: () => days,
+    step(leaving) {
+      // While rows of the first leave, the second is to keep all, and the third sixty days; the first forty.
+      if (leaving.site === 1 && days[0] === 30) days = [40, undefined, 60]
+      return { ...none, rows: 1, more: leaving.site === 1 && asked.length < 3 }
+    },
+  })
+  removals.tick()
+  await until(() => asked.some(({ site }) => site === 3))
+  const before = (site: number, days: number) => ({
+    site,
+    before: new Date(Date.parse('2026-11-21T10:00:00Z') - days * DAY),
+  })
+  t.strictSame(asked, [before(1, 30), before(1, 40), before(1, 40), before(3, 60)])
 })
