@@ -133,6 +133,9 @@ export function createAlerting(deps: AlertingDeps): Alerting {
     const measured = await measure(alert, window, { ...deps, known: memory.known, signal })
     const took = clock() - from
     memory.due = from + took * PAUSES
+    // Changed or deleted meanwhile: nobody wants to hear what it was, and the next minute measures it anew.
+    const present = (await alerts.list(alert.site)).find(({ id }) => id === alert.id)
+    if (present?.version !== alert.version) return
     const verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
     const quiet = quietOf(alert.window_minutes)
     const { state, told } = step(memory.state, verdict, { at: end, quiet, moment: isMoment(alert) })

@@ -67,6 +67,9 @@ export function createReporting({ reports, sites, records, asks, now, log, ring 
     const begun = report.last_sent?.startsWith(`${report.period}:`) === true && report.enabled
     const name = `report:${report.id}:${ended.name}`
     const notices = begun ? await noticesOf(report, { site, ended, name, signal }) : []
+    // Changed or deleted while it was written: the next minute writes it as it is by then.
+    const present = (await reports.list(site.id)).find(({ id }) => id === report.id)
+    if (present?.version !== report.version) return
     await records.write(sql`update reports set last_sent = ${ended.name} where id = ${report.id}`, ...notices)
     reports.forget()
     if (begun) ring()

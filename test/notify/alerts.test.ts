@@ -11,6 +11,7 @@ import { runRead } from '../../src/query/read.js'
 import overview from '../../src/reads/stats/overview.js'
 import type { AgentEventRow, EventRow } from '../../src/record/row.js'
 import { sql } from '../../src/sql.js'
+import type { Store } from '../../src/store.js'
 import { deed } from '../fixtures/deed.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
@@ -37,12 +38,22 @@ async function open(t: Test) {
   const alerts = createAlerts({ records, random: randomBytes })
   const outbox = createOutbox({ records, random: () => 0.5 })
   const read = { store: engine.events, now, catalog: CATALOG, sites }
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const query: Store['query'] = async (...asked) => {
+    const before = meanwhile
+    meanwhile = undefined
+    await before?.()
+    return read.store.query(...asked)
+  }
   const asks = (signal: AbortSignal) =>
-    depsOf(read, {
-      principal: { kind: 'operator' },
-      access: 'stats:read',
-      request: new Request('http://localhost/', { signal }),
-    })
+    depsOf(
+      { ...read, store: { ...read.store, query } },
+      {
+        principal: { kind: 'operator' },
+        access: 'stats:read',
+        request: new Request('http://localhost/', { signal }),
+      },
+    )
   const logged: object[] = []
   const create = () =>
     createAlerting({
@@ -65,6 +76,10 @@ async function open(t: Test) {
     async tick(minutes = 0) {
       at = NOW + minutes * MINUTE
       await alerting.tick(new AbortController().signal)
+    },
+    /** Done while the next question is asked. */
+    meanwhile: (work: () => Promise<unknown>) => {
+      meanwhile = work
     },
     restart: () => {
       alerting = create()
@@ -384,6 +399,27 @@ t.test('another definition begins anew, another name does not', async (t) => {
   await world.alerts.change(id, async (now) => ({ ...now, value: 2 }), deed)
   await world.tick(2)
   t.same(await world.told(id), ['fired 10:00', 'fired 10:02'])
+})
+
+t.test('what is changed while it is measured tells nothing of what it was', async (t) => {
+  for (const [why, change] of [
+    ['another value', { value: 4 }],
+    ['disabled', { enabled: false }],
+    ['deleted', undefined],
+  ] as const) {
+    const world = await open(t)
+    await world.commit({ events: visitors(3, 1) })
+    const { id } = await world.make({ metric })
+    world.meanwhile(() =>
+      change ? world.alerts.change(id, async (now) => ({ ...now, ...change }), deed) : world.alerts.delete(id, deed),
+    )
+    await world.tick()
+    t.same(await world.told(id), [], why)
+    if (change) await world.alerts.change(id, async (now) => ({ ...now, value: 3, enabled: true }), deed)
+    await world.tick(1)
+    t.same(await world.told(id), change ? ['fired 10:01'] : [], 'it is measured anew')
+    t.same(world.logged, [])
+  }
 })
 
 t.test('a mail has nothing in it that a stranger could make a header or a terminal of', (t) => {

@@ -8,6 +8,7 @@ import { ReportNotice, reportMail } from '../../src/notify/report-mail.js'
 import { endedOf } from '../../src/notify/report-period.js'
 import { createReporting } from '../../src/notify/reporting.js'
 import { sql } from '../../src/sql.js'
+import type { Store } from '../../src/store.js'
 import { deed } from '../fixtures/deed.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
@@ -152,9 +153,16 @@ t.test('sent once for each period, to each reader, with both readerships side by
   const reports = createReports(records)
   const outbox = createOutbox({ records, random: () => 0.5 })
   const logged: object[] = []
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const query: Store['query'] = async (...asked) => {
+    const before = meanwhile
+    meanwhile = undefined
+    await before?.()
+    return engine.events.query(...asked)
+  }
   const asks = (signal: AbortSignal) =>
     depsOf(
-      { store: engine.events, now, catalog: [], sites },
+      { store: { ...engine.events, query }, now, catalog: [], sites },
       { principal: { kind: 'operator' }, access: 'stats:read', request: new Request('http://localhost/', { signal }) },
     )
   const create = () =>
@@ -230,5 +238,8 @@ t.test('sent once for each period, to each reader, with both readerships side by
   const site = await sites.get(1)
   t.equal(site && (await reporting.test(await reports.get(1), site, 'abc')), 2)
   t.equal((await outbox.list({ report: 1 }))[0]?.key, 'test:report:1:abc:b@example.com')
+
+  meanwhile = () => reports.change(1, async (now) => ({ ...now, enabled: false }), deed)
+  t.equal((await tick('2027-03-01T12:00:00.000Z')).length, 8, 'disabled while it was written')
   t.same(logged, [])
 })
