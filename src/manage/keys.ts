@@ -123,9 +123,11 @@ export function createKeys(deps: {
     return found
   }
   // A write per request would cost more than the request: uses are counted here and written in batches.
-  let used = new Map<number, { requests: number; last: Date }>()
+  const used = new Map<number, { requests: number; last: Date }>()
 
   const turn = createTurn()
+  // In its own: twice at once would count them twice.
+  const flushing = createTurn()
   const write = createWrite(records, table)
 
   return {
@@ -209,26 +211,24 @@ export function createKeys(deps: {
       return key !== undefined && !key.revoked_at && !(key.expires_at && key.expires_at <= now())
     },
 
-    async flush() {
-      if (used.size === 0) return
-      const writing = used
-      used = new Map()
-      try {
+    flush: () =>
+      flushing(async () => {
+        if (used.size === 0) return
+        const writing = new Map(used)
         await records.write(
           ...[...writing].map(
             ([id, { requests, last }]) =>
               sql`update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}`,
           ),
         )
-        table.forget()
-      } catch (error) {
-        for (const [id, { requests, last }] of writing) {
+        // Not before: until it is written they are nowhere else. What was used meanwhile stays for the next time.
+        for (const [id, { requests }] of writing) {
           const since = used.get(id)
-          used.set(id, { requests: requests + (since?.requests ?? 0), last: since?.last ?? last })
+          if (since && since.requests > requests) used.set(id, { ...since, requests: since.requests - requests })
+          else used.delete(id)
         }
-        throw error
-      }
-    },
+        table.forget()
+      }),
     forget: table.forget,
   }
 }

@@ -109,7 +109,9 @@ t.test('use is counted in memory and written in batches, lost by no failure', as
   await records.write(raw('alter table keys rename to gone'))
   await t.rejects(keys.flush())
   await records.write(raw('alter table gone rename to keys'))
-  await keys.flush()
+  const flushed = [keys.flush(), keys.flush()]
+  t.same(await keys.usage(id), expected, 'while it is written')
+  await Promise.all(flushed)
   t.same(await again().usage(id), expected, 'written')
   await keys.flush()
   t.same(await keys.usage(id), expected, 'once')
