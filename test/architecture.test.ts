@@ -131,7 +131,7 @@ const files = ['src', 'adapters', 'bin'].flatMap((root) =>
 const imports = (file: string): string[] =>
   [
     ...readFileSync(file, 'utf8').matchAll(
-      /(?:^(?:import|export)\b[^'"]*?\bfrom\s+|^import\s+|\bimport\()['"]([^'"]+)['"]/gm,
+      /(?:^(?:import|export)\b[^'"]*?\bfrom\s+|^import\s+|\b(?:import|require)\()['"]([^'"]+)['"]/gm,
     ),
   ].map((match) => match[1] ?? '')
 const within = (path: string, place: string) => path === place || path === `${place}.ts` || path.startsWith(`${place}/`)

@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { DuckDBInstance } from './engine.js'
 import { isOpenHere } from './held.js'
 import { withQuietThreads } from './quiet.js'
 

@@ -1,16 +1,14 @@
-import {
-  arrayFromListValue,
-  type DuckDBConnection,
-  DuckDBTimestampValue,
-  DuckDBTypeId,
-  type DuckDBValue,
-  type DuckDBValueConverter,
-  JSDuckDBValueConverter,
-  objectFromStructValue,
-} from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
 import { compile, type Param, type Sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import { duckdb } from './dialect.js'
+import {
+  arrayFromListValue,
+  DuckDBTimestampValue,
+  DuckDBTypeId,
+  JSDuckDBValueConverter,
+  objectFromStructValue,
+} from './engine.js'
 
 /** Runs one statement (a second one behind a semicolon is refused) and converts its rows as `ResultRow` says. */
 export async function runQuery(connection: DuckDBConnection, query: Sql): Promise<ResultRow[]> {
@@ -25,8 +23,7 @@ export async function runQuery(connection: DuckDBConnection, query: Sql): Promis
   }
 }
 
-export const microseconds = (date: Date): DuckDBTimestampValue =>
-  new DuckDBTimestampValue(BigInt(date.getTime()) * 1000n)
+export const microseconds = (date: Date) => new DuckDBTimestampValue(BigInt(date.getTime()) * 1000n)
 
 const toDuckDB = (value: Param): DuckDBValue => (value instanceof Date ? microseconds(value) : value)
 
