@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { createTransport } from 'nodemailer'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
 import type { Mail, Send } from './mail-shape.js'
 
@@ -53,6 +52,8 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
   let closed = false
 
   const sent = async (mail: Mail): Promise<void> => {
+    // Most instances send none: their start has not to wait for it.
+    const { createTransport } = await import('nodemailer')
     const socket = await connected(host, port, connect_ms)
     open.add(socket)
     let late = false
