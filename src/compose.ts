@@ -92,6 +92,7 @@ export async function compose(
       await look().catch(() => {})
     },
   })
+  engine.onReopened(() => void manage.forget())
   const { sites, keys, ingestKeys, sessions, users, members, orgs, invitations, people } = manage
   const { audit, drops, managed, flags, shares, alerts, reports } = manage
   const passwords = createPasswords()

@@ -145,6 +145,7 @@ export async function openInstance(
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
   const pdf = createPdf(config.pdf_font)
+  let isStart = true
   const engine = await start({
     ...{ data, memory_limit, min_free_disk, geoip, ranges, offline, origin },
     version: deps.version,
@@ -152,7 +153,9 @@ export async function openInstance(
     async prepare(records) {
       await bootstrap(records, { domains: config.domain, timezone, now: now() })
       const sites = createSites(records)
-      await sites.addDomains(1, config.domain)
+      // Once: behind a death of the worker they are the owner's, who may have taken some away since.
+      if (isStart) await sites.addDomains(1, config.domain)
+      isStart = false
       const known = (await sites.list()).map(({ id }) => id)
       await createIngestKeys({ records, now, random: randomBytes }).provide(known)
     },

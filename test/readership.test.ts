@@ -3,7 +3,9 @@ import t from 'tap'
 import { z } from 'zod'
 import { loadConfig } from '../src/config.js'
 import { openInstance } from '../src/readership.js'
+import { sql } from '../src/sql.js'
 import { startEngine } from '../src/worker/client.js'
+import type { Engine } from '../src/worker/engine.js'
 import { directory } from './fixtures/files.js'
 import { observation } from './fixtures/observations.js'
 
@@ -34,6 +36,47 @@ t.test('a recorder that switched itself off is said: not ready, with the reason,
   t.match(metrics, /^readership_recorder_on 0$/m)
   t.match(metrics, /^readership_store_ready 0$/m)
   t.match(metrics, /^readership_drops_total\{reason="fault"\} 10000$/m)
+})
+
+t.test('behind a death of the worker the records are read anew, and are the owner’s', async (t) => {
+  const flags = { data: directory(t), offline: true, domain: ['a.example', 'b.example'] }
+  const config = loadConfig({ flags, env: {}, read: () => undefined })
+  const log = { info() {}, warn() {}, error() {} }
+  let opened = 0
+  const engines: Engine[] = []
+  const start: typeof startEngine = async (options) => {
+    const engine = await startEngine({
+      ...options,
+      async prepare(records) {
+        opened += 1
+        // As of a file whose last write could not be replayed.
+        if (opened > 1) await records.write(sql`update sites set currency = 'CHF' where id = 1`)
+        await options.prepare?.(records)
+      },
+    })
+    engines.push(engine)
+    return engine
+  }
+  const instance = await openInstance(config, { log, start })
+  t.teardown(() => instance.close())
+  const ask = async (method: string, body?: object) => {
+    const given = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    const response = await instance.control(new Request('http://localhost/api/sites/1', { method, ...given }))
+    return z
+      .object({ data: z.object({ domains: z.array(z.string()), currency: z.string() }) })
+      .parse(await response.json()).data
+  }
+  t.strictSame(await ask('GET'), { domains: ['a.example', 'b.example'], currency: 'EUR' })
+  t.strictSame(await ask('PATCH', { domains: ['a.example'] }), { domains: ['a.example'], currency: 'EUR' })
+  const [engine] = engines
+  let pid: number | undefined
+  while (pid === undefined) {
+    await sleep(20)
+    pid = engine?.status().worker?.pid
+  }
+  process.kill(pid, 'SIGKILL')
+  while (engine?.status().restarts !== 1 || engine.status().state !== 'ready') await sleep(20)
+  t.strictSame(await ask('GET'), { domains: ['a.example'], currency: 'CHF' })
 })
 
 t.test('what strangers make pass as changes of policies does not pile up before a busy worker', async (t) => {

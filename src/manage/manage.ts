@@ -59,5 +59,10 @@ export function createManage({ records, now, random, siteChanged }: ManageDeps) 
     people: createPeople({ sessions, users, members, orgs }),
     upkeep: createUpkeep({ orgs, sites, invitations, audit }),
     turn,
+    /** The records may be others than were read: all of them are read anew. */
+    async forget(): Promise<void> {
+      for (const each of [users, orgs, sessions]) each.forget()
+      await sites.forget()
+    },
   }
 }

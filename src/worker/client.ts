@@ -67,6 +67,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const listeners = new Set<(row: TailRow) => void>()
   const dropListeners = new Set<(dropped: DoorDrop) => void>()
   const policyListeners = new Set<(change: PolicyChange) => void>()
+  const reopenListeners = new Set<() => void>()
   const flush_ms: number[] = []
   let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
   let worker: Child | undefined
@@ -239,7 +240,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const wait = Math.min(LONGEST_RESTART, FIRST_RESTART * 2 ** Math.min(deaths - 1, 10))
     restarting = setTimeout(() => {
       restarts += 1
-      launch(() => {}, restart)
+      launch(() => {
+        for (const listener of reopenListeners) listener()
+      }, restart)
     }, wait)
   }
 
@@ -285,6 +288,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     onDropped(listener) {
       dropListeners.add(listener)
       return () => dropListeners.delete(listener)
+    },
+    onReopened(listener) {
+      reopenListeners.add(listener)
+      return () => reopenListeners.delete(listener)
     },
     async close() {
       if (closing) return

@@ -26,6 +26,8 @@ export interface Engine {
    * Of a worker that dies between a commit and its word of it they are in `status` alone.
    */
   onDropped(listener: (dropped: DoorDrop) => void): () => void
+  /** A worker that died was followed by another: what its files hold may be less than was read of them; call what is returned to stop. */
+  onReopened(listener: () => void): () => void
   close(): Promise<void>
 }
 
