@@ -97,6 +97,10 @@ export const citationTotals = (plan: Plan, dialect: Dialect, of: Citing): Sql =>
   select fetches, arrivals, ${ratio}
   from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urls(plan, dialect, of)}) c) t`
 
+/** The same of counts that are known. */
+export const totalOf = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
+  select fetches, arrivals, ${ratio} from (select ${fetches} as fetches, ${arrivals} as arrivals) t`
+
 /** `operator, fetches, arrivals, ratio`; without an operator: who came from an assistant that only its medium names. */
 export const citationOperators = (plan: Plan, dialect: Dialect, of: Citing): Sql => {
   const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)

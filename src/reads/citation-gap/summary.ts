@@ -6,6 +6,7 @@ import {
   type Citing,
   citationOperators,
   citationTotals,
+  totalOf,
   VERDICTS,
   verdicts,
 } from '../../query/citations.js'
@@ -39,12 +40,15 @@ export default defineRead({
   answer: async (ask, { operator }) => {
     const { dialect } = ask
     const of: Citing = { assistants: ask.assistants, operator }
-    const totals = await ask.one(METRICS, (plan) => citationTotals(plan, dialect, of))
+    const { counts, shut, whole } = await judge(ask, verdicts(ask, of), await ask.blocked(operator))
+    // Of the window itself they are known: every URL that is fetched or arrived at has a verdict.
+    const totals = await ask.one(METRICS, (plan) =>
+      plan === ask.plan ? totalOf(whole) : citationTotals(plan, dialect, of),
+    )
     const operators = await ask.list(
       { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, top: OPERATORS },
       (plan) => citationOperators(plan, dialect, of),
     )
-    const { counts, shut } = await judge(ask, verdicts(ask, of), await ask.blocked(operator))
     const urls = Object.fromEntries(VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
     for (const verdict of shut) {
       urls[verdict] = (urls[verdict] ?? 0) - 1
@@ -55,37 +59,45 @@ export default defineRead({
   },
 })
 
-/** How many URLs there are of each verdict, and the verdicts of those that the policy blocks and nothing else does. */
+/**
+ * How many URLs there are of each verdict, the verdicts of those that the policy blocks and nothing else does, and the
+ * fetches and arrivals of all.
+ */
 async function judge(ask: Ask, judged: (plan: Plan) => Sql, blocked: Blocked | undefined) {
   const { dialect } = ask
   const counts = new Map<string, number>()
+  const whole = { fetches: 0, arrivals: 0 }
   const shut: string[] = []
   let after = raw('true')
   for (let batch = 0; batch < BATCHES; batch++) {
     const maybe = blocked ? sql`verdict <> 'blocked' and ${maybeBlocked(blocked, dialect)} and ${after}` : raw('false')
     const first = sql`
-      union all select null as hostname, null as pathname, verdict, count(*) as n from v group by verdict`
+      union all select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
+        sum(arrivals) as arrivals from v group by verdict`
     const found = await ask.rows(sql`
       with v as materialized (${judged(ask.plan)})
       select * from (
-        select * from (select hostname, pathname, verdict, 0 as n from v where ${maybe}
+        select * from (select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals from v where ${maybe}
           order by hostname, pathname limit ${BATCH}) c
         ${batch === 0 ? first : raw('')}) u
       order by hostname, pathname`)
     const urls: { hostname: string; pathname: string; verdict: string }[] = []
-    for (const { hostname, pathname, verdict, n } of found) {
-      if (hostname === undefined) counts.set(String(verdict), Number(n))
-      else urls.push({ hostname: String(hostname), pathname: String(pathname), verdict: String(verdict) })
+    for (const { hostname, pathname, verdict, n, fetches, arrivals } of found) {
+      if (hostname === undefined) {
+        counts.set(String(verdict), Number(n))
+        whole.fetches += Number(fetches)
+        whole.arrivals += Number(arrivals)
+      } else urls.push({ hostname: String(hostname), pathname: String(pathname), verdict: String(verdict) })
     }
-    if (!blocked) return { counts, shut }
+    if (!blocked) return { counts, shut, whole }
     shut.push(...(await blockedAmong(blocked, urls)).map(({ verdict }) => verdict))
     const last = urls.at(-1)
-    if (!last || urls.length < BATCH) return { counts, shut }
+    if (!last || urls.length < BATCH) return { counts, shut, whole }
     after = sql`(hostname, pathname) > (${last.hostname}, ${last.pathname})`
   }
   ask.warn({
     code: 'blocked_not_all_judged',
     message: `More URLs may be blocked by policy than were looked at: ${BATCH * BATCHES}, in the order of their names.`,
   })
-  return { counts, shut }
+  return { counts, shut, whole }
 }
