@@ -209,7 +209,7 @@ t.test('close stops a long read', async (t) => {
   const from = performance.now()
   await store.close()
   await ended
-  t.ok(performance.now() - from < 2_000)
+  t.ok(performance.now() - from < 10_000)
   t.notOk(isOpenHere(at))
 })
 

@@ -19,7 +19,7 @@ t.test('a dead origin: 502 at once, and service again when it is back', async (t
   const started = Date.now()
   const down = await crawl(app.site, '/x')
   t.equal(down.status, 502)
-  t.ok(Date.now() - started < 1_000, 'at once')
+  t.ok(Date.now() - started < 5_000, 'at once, not after a timeout')
   t.notMatch(await down.text(), /\bat .*\.js|ECONN|127\.0\.0\.1/, 'a plain page: no stack, no address')
   const origin = await startOrigin(port)
   t.teardown(() => origin.close())

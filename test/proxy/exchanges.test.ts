@@ -167,7 +167,7 @@ t.test('what is noted of an exchange', async (t) => {
   await talk(port, [`${lines.join('\r\n')}\r\n\r\n`])
   await until(() => records.length === 1)
   const { duration_ms, ...facts } = records[0] ?? { duration_ms: -1 }
-  t.ok(duration_ms >= 0 && duration_ms < 1_000)
+  t.ok(duration_ms >= 0 && duration_ms < 5_000)
   t.same(facts, {
     timestamp: '2026-11-21T08:00:00.005Z',
     user_agent: 'Probe/1.0',

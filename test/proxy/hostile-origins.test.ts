@@ -82,7 +82,7 @@ t.test('an origin that is not there', async (t) => {
   const { text, ms } = await talk(port, [get('/x')])
   t.match(text, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
   t.ok(text.endsWith('\r\n\r\n502 Bad Gateway\n'), 'a page without the cause')
-  t.ok(ms < 500, `at once: ${ms} ms`)
+  t.ok(ms < 5_000, `at once, not after a timeout: ${ms} ms`)
   t.ok(await until(() => records.length === 1))
   t.match(records[0], { status: 502, bytes: '502 Bad Gateway\n'.length, pathname: '/x', hostname: 's' })
   t.same(proxy.stats().failures, { refused: 1 })

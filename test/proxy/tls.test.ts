@@ -218,7 +218,7 @@ t.test('a slow head over TLS is cut by the HTTP/1.1 server it was handed to', as
   const started = Date.now()
   await once(slow, 'close')
   t.match(text, /^HTTP\/1\.1 408 /)
-  t.ok(Date.now() - started < 2000)
+  t.ok(Date.now() - started < 10_000)
 })
 
 t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', async (t) => {
@@ -352,7 +352,7 @@ t.test('close lets streams finish, then cuts', async (t) => {
   await tls.close(600)
   const took = Date.now() - started
   t.equal((await slow).text, 'late')
-  t.ok(took >= 500 && took < 2000, `${took} ms`)
+  t.ok(took >= 500 && took < 10_000, `${took} ms`)
   t.equal(tls.stats().sessions, 0)
   const late = connectTls({ host: 'localhost', port, ca })
   await t.rejects(once(late, 'secureConnect'), { code: 'ECONNREFUSED' })

@@ -59,5 +59,5 @@ t.test('no path takes long, whatever the pattern', async (t) => {
   const began = performance.now()
   t.notOk(isExcluded(site(...stars), `/${'a'.repeat(1_999)}`))
   const ms = performance.now() - began
-  t.ok(ms < 1_000, `${Math.round(ms)} ms; a regular expression does not end`)
+  t.ok(ms < 5_000, `${Math.round(ms)} ms; a regular expression does not end`)
 })

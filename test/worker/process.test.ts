@@ -64,7 +64,7 @@ t.test('a worker that does not end is ended, and nothing is lost', async (t) => 
   process.kill(engine.status().worker?.pid ?? 0, 'SIGSTOP')
   const from = performance.now()
   await engine.close()
-  t.ok(performance.now() - from < 2_000)
+  t.ok(performance.now() - from < 10_000)
   const next = await engineFor(t, { data })
   t.strictSame(await next.engine.events.query(counted), [{ human: 1, agent: 0 }])
 })

@@ -123,7 +123,7 @@ t.test('a failing store is tried again with the same rows; stop gives up at once
   t.match(states, [/closed/])
   const from = performance.now()
   await writer.stop()
-  t.ok(performance.now() - from < 1_000)
+  t.ok(performance.now() - from < 10_000)
 })
 
 t.test('late rows are stored when their sessions could be asked for, as these say', async (t) => {
