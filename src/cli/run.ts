@@ -20,6 +20,8 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const trust = trustOf(config)
   const pair = await pairOf(config)
   const log = createLog(terminal, config.log_level)
+  // From here on: whoever connects before the last part is open is served, and is not cut off.
+  const stop = stopped(terminal, log)
   const socket = socketPath(config.data)
   // Its directory may have been there before, and be open to others: the files are not.
   process.umask(0o077)
@@ -39,6 +41,8 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const made = createFront(config, { origin, trust, pair, instance, log, openFiles: terminal.openFiles })
     front = made
     open.add('the site', () => made.close(GRACE))
+    terminal.onSignal('SIGHUP', () => void made.reload())
+    surviveFaults(terminal, log)
     const port = await made.listen(config.host, config.port).catch((error) => {
       throw listenFailure(error, config.host, config.port, '--port')
     })
@@ -49,9 +53,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       `listening: site ${scheme}://${bracketed(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
     await firstLink(instance, log)
-    surviveFaults(terminal, log)
-    terminal.onSignal('SIGHUP', () => void made.reload())
-    await stopped(terminal, log)
+    await stop
   } finally {
     await open.close()
   }
@@ -68,6 +70,7 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   if (isShipping(config))
     throw new Failure('serve answers from a store of its own, and a collector is set: leave collector out.', 2)
   const log = createLog(terminal, config.log_level)
+  const stop = stopped(terminal, log)
   const socket = socketPath(config.data)
   process.umask(0o077)
   makeDataDirectory(config.data)
@@ -76,11 +79,11 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
     const listener = { ...config, admin_host: config.host, admin_port: config.port }
     const instance = await openInstance(config, { log, version: terminal.version, service: serviceOf(listener) })
     open.add('the store', () => instance.close())
+    surviveFaults(terminal, log)
     const at = await serveInstance(instance, listener, socket, open.add)
     log.info({ pid: terminal.pid }, `listening: service ${at}, data ${config.data}`)
     await firstLink(instance, log)
-    surviveFaults(terminal, log)
-    await stopped(terminal, log)
+    await stop
   } finally {
     await open.close()
   }

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runProgram } from '../../src/cli/index.js'
+import { directory } from '../fixtures/files.js'
+import { startOrigin } from '../fixtures/instance.js'
+
+t.test('a signal is heard from the first moment on: what was opened by then is closed in order', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const ports = ['--host', '127.0.0.1', '--port', '0']
+  for (const [command, when, why] of [
+    [['serve', ...ports], /listening/, 'as soon as it listens'],
+    [['proxy', origin.url, ...ports, '--admin-port', '0'], /listening/, 'as soon as it listens'],
+    [['serve', ...ports], undefined, 'while the store is opened'],
+  ] as const) {
+    const data = directory(t)
+    const listeners: (() => void)[] = []
+    let said = ''
+    const tell = () => {
+      t.equal(listeners.length, 1, `${command[0]}: ${why}`)
+      for (const listener of listeners.splice(0)) listener()
+    }
+    const ended = runProgram([...command, '--data', data, '--offline'], {
+      out(text) {
+        said += text
+        if (when?.test(text)) tell()
+      },
+      err: (text) => {
+        said += text
+      },
+      ...{ colour: false, version: '1.2.3', pid: 1, env: {} },
+      onSignal: (name, listener) => name === 'SIGTERM' && listeners.push(listener),
+      onFault: () => {},
+      exit: (code) => {
+        throw new Error(`exit ${code}`)
+      },
+    })
+    if (when === undefined) setImmediate(tell)
+    t.equal(await ended, 0, said)
+    t.match(said, /"stopped"/)
+    t.notOk(existsSync(join(data, 'control.sock')))
+    t.notOk(existsSync(join(data, 'events.duckdb.wal')), 'the log was folded in')
+  }
+})
