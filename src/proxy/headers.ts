@@ -44,6 +44,7 @@ const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ['connection', 'connection'],
   ['content-length', 'length'],
   ['content-type', 'type'],
+  ['http2-settings', 'drop'],
   ['keep-alive', 'drop'],
   ['proxy-authenticate', 'drop'],
   ['proxy-authentication-info', 'drop'],
@@ -183,7 +184,7 @@ export function responseHead(raw: readonly (Buffer | string)[], status: number, 
   let observed: Record<string, string> | undefined
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = text(raw[i])
-    const value = text(raw[i + 1])
+    const value = fieldValue(raw[i + 1])
     switch (responseKind(name)) {
       case 'end':
         fields.push(name, value)
@@ -229,7 +230,7 @@ export function trailerFields(raw: readonly (Buffer | string)[]): [string, strin
   const fields: [string, string][] = []
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = text(raw[i])
-    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) fields.push([name, text(raw[i + 1])])
+    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) fields.push([name, fieldValue(raw[i + 1])])
   }
   return fields
 }
@@ -280,6 +281,14 @@ function without(fields: readonly string[], names: ReadonlySet<string>): string[
 const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`)
 const text = (bytes: Buffer | string | undefined): string =>
   typeof bytes === 'string' ? bytes : (bytes?.toString('latin1') ?? '')
+
+/** Without the space that may follow a value (RFC 9110 5.5), for which HTTP/2 clients drop the field without a word. */
+function fieldValue(bytes: Buffer | string | undefined): string {
+  const value = text(bytes)
+  let end = value.length
+  while (end > 0 && (value[end - 1] === ' ' || value[end - 1] === '\t')) end -= 1
+  return end === value.length ? value : value.slice(0, end)
+}
 
 function remember<K>(classify: (lower: string) => K): (name: string) => K {
   const seen = new Map<string, K>()

@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import { Socket } from 'node:net'
+import { http2Fields } from './http2-fields.js'
 
 /** A request and its response from either server: node:http, or node:http2 in its compatible form. */
 export type Incoming = IncomingMessage | Http2ServerRequest
@@ -16,7 +17,7 @@ export function sendHead(res: Outgoing, status: number, message: string, fields:
     return
   }
   try {
-    res.writeHead(status, grouped(fields))
+    res.writeHead(status, http2Fields(fields))
   } catch (error) {
     // The fields before the one at fault are kept by the response, and would go out with the error page.
     if (!res.headersSent) for (const name of res.getHeaderNames()) res.removeHeader(name)
@@ -27,7 +28,7 @@ export function sendHead(res: Outgoing, status: number, message: string, fields:
 /** Send a 1xx head, which says nothing of the response to come. */
 export function sendInformation(res: Outgoing, status: number, message: string, fields: string[]): void {
   if (!(res instanceof ServerResponse)) {
-    if (!res.stream.destroyed) res.stream.additionalHeaders({ ':status': status, ...grouped(fields) })
+    if (!res.stream.destroyed) res.stream.additionalHeaders({ ':status': status, ...http2Fields(fields) })
     return
   }
   let head = `HTTP/1.1 ${status} ${latin1(message)}\r\n`
@@ -43,7 +44,7 @@ export const sendBody = (res: Outgoing, part: Buffer | string): boolean =>
 export function sendEnd(res: Outgoing, trailers: [string, string][]): void {
   if (trailers.length > 0) {
     if (res instanceof ServerResponse) res.addTrailers(trailers)
-    else res.addTrailers(grouped(trailers.flat()))
+    else res.addTrailers(http2Fields(trailers.flat()))
   }
   res.end()
 }
@@ -67,16 +68,3 @@ export function cut(res: Outgoing, sized: boolean): void {
 /** undici reads the reason phrase as UTF-8; on the wire it is bytes. */
 const latin1 = (message: string): string =>
   /^[\t\x20-\x7e]*$/.test(message) ? message : Buffer.from(message).toString('latin1')
-
-function grouped(fields: readonly string[]): Record<string, string | string[]> {
-  const groups: Record<string, string | string[]> = Object.create(null)
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = (fields[i] ?? '').toLowerCase()
-    const value = fields[i + 1] ?? ''
-    const before = groups[name]
-    if (before === undefined) groups[name] = value
-    else if (Array.isArray(before)) before.push(value)
-    else groups[name] = [before, value]
-  }
-  return groups
-}
