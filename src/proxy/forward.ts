@@ -10,7 +10,7 @@ import type { Client, Page } from './inject/page.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
 import { stopWaiting } from './patience.js'
 import { createPolicyWatch, isPolicy, type PolicyDigest, type PolicySeen, type PolicyWatch } from './policy-watch.js'
-import { cut, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
+import { cut, type Outgoing, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
 
 export interface OriginOptions {
   /** Scheme, host and port; a path is not part of it. */
@@ -57,6 +57,9 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** An origin that sends more 1xx responses than this before a final one is not going to send one. */
 const INFORMATION = 100
+
+/** Between the packets of an origin that does not pause, ms. */
+const PAUSE = 25
 
 export function createOrigin(options: OriginOptions): Origin {
   const { origin } = options
@@ -200,11 +203,27 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     exchange.observed = head.observed
     if (status === 200 && isPolicy(exchange.path)) this.#digest = this.way.policies?.digest(exchange, head.fields)
     else if ((status === 404 || status === 410) && isPolicy(exchange.path)) this.way.policies?.gone(exchange)
-    // HTTP/1.1 sends a head with what follows it in any case.
-    if (this.#page !== undefined && !(res instanceof ServerResponse)) setImmediate(() => this.#page?.begin())
+    this.#paused(res)
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.end([])
     return true
+  }
+
+  /**
+   * An origin that pauses behind its head wants it to be there: an event stream is open then, and what it links to is
+   * fetched. HTTP/1.1 would send it with the body's first part.
+   */
+  #paused(res: Outgoing): void {
+    if (!(res instanceof ServerResponse)) {
+      if (this.#page !== undefined) setImmediate(() => this.#page?.begin())
+    } else if (this.#page === undefined) setImmediate(flushHead, this.exchange)
+    else {
+      // Some send the head of a page in a packet of its own, and as long as there is nothing of it its length is not known.
+      setTimeout(() => {
+        this.#page?.begin()
+        flushHead(this.exchange)
+      }, PAUSE)
+    }
   }
 
   /** A fault of ours there is a page without the tag. */
@@ -321,6 +340,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     }
     this.#digest?.end()
   }
+}
+
+function flushHead({ res, bytes, ended }: Exchange): void {
+  if (bytes === 0 && !ended && res instanceof ServerResponse && res.headersSent) res.flushHeaders()
 }
 
 function servedBefore(error: Error): boolean {

@@ -221,6 +221,39 @@ t.test('Expect: 100-continue', async (t) => {
   await proxy.close(100)
 })
 
+t.test('a head is there while the origin pauses behind it', async (t) => {
+  let release = () => {}
+  const page = '<!doctype html><head></head>'
+  const origin = await rawServer((socket) => {
+    socket.on('data', (part) => {
+      const [, path = ''] = String(part).split(' ')
+      const type = path === '/events' ? 'text/event-stream' : path === '/page' ? 'text/html' : 'image/png'
+      const length = path === '/events' ? '' : `Content-Length: ${page.length}\r\n`
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${length}\r\n`)
+      release = () => socket.end(page)
+    })
+  })
+  const { proxy, port } = await proxyFor(origin.port, { script: () => '/script.js?site=1' })
+  for (const version of ['1.1', '1.0']) {
+    for (const path of ['/events', '/image', '/page']) {
+      let early = ''
+      const { text } = await talk(port, [`GET ${path} HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`], {
+        done(sofar) {
+          if (early === '' && sofar.endsWith('\r\n\r\n')) {
+            early = sofar
+            release()
+          }
+          return false
+        },
+      })
+      t.match(early, /^HTTP\/1.1 200 OK/, `${path} to HTTP/${version}: there before the body is`)
+      t.match(text, path === '/page' ? '<head><script defer src="/script.js?site=1"></script></head>' : page, path)
+    }
+  }
+  await proxy.close(100)
+  await origin.close()
+})
+
 t.test('server-sent events arrive one by one', async (t) => {
   const origin = await httpOrigin((_, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
