@@ -1,4 +1,5 @@
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { connect, createServer as createRawServer, type Socket } from 'node:net'
 import t from 'tap'
 import { portOf, proxyFor, rawServer, sleep, talk, until } from './fixtures/sockets.js'
@@ -221,6 +222,46 @@ t.test('Expect: 100-continue', async (t) => {
   await proxy.close(100)
 })
 
+t.test('an origin that closes behind its answer while the client is behind', async (t) => {
+  const body = 'z'.repeat(200_000)
+  const origin = await rawServer((socket) => {
+    socket.on('data', (part) => {
+      const [, path] = String(part).split(' ')
+      const length = path === '/close' ? '' : `Content-Length: ${path === '/short' ? 300_000 : body.length}\r\n`
+      const close = path === '/length' ? '' : 'Connection: close\r\n'
+      socket.end(`HTTP/1.1 200 OK\r\n${length}${close}\r\n${body}`)
+    })
+  })
+  const { proxy } = await proxyFor(origin.port)
+  const server = createHttp2Server(proxy.handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const session = connectHttp2(`http://127.0.0.1:${portOf(server)}`)
+  for (const [path, whole] of [
+    ['/close', true],
+    ['/length', true],
+    ['/both', true],
+    ['/short', false],
+  ] as const) {
+    const got = await new Promise<{ bytes: number; rst: number | undefined }>((resolve) => {
+      const stream = session.request({ ':authority': 'site.example', ':path': path })
+      let bytes = 0
+      stream.setTimeout(2_000, () => stream.close(8))
+      stream.on('data', (part: Buffer) => {
+        bytes += part.length
+      })
+      stream.on('error', () => {})
+      stream.on('close', () => resolve({ bytes, rst: stream.rstCode }))
+    })
+    if (whole) t.same(got, { bytes: body.length, rst: 0 }, path)
+    else t.equal(got.rst, 2, 'what is not whole is reset at once')
+  }
+  t.equal(proxy.stats().active, 0)
+  session.close()
+  await proxy.close(100)
+  await new Promise((resolve) => server.close(resolve))
+  await origin.close()
+})
+
 t.test('a head is there while the origin pauses behind it', async (t) => {
   let release = () => {}
   const page = '<!doctype html><head></head>'
@@ -229,7 +270,7 @@ t.test('a head is there while the origin pauses behind it', async (t) => {
       const [, path = ''] = String(part).split(' ')
       const type = path === '/events' ? 'text/event-stream' : path === '/page' ? 'text/html' : 'image/png'
       const length = path === '/events' ? '' : `Content-Length: ${page.length}\r\n`
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${length}\r\n`)
+      socket.write(`HTTP/1.1 200 OK\r\nX-Name: Zo\xeb\r\nContent-Type: ${type}\r\n${length}\r\n`, 'latin1')
       release = () => socket.end(page)
     })
   })
@@ -246,7 +287,7 @@ t.test('a head is there while the origin pauses behind it', async (t) => {
           return false
         },
       })
-      t.match(early, /^HTTP\/1.1 200 OK/, `${path} to HTTP/${version}: there before the body is`)
+      t.match(early, /^HTTP\/1.1 200 OK\r\nX-Name: Zo\xeb\r\n/, `${path} to HTTP/${version}: there before the body is`)
       t.match(text, path === '/page' ? '<head><script defer src="/script.js?site=1"></script></head>' : page, path)
     }
   }
