@@ -1,7 +1,7 @@
 import { ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { buildConnector, type Dispatcher, type Pool } from 'undici'
 import { errorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
 import { type ResponseHead, responseHead, trailerFields } from './headers.js'
@@ -10,6 +10,7 @@ import type { Client, Page } from './inject/page.js'
 import { failureOf, type OriginFailure } from './origin-failure.js'
 import { stopWaiting } from './patience.js'
 import { createPolicyWatch, isPolicy, type PolicyDigest, type PolicySeen, type PolicyWatch } from './policy-watch.js'
+import { createPools } from './pools.js'
 import { cut, type Outgoing, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
 
 export interface OriginOptions {
@@ -65,7 +66,7 @@ export function createOrigin(options: OriginOptions): Origin {
   const { origin } = options
   const counters: OriginCounters = { retries: 0, failures: {} }
   const ends: Ends = { byReset: false, reading: undefined, resume: new WeakMap() }
-  const pool = new Pool(origin.origin, {
+  const pools = createPools(origin.origin, {
     connect: connector(options, ends),
     headersTimeout: options.headersTimeout,
     bodyTimeout: options.bodyIdleTimeout,
@@ -73,16 +74,16 @@ export function createOrigin(options: OriginOptions): Origin {
   })
   const policies = options.policySeen && createPolicyWatch(options.policySeen)
   const injection = options.script && createInjection(options.script)
-  const way: Way = { pool, servername: origin.hostname, counters, ends, policies, injection }
+  const way: Way = { servername: origin.hostname, counters, ends, policies, injection }
   return {
     forward(exchange, fields, body) {
       injection?.ask(exchange, fields)
-      const relay = new Relay(exchange, fields, body, way)
+      const relay = new Relay(exchange, fields, body, pools.of(exchange.req), way)
       relay.dispatch()
       return relay
     },
     counters: () => counters,
-    destroy: () => pool.destroy(),
+    destroy: pools.destroy,
   }
 }
 
@@ -133,7 +134,6 @@ function connector(options: OriginOptions, ends: Ends): buildConnector.connector
 
 /** What every exchange's relay has in common. */
 interface Way {
-  pool: Pool
   servername: string
   counters: OriginCounters
   ends: Ends
@@ -163,14 +163,15 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     readonly exchange: Exchange,
     readonly fields: string[],
     readonly upload: Readable | null,
+    readonly pool: Pool,
     readonly way: Way,
   ) {}
 
   dispatch(): void {
     const { path, method } = this.exchange
-    const { pool, servername } = this.way
+    const { servername } = this.way
     const request = { path, method, headers: this.fields, body: this.upload, idempotent: false, servername }
-    pool.dispatch(request, this)
+    this.pool.dispatch(request, this)
   }
 
   leave(): void {
