@@ -62,7 +62,8 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     const over: Over = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }
     res.once('close', () => {
       over.closed = true
-      if (!res.writableFinished) gone.abort()
+      // A stream of HTTP/2 that its client resets counts as finished.
+      if (!res.writableEnded || !res.writableFinished) gone.abort()
     })
     let response: Response
     try {

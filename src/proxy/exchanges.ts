@@ -162,7 +162,8 @@ export function createExchanges(options: ExchangeOptions, origin: Origin): Excha
     if (draining && res instanceof ServerResponse) res.shouldKeepAlive = false
     let forwarded: Forwarded | undefined
     res.on('close', () => {
-      if (!res.writableFinished) forwarded?.leave()
+      // A stream of HTTP/2 that its client resets counts as finished.
+      if (!exchange.ended || !res.writableFinished) forwarded?.leave()
       finish(exchange)
     })
     if (refused) refuse(exchange, target.status)

@@ -264,12 +264,16 @@ t.test('streams', async (t) => {
   endless.close(8)
   await until('cancelled', () => cancelled === 3)
   t.pass('also over HTTP/2')
+  const waiting = client.request({ ':path': '/_readership/never' })
+  await sleep(30)
+  waiting.close(8)
+  await until('aborted', () => aborted === 4)
   client.destroy()
 
   const gone = raw(t, port, request('/never'))
   await sleep(30)
   gone.socket.destroy()
-  await until('aborted', () => aborted === 4)
+  await until('aborted', () => aborted === 5)
 
   const broken = raw(t, port, request('/break'))
   await once(broken.socket, 'close')
@@ -283,7 +287,7 @@ t.test('streams', async (t) => {
   leaver.socket.write('x'.repeat(500))
   await until('half', () => received === 500)
   leaver.socket.destroy()
-  await until('aborted', () => aborted === 5)
+  await until('aborted', () => aborted === 6)
 
   const again = raw(t, port, request('/ignore', 'Content-Length: 3000000\r\n', 'POST'))
   again.socket.write('y'.repeat(3_000_000))

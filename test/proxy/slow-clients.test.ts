@@ -62,6 +62,41 @@ t.test('a client that leaves is told to the origin', async (t) => {
   }
 })
 
+t.test('so is one that leaves a stream of HTTP/2, or the session', async (t) => {
+  for (const path of ['/silent', '/stream']) {
+    for (const whole of [false, true]) {
+      let told = false
+      let asked = false
+      const origin = await httpOrigin((req, res) => {
+        asked = true
+        res.once('close', () => {
+          told = !res.writableFinished
+        })
+        if (req.url !== '/stream') return
+        const more = setInterval(() => res.write('x'.repeat(1_000)), 10)
+        res.once('close', () => clearInterval(more))
+      })
+      const { proxy, records } = await proxyFor(origin.port)
+      const server = createHttp2Server(proxy.handler)
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const session = connectHttp2(`http://127.0.0.1:${portOf(server)}`)
+      const stream = session.request({ ':authority': 'site.example', ':path': path }).resume()
+      stream.on('error', () => {})
+      await until(() => asked)
+      await sleep(50)
+      if (whole) session.destroy()
+      else stream.close(8)
+      t.ok(await until(() => told, 1_000), `${path}: told`)
+      t.ok(await until(() => records.length === 1), 'recorded once')
+      t.equal(records[0]?.status, path === '/silent' ? 499 : 200, 'as what the client saw')
+      session.close()
+      await proxy.close(100)
+      await new Promise((resolve) => server.close(resolve))
+      origin.close()
+    }
+  }
+})
+
 t.test('a client that does not read holds the origin back, and is cut in the end', async (t) => {
   let sent = 0
   const origin = await rawServer((socket) => {
