@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { z } from 'zod'
 import { type Accounted, compose } from './compose.js'
-import { type Config, loadConfig } from './config.js'
+import { type Config, ConfigError, loadConfig } from './config.js'
 import { createPdf } from './http/export/pdf.js'
 import type { ProxyCounts } from './http/metrics.js'
 import { listenControl, socketPath } from './http/server.js'
@@ -13,6 +13,7 @@ import { createIngestKeys } from './manage/ingest-keys.js'
 import { bootstrap } from './manage/orgs.js'
 import { createSites } from './manage/sites.js'
 import type { Send } from './notify/mail-shape.js'
+import { userAgent } from './outbound/guard.js'
 import type { Observation } from './record/observation.js'
 import { isShipping, openShipping } from './shipping.js'
 import { startEngine } from './worker/client.js'
@@ -31,32 +32,14 @@ export interface Readership {
   close(): Promise<void>
 }
 
+const OPTIONS = [
+  ...(['data', 'domain', 'memory_limit', 'min_free_disk', 'geoip', 'pdf_font', 'ranges', 'offline', 'origin'] as const),
+  ...(['cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration', 'private_webhooks'] as const),
+  ...(['collector', 'site', 'ingest_key', 'ingest_key_file', 'spool_limit'] as const),
+] as const
+
 /** What an application that mounts readership may set; the rest is for the proxy. Defaults as everywhere. */
-export type ReadershipOptions = Partial<
-  Pick<
-    Config,
-    | 'data'
-    | 'domain'
-    | 'memory_limit'
-    | 'min_free_disk'
-    | 'geoip'
-    | 'pdf_font'
-    | 'ranges'
-    | 'offline'
-    | 'origin'
-    | 'cors_origins'
-    | 'public_url'
-    | 'smtp'
-    | 'mail_from'
-    | 'disable_registration'
-    | 'private_webhooks'
-    | 'collector'
-    | 'site'
-    | 'ingest_key'
-    | 'ingest_key_file'
-    | 'spool_limit'
-  >
-> & { log?: Log }
+export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> & { log?: Log }
 
 /**
  * Readership inside an application, for the adapters: the store is opened in `data`, and the commands reach it through
@@ -64,14 +47,21 @@ export type ReadershipOptions = Partial<
  * Throws `ConfigError` for an option that is wrong, and one line where the store or the spool cannot be opened.
  */
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
+  const known: readonly string[] = OPTIONS
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new ConfigError(`${unknown} is no option of openReadership.`, unknown)
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)
-  const deps = { log, version }
+  const deps = { log, version, status: () => (config.origin === undefined ? {} : { origin: config.origin }) }
   const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
   try {
     const control = await listenControl((request) => instance.control(request), socket)
     return {
-      record: (observation) => instance.record(observation),
+      record(observation) {
+        // What it asks of the application for its policies is no readership of it.
+        if (observation.user_agent === OWN && isLoopback(observation.ip)) return
+        instance.record(observation)
+      },
       fetch: (request, peer) => instance.fetch(request, peer),
       hit: (req, res, taken) => instance.hit(req, res, taken),
       async close() {
@@ -88,6 +78,9 @@ export async function openReadership({ log = toConsole, ...options }: Readership
 const { version } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')))
+
+const OWN = userAgent(version)
+const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.')
 
 /** In somebody else's application only what needs them is said. */
 const toConsole: Log = {

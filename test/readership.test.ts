@@ -1,8 +1,13 @@
+import { once } from 'node:events'
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
 import { loadConfig } from '../src/config.js'
-import { openInstance } from '../src/readership.js'
+import { openInstance, openReadership } from '../src/readership.js'
 import { sql } from '../src/sql.js'
 import { startEngine } from '../src/worker/client.js'
 import type { Engine } from '../src/worker/engine.js'
@@ -131,3 +136,43 @@ t.test('what the worker drops of what came in is the owner’s to see, and count
   t.match(metrics, /^readership_door_drops_total\{door="track",reason="nothing_measured"\} 3$/m)
   t.match(metrics, /^readership_drops_total\{reason="nothing_measured"\} 3$/m)
 })
+
+t.test(
+  'inside an application: a misspelt option is refused, files are this user’s alone, and its own questions are no fetches',
+  async (t) => {
+    // Of an application in plain JavaScript.
+    const misspelt = { offline: true, orgin: 'http://localhost:3000' }
+    await t.rejects(openReadership(misspelt), { message: 'orgin is no option of openReadership.' })
+
+    const data = directory(t)
+    chmodSync(data, 0o755)
+    const before = process.umask(0o022)
+    t.teardown(() => process.umask(before))
+    const readership = await openReadership({ data, offline: true, origin: 'http://127.0.0.1:9' })
+    t.teardown(() => readership.close())
+    const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
+    const user_agent = `readership/${version}`
+    for (const [pathname, ip] of [
+      ['/robots.txt', '127.0.0.1'],
+      ['/llms.txt', '::1'],
+      ['/hidden', '198.51.100.7'],
+    ] as const)
+      readership.record(observation({ pathname, ip, user_agent, content_type: 'text/plain' }))
+    const count = async () => {
+      const agent = new Agent({ socketPath: join(data, 'control.sock') })
+      const asked = get('http://readership/control/tail?n=50&audience=all&follow=0', { agent })
+      const [response] = await once(asked, 'response')
+      return (await text(response)).split('\n').filter((line) => line !== '')
+    }
+    let rows = await count()
+    while (rows.length === 0) {
+      await sleep(50)
+      rows = await count()
+    }
+    t.equal(rows.length, 1)
+    t.match(rows[0], /hidden/, 'who says so elsewhere is counted')
+    for (const name of readdirSync(data).filter((name) => name.includes('duckdb')))
+      t.equal(statSync(join(data, name)).mode & 0o077, 0, name)
+    t.ok(readdirSync(data).includes('events.duckdb.wal'))
+  },
+)

@@ -71,6 +71,8 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
       outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`),
     })
   for (const command of COMMANDS) add(parser, command, terminal)
+  for (const group of parser.commands)
+    if (group.description() === '') group.description(group.commands.map((one) => one.name()).join(', '))
   try {
     await parser.parseAsync([...argv], { from: 'user' })
     return 0
@@ -86,10 +88,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function add(parser: Parser, command: Command, terminal: Terminal): void {
   const words = command.name.split(' ')
   const last = words.pop() ?? ''
-  const parent = words.reduce(
-    (at, word) => at.commands.find((one) => one.name() === word) ?? at.command(word).description(`${word}: see below`),
-    parser,
-  )
+  const parent = words.reduce((at, word) => at.commands.find((one) => one.name() === word) ?? at.command(word), parser)
   // `agents` is a command and has one below it.
   const mine = parent.enablePositionalOptions().command(last).description(command.summary)
   for (const { form, doc } of command.arguments ?? []) mine.argument(form, doc)

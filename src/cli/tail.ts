@@ -13,6 +13,16 @@ const Flags = z.object({
   json: z.boolean().default(false),
 })
 
+/** A process that ends cuts its connections: for who follows it that is the end. */
+async function* untilCut(lines: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  try {
+    yield* lines
+  } catch (error) {
+    if (!Cut.safeParse(error).success) throw error
+  }
+}
+const Cut = z.object({ code: z.enum(['UND_ERR_SOCKET', 'ECONNRESET']) })
+
 const Missed = z.object({ missed: z.number() })
 
 export const tail: Command = {
@@ -36,7 +46,7 @@ export const tail: Command = {
       if (agent !== undefined) query.set('agent', agent)
       if (path !== undefined) query.set('path', path)
       if (violations) query.set('violations', '1')
-      for await (const value of client.lines(`/control/tail?${query}`)) {
+      for await (const value of untilCut(client.lines(`/control/tail?${query}`))) {
         const missed = Missed.safeParse(value)
         if (json) terminal.out(`${safeJson(value)}\n`)
         else if (missed.success)

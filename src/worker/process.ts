@@ -15,6 +15,8 @@ export async function runProcess(compose: Compose): Promise<void> {
   // A warning to a log that nobody reads any more is no reason to end.
   process.stderr.on('error', () => {})
   diesFirst()
+  // The write-ahead log is made anew behind every checkpoint, and a data directory may be open to others.
+  process.umask(0o077)
   const { port, options, exit } = openPort()
   const given = await options
   try {

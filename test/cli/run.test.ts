@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { runProgram } from '../../src/cli/index.js'
 import { directory } from '../fixtures/files.js'
-import { startOrigin } from '../fixtures/instance.js'
+import { dataDir, freePort, startOrigin, startService } from '../fixtures/instance.js'
 
 t.test('a signal is heard from the first moment on: what was opened by then is closed in order', async (t) => {
   const origin = await startOrigin()
@@ -41,5 +45,22 @@ t.test('a signal is heard from the first moment on: what was opened by then is c
     t.match(said, /"stopped"/)
     t.notOk(existsSync(join(data, 'control.sock')))
     t.notOk(existsSync(join(data, 'events.duckdb.wal')), 'the log was folded in')
+  }
+})
+
+t.test('who follows an instance that ends is told that it did', async (t) => {
+  const data = dataDir(t)
+  const app = await startService({ data, port: await freePort() })
+  t.teardown(() => app.stop())
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const running = signal === 'SIGTERM' ? app : await startService({ data, port: await freePort() })
+    t.teardown(() => running.stop())
+    const follow = spawn(process.execPath, ['dist/bin/readership.js', 'tail', '--data', data])
+    const said = text(follow.stderr)
+    const closed = once(follow, 'close')
+    await sleep(1_500)
+    await running.stop(signal)
+    const [code] = await closed
+    t.strictSame([code, await said], [0, 'The instance has stopped.\n'], signal)
   }
 })
