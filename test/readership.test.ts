@@ -159,8 +159,8 @@ t.test(
     ] as const)
       readership.record(observation({ pathname, ip, user_agent, content_type: 'text/plain' }))
     const count = async () => {
-      const agent = new Agent({ socketPath: join(data, 'control.sock') })
-      const asked = get('http://readership/control/tail?n=50&audience=all&follow=0', { agent })
+      const path = '/control/tail?n=50&audience=all&follow=0'
+      const asked = get({ socketPath: join(data, 'control.sock'), path })
       const [response] = await once(asked, 'response')
       return (await text(response)).split('\n').filter((line) => line !== '')
     }
