@@ -49,4 +49,9 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
       site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
   ],
   PRIORS_SCHEMA,
+  [
+    // What steps of a removal removed so far, in the transaction that removed it, until the records have it too: whoever
+    // dies between the two files, it is told as it was. Ids are 16 hex digits, joined by comma.
+    'create table removed (key varchar, rows bigint, visitor_ids varchar)',
+  ],
 ]

@@ -2,16 +2,21 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import { PRIOR_COLUMNS } from '../rollup.js'
 import { join, raw, type Sql, sql } from '../sql.js'
-import { runQuery } from './query.js'
+import type { ResultRow } from '../store.js'
+import { hexOf, runQuery } from './query.js'
 import { watermarkOf } from './rollup.js'
 
-/** What leaves a site: one person, what began before a moment, or all of it with what its hostnames' sitemaps list. */
+/**
+ * What leaves a site: one person, what began before a moment, or all of it with what its hostnames' sitemaps list. By its
+ * `key` a removal is known again whose answer was lost: until `forgetRemoved` a person's is not done twice, and rows are
+ * those of all steps.
+ */
 export type Leaving =
-  | { site: number; visitor: bigint }
+  | { site: number; key?: string | undefined; visitor: bigint }
   | { site: number; before: Date }
-  | { site: number; hostnames: readonly string[] }
+  | { site: number; key?: string | undefined; hostnames: readonly string[] }
 
-/** What one step removed. */
+/** What one step removed; with a `key`, what all of its steps did. */
 export interface Removed {
   /** Of both tables of hits. */
   rows: number
@@ -36,13 +41,34 @@ export function removeSome(
   leaving: Leaving,
   resum: () => Promise<unknown>,
 ): Promise<Removed> {
-  if ('visitor' in leaving) return removePerson(writer, leaving.site, leaving.visitor)
-  const until = 'before' in leaving ? leaving.before : ALWAYS
-  return removeBefore(
-    writer,
-    { site: leaving.site, until, resum },
-    'hostnames' in leaving ? leaving.hostnames : undefined,
-  )
+  if ('visitor' in leaving) return removePerson(writer, leaving)
+  if ('before' in leaving) return removeBefore(writer, { site: leaving.site, until: leaving.before, resum })
+  return removeBefore(writer, { site: leaving.site, until: ALWAYS, resum }, leaving)
+}
+
+/** When everybody knows what removals removed: who it was is kept no longer. How many were forgotten. */
+export async function forgetRemoved(writer: DuckDBConnection): Promise<number> {
+  const [noted] = await runQuery(writer, sql`select count(*) as n from removed`)
+  if (Number(noted?.n) > 0) await runQuery(writer, sql`delete from removed`)
+  return Number(noted?.n)
+}
+
+/** What the steps of this key did before. */
+async function notedOf(run: (query: Sql) => Promise<ResultRow[]>, key: string | undefined): Promise<Noted | undefined> {
+  if (key === undefined) return undefined
+  const [row] = await run(sql`select rows, visitor_ids from removed where key = ${key}`)
+  return row && Noted.parse(row)
+}
+
+/** To be called in the transaction of the step. */
+async function note(
+  run: (query: Sql) => Promise<ResultRow[]>,
+  key: string | undefined,
+  { rows, visitor_ids }: Pick<Removed, 'rows' | 'visitor_ids'>,
+): Promise<void> {
+  if (key === undefined) return
+  await run(sql`delete from removed where key = ${key}`)
+  await run(sql`insert into removed values (${key}, ${rows}, ${visitor_ids.map(hexOf).join()})`)
 }
 
 /**
@@ -50,10 +76,16 @@ export function removeSome(
  * session in common with one of these (a visit over a change of salts), unless it called them otherwise. What they said
  * of themselves under another's id (a shared device) leaves too.
  */
-async function removePerson(writer: DuckDBConnection, site: number, visitor: bigint): Promise<Removed> {
+async function removePerson(
+  writer: DuckDBConnection,
+  { site, visitor, key }: { site: number; visitor: bigint; key?: string | undefined },
+): Promise<Removed> {
   const watermark = await watermarkOf(writer)
+  const run = (query: Sql) => runQuery(writer, query)
+  const done = await notedOf(run, key)
+  // Whoever came again since then is somebody new.
+  if (done) return { ...done, more: false, session_ids: [] }
   return inTransaction(writer, async () => {
-    const run = (query: Sql) => runQuery(writer, query)
     const person = Text.parse((await run(named(site, sql`${visitor}`)))[0]?.person ?? null)
     await run(
       sql`create or replace temp table leaving as select ${visitor}::ubigint as visitor_id ${
@@ -96,6 +128,7 @@ async function removePerson(writer: DuckDBConnection, site: number, visitor: big
     const visitor_ids = Ids.parse((await run(raw('select visitor_id as id from leaving order by id'))).map(idIn))
     const session_ids = Ids.parse((await run(raw('select session_id as id from touched'))).map(idIn))
     for (const table of ['leaving', 'touched', 'others']) await writer.run(`drop table ${table}`)
+    await note(run, key, { rows, visitor_ids })
     return { rows, more: false, visitor_ids, session_ids }
   })
 }
@@ -109,7 +142,7 @@ const named = (site: number, visitors: Sql): Sql => sql`
 async function removeBefore(
   writer: DuckDBConnection,
   { site, until: last, resum }: { site: number; until: Date; resum: () => Promise<unknown> },
-  hostnames: readonly string[] | undefined,
+  whole?: { key?: string | undefined; hostnames: readonly string[] },
 ): Promise<Removed> {
   const none = { visitor_ids: [], session_ids: [] }
   const until = await spanOf(writer, site, last)
@@ -119,12 +152,14 @@ async function removeBefore(
     sql`select count(*) as n from unsealed where site_id = ${site} and session_start < ${end}`,
   )
   // A session that became part of an earlier one is summed up under its own start still.
+  const ask = (query: Sql) => runQuery(writer, query)
+  const before = (await notedOf(ask, whole?.key))?.rows ?? 0
   if (Number(late?.n) > 0 && until !== undefined) {
     await resum()
-    return { ...none, rows: 0, more: true }
+    return { ...none, rows: before, more: true }
   }
   return inTransaction(writer, async () => {
-    const run = async (query: Sql) => countIn((await runQuery(writer, query))[0])
+    const run = async (query: Sql) => countIn((await ask(query))[0])
     const people = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
     const agents = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
     for (const [table, began] of [
@@ -147,17 +182,19 @@ async function removeBefore(
           ' or ',
         )})`,
       )
-    if (until === undefined && hostnames) {
+    if (until === undefined && whole) {
       await run(sql`delete from deliveries where site_id = ${site}`)
-      if (hostnames.length > 0)
+      if (whole.hostnames.length > 0)
         await run(
           sql`delete from sitemap_urls where hostname in (${join(
-            hostnames.map((hostname) => sql`${hostname}`),
+            whole.hostnames.map((hostname) => sql`${hostname}`),
             ', ',
           )})`,
         )
     }
-    return { ...none, rows: people + agents, more: until !== undefined }
+    const rows = before + people + agents
+    await note(ask, whole?.key, { rows, visitor_ids: [] })
+    return { ...none, rows, more: until !== undefined }
   })
 }
 
@@ -188,6 +225,11 @@ async function inTransaction<T>(writer: DuckDBConnection, work: () => Promise<T>
 }
 
 const Text = z.string().nullable()
+const Noted = z.object({
+  rows: z.number(),
+  visitor_ids: z.string().transform((ids) => (ids === '' ? [] : ids.split(',').map((hex) => BigInt(`0x${hex}`)))),
+})
+type Noted = z.output<typeof Noted>
 const Ids = z.array(z.string().transform((hex) => BigInt(`0x${hex}`)))
 const idIn = ({ id }: Record<string, unknown>) => id
 /** How many rows a statement changed. */

@@ -14,7 +14,7 @@ import { faultOf, isHeldUp } from './fault.js'
 import { type Mark, markText, parseMark } from './mark.js'
 import { type Move, moving } from './move.js'
 import { microseconds, runAll, runQuery } from './query.js'
-import { type Leaving, type Removed, removeSome } from './remove.js'
+import { forgetRemoved, type Leaving, type Removed, removeSome } from './remove.js'
 import type { Repair } from './repair.js'
 import { appendUnsealed, openSeals, type Seals } from './seals.js'
 import { PATIENCE, type Patience, streamRows } from './stream.js'
@@ -49,6 +49,8 @@ export interface EventStore extends Store {
    * what was removed is not in the log either. Throws `ApiError('database_error')`.
    */
   remove(leaving: Leaving): Promise<Removed>
+  /** What `remove` did is known to whoever asked for it: its keys, and who they were, are forgotten. */
+  forgetRemoved(): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
@@ -219,6 +221,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         return removed
       } catch (cause) {
         throw faultOf(cause, 'The rows could not be removed.')
+      }
+    },
+    async forgetRemoved() {
+      try {
+        const forgotten = await file.write(forgetRemoved)
+        if (forgotten > 0) await checkpoint()
+      } catch (cause) {
+        throw faultOf(cause, 'What was removed could not be forgotten.')
       }
     },
     async seal(target) {

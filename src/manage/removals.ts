@@ -8,13 +8,19 @@ import { numbered } from './numbered.js'
 import type { Site, Sites } from './sites.js'
 import { createTurn } from './turn.js'
 
-/** What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. */
+/**
+ * What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. By
+ * its `key` the store knows one again whose answer was lost.
+ */
 export type Leaving =
-  | { readonly site: number; readonly visitor: string }
+  | { readonly site: number; readonly key: string; readonly visitor: string }
   | { readonly site: number; readonly before: Date }
-  | { readonly site: number; readonly hostnames: readonly string[] }
+  | { readonly site: number; readonly key: string; readonly hostnames: readonly string[] }
 
-/** What a step removed: rows of events, and under which ids; with `more` a further step has something to do. */
+/**
+ * What a step removed, or all steps of its key: rows of events, and under which ids; with `more` a further step has
+ * something to do.
+ */
 export const Removed = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
 export type Removed = z.infer<typeof Removed>
 
@@ -62,14 +68,21 @@ const listOf = (texts: readonly string[]): Sql =>
 
 /** A removal that is not done. */
 const Written = z
-  .object({ id: z.int(), site: z.int(), visitor: z.string().nullable(), hostnames: z.string().nullable() })
-  .transform(({ id, site, visitor, hostnames }) => ({
-    id,
-    leaving:
-      visitor === null
-        ? { site, hostnames: z.array(z.string()).parse(JSON.parse(hostnames ?? '[]')) }
-        : { site, visitor },
-  }))
+  .object({
+    ...{ id: z.int(), site: z.int(), visitor: z.string().nullable(), hostnames: z.string().nullable() },
+    requested_at: z.date(),
+  })
+  .transform(({ id, site, visitor, hostnames, requested_at }) => {
+    // Records that had to begin anew give their numbers anew.
+    const of = { site, key: `${id} ${requested_at.toISOString()}` }
+    return {
+      id,
+      leaving:
+        visitor === null
+          ? { ...of, hostnames: z.array(z.string()).parse(JSON.parse(hostnames ?? '[]')) }
+          : { ...of, visitor },
+    }
+  })
 
 type Written = z.infer<typeof Written>
 
@@ -78,6 +91,8 @@ export interface RemovalsDeps {
   sites: Pick<Sites, 'list'>
   /** One step, in the store: all of it or none. May reject; it is asked again. */
   remove: (leaving: Leaving) => Promise<Removed>
+  /** What the store keeps of keys is needed no more. May reject; it is asked again. */
+  forget: () => Promise<void>
   /** A site is no more: nothing is counted of it. */
   gone: (site: number) => void
   /** What was seen of people before this moment is on its way to the store before it resolves. */
@@ -101,6 +116,7 @@ const LONGEST_RETRY = 60_000
 export function createRemovals({
   records,
   remove,
+  forget,
   now,
   after,
   log,
@@ -112,6 +128,8 @@ export function createRemovals({
   let retaining: Promise<void> | undefined
   let retained = Number.NEGATIVE_INFINITY
   let woken = false
+  /** Whether the store may keep keys of what is done: as after a start. */
+  let noted = true
   let retry = FIRST_RETRY
   let cancel = () => {}
   let closed = false
@@ -119,7 +137,7 @@ export function createRemovals({
   const inTurn = createTurn()
 
   const unfinished = async (): Promise<Written[]> => {
-    const rows = await records.query(sql`select id, site, visitor, hostnames from removals
+    const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
       where done_at is null order by kind = 'site', id`)
     return rows.map((row) => Written.parse(row))
   }
@@ -127,9 +145,10 @@ export function createRemovals({
   const step = async ({ id, leaving }: Written): Promise<void> => {
     if ('visitor' in leaving) await deps.settle()
     else deps.gone(leaving.site)
+    noted = true
     const { rows, more, visitor_ids } = await remove(leaving)
     await records.write(
-      sql`update removals set rows = coalesce(rows, 0) + ${rows} ${
+      sql`update removals set rows = ${rows} ${
         // Who it was is kept no longer than it takes.
         more ? raw('') : sql`, done_at = ${now()}, visitor = null, hostnames = null`
       } where id = ${id}`,
@@ -155,11 +174,15 @@ export function createRemovals({
           error = cause
         }
       }
+      if (noted && error === undefined && !closed) {
+        await forget()
+        noted = false
+      }
     } catch (cause) {
       error = cause
     }
     if (error === undefined || closed) return
-    log('rows that are to be removed are there still; it is tried again', error)
+    log('what is to be removed is there still; it is tried again', error)
     cancel = after(retry, wake)
     retry = Math.min(retry * 2, LONGEST_RETRY)
   }

@@ -5,16 +5,17 @@ import type { Browsing } from '../record/browsing.js'
 import type { Sessions } from '../record/session.js'
 import type { Writer } from './writer.js'
 
+const key = z.string().optional()
 const Leaving = z.union([
   z.object({
-    site: z.int(),
+    ...{ site: z.int(), key },
     visitor: z
       .string()
       .regex(/^[0-9a-f]{16}$/)
       .transform((hex) => BigInt(`0x${hex}`)),
   }),
   z.object({ site: z.int(), before: z.date() }),
-  z.object({ site: z.int(), hostnames: z.array(z.string()) }),
+  z.object({ site: z.int(), key, hostnames: z.array(z.string()) }),
 ])
 
 /**

@@ -161,7 +161,11 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     log,
   })
 
-  const desk: Desk = { ...parts.desk, remove: createRemove({ store: events, writer, ...parts }) }
+  const desk: Desk = {
+    ...parts.desk,
+    remove: createRemove({ store: events, writer, ...parts }),
+    forget_removed: () => events.forgetRemoved(),
+  }
   let ending = false
   const end = (code: number) => {
     if (ending) return

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { ApiError } from '../../src/errors.js'
-import { createRemovals, type Leaving, type Removed, removalOfSite } from '../../src/manage/removals.js'
+import { createRemovals, type Leaving, Removed, removalOfSite } from '../../src/manage/removals.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { deed } from '../fixtures/deed.js'
 import type { openStore } from '../fixtures/open.js'
+import { eventRow } from '../fixtures/rows.js'
 import { fileEngine } from '../fixtures/unthreaded.js'
 
 const DAY = 86_400_000
@@ -43,6 +44,7 @@ async function open(
       if (answer instanceof Error) throw answer
       return answer
     },
+    forget: async () => {},
     gone: () => {},
     settle: async () => {},
     now: () => new Date(time),
@@ -105,7 +107,7 @@ t.test('who waits too long is told, and it is done all the same', async (t) => {
 t.test('people come before sites, and a site goes on where it was', async (t) => {
   let steps = 0
   const { removals, records, asked, until, left } = await open(t, {
-    step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10, more: ++steps < 3 }),
+    step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10 * ++steps, more: steps < 3 }),
   })
   await records.write(...removalOfSite({ id: 7, domains: ['seven.example'] }, deed.at))
   await removals.erase(1, 'c'.repeat(16), deed)
@@ -151,3 +153,82 @@ t.test('what a site keeps longer since the day’s removal began stays', async (
   })
   t.strictSame(asked, [before(1, 30), before(1, 40), before(1, 40), before(3, 60)])
 })
+
+const ANN = '000000000000000a'
+const BOB = '000000000000000b'
+/** Where a removal is cut off: before the store's step, behind it, or before the records know of it. */
+const CUTS = ['before', 'behind', 'unwritten'] as const
+
+for (const dies of [false, true])
+  for (const cut of CUTS)
+    t.test(
+      `cut off ${cut}, ${dies ? 'by the end of the process' : 'and asked again'}: done once, and counted`,
+      async (t) => {
+        const { engine, commit } = await fileEngine(t)
+        const views = (visitor_id: bigint, session_id: bigint, count: number) =>
+          commit({ events: Array.from({ length: count }, () => eventRow({ visitor_id, session_id })) })
+        await views(10n, 1n, 7)
+        await views(11n, 2n, 3)
+        let cutting = true
+        const at = (place: (typeof CUTS)[number]) => {
+          if (!cutting || place !== cut) return
+          cutting = false
+          throw new Error('the worker died')
+        }
+        const begin = () => {
+          const retries: (() => void)[] = []
+          const removals = createRemovals({
+            records: {
+              query: engine.records.query,
+              async write(...statements) {
+                if (statements[0]?.text[0]?.startsWith('update removals')) at('unwritten')
+                await engine.records.write(...statements)
+              },
+            },
+            sites: { list: async () => [] },
+            async remove(leaving) {
+              at('before')
+              const removed = Removed.parse(await engine.ask('remove', leaving))
+              at('behind')
+              return removed
+            },
+            forget: async () => void (await engine.ask('forget_removed')),
+            gone: () => {},
+            settle: async () => {},
+            now: () => new Date(),
+            after(ms, run) {
+              if (ms < 30_000) retries.push(run)
+              return () => {}
+            },
+            log: () => {},
+          })
+          t.teardown(() => removals.close())
+          return { removals, retries }
+        }
+        const until = async (holds: () => Promise<boolean> | boolean) => {
+          for (let n = 0; n < 500 && !(await holds()); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+        const { removals, retries } = begin()
+        const erased = removals.erase(1, ANN, deed)
+        await until(() => retries.length > 0)
+        if (cut !== 'before') await views(10n, 3n, 2)
+        if (dies) {
+          removals.close()
+          begin().removals.tick()
+        } else {
+          for (const run of retries) run()
+          t.match(await erased, { rows: 7, visitor_ids: [ANN] })
+        }
+        const done = () =>
+          engine.records.query(sql`select rows from removals where done_at is not null and visitor is null`)
+        const noted = () => engine.events.query(sql`select key, visitor_ids from removed`)
+        await until(async () => (await done()).length > 0 && (await noted()).length === 0)
+        t.strictSame(await done(), [{ rows: 7 }])
+        t.strictSame(await noted(), [], 'the store does not keep who it was')
+        t.strictSame(
+          await engine.events.query(sql`select visitor_id, count(*) as n from events group by 1 order by 1`),
+          [...(cut === 'before' ? [] : [{ visitor_id: ANN, n: 2 }]), { visitor_id: BOB, n: 3 }],
+          'who comes again behind the step is somebody new',
+        )
+      },
+    )
