@@ -183,6 +183,11 @@ export async function compose(
   const notify = startNotify({
     ...{ records, alerts, reports, sites, asks, now, log, random: randomBytes },
     ready: () => health().state === 'ready',
+    settle: () => recorder.settle(),
+    lost() {
+      const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
+      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
+    },
     mail: send,
     post: createPoster({
       // Names of the local network are known to the system alone.

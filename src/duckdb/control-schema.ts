@@ -93,6 +93,8 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table removals (
       id integer, site integer, kind varchar, visitor varchar, hostnames varchar, requested_at timestamp, rows bigint,
       done_at timestamp)`,
+    // When an instance ran and stored all that it saw: what is counted of other times may be too little.
+    'create table recorded (began timestamp, ended timestamp)',
     `create table audit (
       id bigint, org integer, happened_at timestamp, actor_kind varchar, actor varchar, action varchar, object varchar,
       object_id varchar, ip varchar, details varchar)`,

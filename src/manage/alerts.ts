@@ -31,7 +31,9 @@ const Minutes = z
   .int()
   .min(5)
   .max(44_640)
-  .describe('Length of the window, which ends a minute before the last full one: by then its rows are stored.')
+  .describe(
+    'Length of the window, which ends a minute before the last full one: by then its rows are stored. Where more than a hundredth of it was not recorded (readership did not run, or rows were lost), the alert fires or ends by what more rows could not change alone: a count that is over its value.',
+  )
 const Filters = z
   .union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
   .describe('As the parameter `filters` takes them.')

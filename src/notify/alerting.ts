@@ -3,6 +3,7 @@ import type { Alert, Alerts } from '../manage/alerts.js'
 import type { WithId } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import type { Window } from '../query/calendar.js'
+import { isCount } from '../query/metrics.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AlertEvent, eventOf } from './alert-event.js'
@@ -17,6 +18,8 @@ const LATENESS = MINUTE
 const PATIENCE = 30_000
 /** Of the time no more than a thirtieth goes into one alert: what is costly to ask is asked less often. */
 const PAUSES = 30
+/** The share of a window in which something may be missing, and it counts as complete: as a restart leaves it. */
+const LACKING = 0.01
 /** A clock that went back by less has its minutes once; by more, anew. */
 const STEP_BACK = 10 * MINUTE
 
@@ -44,10 +47,16 @@ const COMPARE = {
   lte: (a: number, b: number) => a <= b,
 } as const
 
+/** Whether a verdict stands however much is missing in the window: a count can only have been larger. */
+const stands = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'>, verdict: boolean): boolean =>
+  kind !== 'change' && (metric === undefined || isCount(metric)) && verdict === (op === 'gt' || op === 'gte')
+
 export interface AlertingDeps extends MeasureDeps {
   alerts: Pick<Alerts, 'list' | 'get' | 'forget'>
   sites: Pick<Sites, 'list'>
   records: Records
+  /** Milliseconds of a window for which nobody knows whether all of it was stored. */
+  lacking(window: Window): Promise<number>
   now(): Date
   /** Monotonic milliseconds. */
   clock(): number
@@ -76,7 +85,7 @@ export interface Alerting {
 
 /** Alerts over the reads: each once a minute, unless its question is a costly one. */
 export function createAlerting(deps: AlertingDeps): Alerting {
-  const { alerts, sites, records, now, clock, log, ring } = deps
+  const { alerts, sites, records, lacking, now, clock, log, ring } = deps
   const memories = new Map<number, Memory>()
 
   const remembered = async (id: number): Promise<Memory> => {
@@ -113,6 +122,13 @@ export function createAlerting(deps: AlertingDeps): Alerting {
     memory.state = state
   }
 
+  /** Whether all that it was measured by is there. */
+  const isComplete = async ({ kind, window_minutes }: Alert, { start, end }: Window): Promise<boolean> => {
+    const before = kind === 'change' ? window_minutes * MINUTE : 0
+    const asked = { start: new Date(start.getTime() - before), end }
+    return (await lacking(asked)) <= LACKING * (end.getTime() - asked.start.getTime())
+  }
+
   const evaluate = async (
     alert: WithId<Alert>,
     site: { id: number; name: string },
@@ -136,7 +152,9 @@ export function createAlerting(deps: AlertingDeps): Alerting {
     // Changed or deleted meanwhile: nobody wants to hear what it was, and the next minute measures it anew.
     const present = (await alerts.list(alert.site)).find(({ id }) => id === alert.id)
     if (present?.version !== alert.version) return
-    const verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
+    let verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
+    if (verdict !== undefined && verdict !== memory.state.firing && !stands(alert, verdict))
+      if (!(await isComplete(alert, window))) verdict = undefined
     const quiet = quietOf(alert.window_minutes)
     const { state, told } = step(memory.state, verdict, { at: end, quiet, moment: isMoment(alert) })
     await keep(alert, memory, state, told && eventOf(told, { alert, site, window, at: now() }, measured))

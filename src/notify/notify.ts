@@ -10,6 +10,7 @@ import { createAlerting, endOf, windowOf } from './alerting.js'
 import { createDeliverer } from './deliverer.js'
 import type { Send } from './mail-shape.js'
 import { createOutbox, type Delivery, type NewNotice, queued } from './outbox.js'
+import { createRecorded } from './recorded.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReporting } from './reporting.js'
 import { sendNotice } from './send.js'
@@ -23,6 +24,9 @@ export interface NotifyDeps {
   asks(signal: AbortSignal): Deps
   /** Whether the store has what came in: where it does not, nothing is evaluated. */
   ready(): boolean
+  /** As `RecordedDeps`. */
+  settle(): Promise<void>
+  lost(): { rows: number; files: number }
   /** Absent without a mail server. */
   mail: Send | undefined
   post: Post
@@ -88,11 +92,14 @@ export function startNotify(deps: NotifyDeps): Notify {
   }
   const ring = () => deliverIn(0)
   const saying = { log: (details: object, message: string) => log.warn(details, message), ring }
-  const alerting = createAlerting({ ...deps, ...saying, clock: () => performance.now() })
+  const clock = () => performance.now()
+  const recorded = createRecorded({ ...deps, clock })
+  const alerting = createAlerting({ ...deps, ...saying, clock, lacking: recorded.lacking })
   const reporting = createReporting({ ...deps, ...saying })
 
   const minute = async () => {
     if (!deps.ready()) return
+    await recorded.keep()
     await alerting.tick(ending.signal)
     await reporting.tick(ending.signal)
     if (minutes++ % PRUNES === 0) await outbox.prune(now())
@@ -140,7 +147,8 @@ export function startNotify(deps: NotifyDeps): Notify {
       const drained = new Promise<void>((resolve) => {
         late = setTimeout(resolve, DRAIN)
       })
-      await Promise.race([Promise.all([tick, deliverer.idle()]), drained]).catch(() => {})
+      const kept = tick.then(recorded.keep).catch((error) => warn(error, 'how long was recorded could not be written'))
+      await Promise.race([Promise.all([kept, deliverer.idle()]), drained]).catch(() => {})
       clearTimeout(late)
     },
   }

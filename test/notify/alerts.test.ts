@@ -55,10 +55,12 @@ async function open(t: Test) {
       },
     )
   const logged: object[] = []
+  let lacking = 0
   const create = () =>
     createAlerting({
       ...{ alerts, sites, records, asks, now, ring: () => {} },
       clock: () => 0,
+      lacking: async () => lacking,
       log: (details) => logged.push(details),
     })
   let alerting = create()
@@ -76,6 +78,10 @@ async function open(t: Test) {
     async tick(minutes = 0) {
       at = NOW + minutes * MINUTE
       await alerting.tick(new AbortController().signal)
+    },
+    /** So many milliseconds of every window were not recorded. */
+    lacking: (ms: number) => {
+      lacking = ms
     },
     /** Done while the next question is asked. */
     meanwhile: (work: () => Promise<unknown>) => {
@@ -420,6 +426,51 @@ t.test('what is changed while it is measured tells nothing of what it was', asyn
     t.same(await world.told(id), change ? ['fired 10:01'] : [], 'it is measured anew')
     t.same(world.logged, [])
   }
+})
+
+t.test('of a window that was not recorded whole, what more rows could change is no verdict', async (t) => {
+  const many = { metric, op: 'gte', value: 3 } as const
+  const few = { metric, op: 'lt', value: 4 } as const
+  const enough = { metric, op: 'lt', value: 3 } as const
+  const cases: [why: string, given: Partial<Alert>, lacking: number, fires: boolean][] = [
+    ['as many as asked are as many with those that are missing', many, 60 * MINUTE, true],
+    ['too few may be those that are missing', few, MINUTE, false],
+    ['as may be all of nothing', { ...few, filters: pathname('/none') }, 60 * MINUTE, false],
+    ['a restart takes some seconds', few, 36_000, true],
+    ['more than a hundredth is more', few, 36_001, false],
+    ['a share may be any', { metric: 'bounce', op: 'gte', value: 0.5 }, MINUTE, false],
+    ['of a complete window it is one', { metric: 'bounce', op: 'gte', value: 0.5 }, 0, true],
+    ['a change is made of two counts', { ...change, op: 'gte', value: 0.1 }, 73_000, false],
+    ['of two windows it is a hundredth', { ...change, op: 'gte', value: 0.1 }, 72_000, true],
+    ['not too few, whatever is missing', enough, 60 * MINUTE, false],
+  ]
+  const each = await open(t)
+  await each.commit({ events: [...visitors(2, 90), ...visitors(3, 30)] })
+  for (const [why, given, lacking, fires] of cases) {
+    each.lacking(lacking)
+    const { id } = await each.make(given)
+    await each.tick()
+    t.same(await each.told(id), fires ? ['fired 10:00'] : [], why)
+  }
+
+  const world = await open(t)
+  await world.commit({ events: visitors(3, 59) })
+  const [high, low] = [await world.make(many), await world.make({ ...few, value: 3 })]
+  await world.tick()
+  world.lacking(MINUTE)
+  for (const i of [2, 3, 4]) await world.tick(i)
+  t.same([await world.told(high.id), await world.told(low.id)], [['fired 10:00'], []], 'nothing ends or begins')
+  world.lacking(0)
+  for (const i of [5, 6]) await world.tick(i)
+  t.same(
+    [await world.told(high.id), await world.told(low.id)],
+    [['fired 10:00', 'resolved 10:06'], ['fired 10:05']],
+    'until it is known',
+  )
+  world.lacking(MINUTE)
+  await world.commit({ events: visitors(3, -6) })
+  for (const i of [7, 8]) await world.tick(i)
+  t.match((await world.told(low.id)).at(-1), 'resolved 10:08', 'enough is enough')
 })
 
 t.test('a mail has nothing in it that a stranger could make a header or a terminal of', (t) => {

@@ -1,0 +1,71 @@
+import type { Window } from '../query/calendar.js'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+
+export interface RecordedDeps {
+  records: Records
+  /** Whether the store takes what comes in. */
+  ready(): boolean
+  /** Resolves when all that was seen until now is stored or given up. */
+  settle(): Promise<void>
+  /** Since the start: rows that were seen and given up, and files of the store that could not be opened whole. */
+  lost(): { rows: number; files: number }
+  now(): Date
+  /** Monotonic milliseconds. */
+  clock(): number
+}
+
+/** When this instance ran and stored all that it saw, in spans that outlive the process. */
+export interface Recorded {
+  /** To be called each minute and at the end: what was seen by now is stored, and known to be, when it resolves. */
+  keep(): Promise<void>
+  /** Milliseconds of the window for which nobody knows whether all of it was stored. */
+  lacking(window: Window): Promise<number>
+}
+
+/** The clock said so much more or less than went by: it was set, or the machine was asleep. */
+const STEP = 10_000
+/** Twice the longest window of an alert, ms. */
+const KEPT = 2 * 44_640 * 60_000
+
+/** Of a process that begins now. */
+export function createRecorded({ records, ready, settle, lost, now, clock }: RecordedDeps): Recorded {
+  let seen = { at: now(), clock: clock() }
+  let given = lost().rows
+  let files = 0
+  /** The span that goes on, and whether the records have it. */
+  let began = seen.at
+  let written = false
+
+  return {
+    async keep() {
+      const here = { at: now(), clock: clock() }
+      await settle()
+      if (!ready()) return
+      const { rows, files: gone } = lost()
+      const stepped = Math.abs(here.at.getTime() - seen.at.getTime() - (here.clock - seen.clock)) > STEP
+      seen = here
+      // Rows that a file lost may have been of any time before.
+      if (rows !== given || stepped || gone !== files) {
+        began = here.at
+        written = false
+      }
+      given = rows
+      const useless = gone === files ? sql`ended < ${new Date(here.at.getTime() - KEPT)}` : sql`true`
+      await records.write(
+        sql`delete from recorded where ${useless}`,
+        written
+          ? sql`update recorded set ended = ${here.at} where began = ${began}`
+          : sql`insert into recorded values (${began}, ${here.at})`,
+      )
+      written = true
+      files = gone
+    },
+    async lacking({ start, end }) {
+      const [row] = await records.query(sql`
+        select coalesce(sum(epoch_ms(least(ended, ${end})) - epoch_ms(greatest(began, ${start}))), 0)::double as ms
+        from recorded where ended > ${start} and began < ${end}`)
+      return end.getTime() - start.getTime() - Number(row?.ms)
+    },
+  }
+}
