@@ -308,8 +308,7 @@ export async function compose(
       clearInterval(removing)
       removals.close()
       await tended
-      await notify.close()
-      await post.close()
+      await Promise.all([notify.close(), post.close()])
       mailer?.close()
       await recorder.close()
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))

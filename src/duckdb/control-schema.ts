@@ -84,9 +84,10 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table reports (
       id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
       last_sent varchar)`,
-    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed.
+    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed;
+    // `receiver` is the server whose time it takes.
     `create table notices (
-      id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
+      id integer, key varchar, site integer, alert integer, report integer, channel varchar, receiver varchar, payload varchar,
       created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,
     // What is to leave the events: kind is visitor (16 hex digits) or site (its hostnames, JSON text). Once it is done, who
     // it was is not kept here either.

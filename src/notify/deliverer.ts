@@ -17,7 +17,7 @@ export interface Deliverer {
 }
 
 /** As many attempts at once, of all sites. */
-const LANES = 16
+const LANES = 32
 
 /**
  * Delivers what the outbox has. An attempt whose outcome cannot be written is not made again while this process lives: its
@@ -60,7 +60,7 @@ export function createDeliverer({ outbox, send, now, log }: DelivererDeps, finis
       const mine = [...flying.keys(), ...unwritten.map(({ notice }) => notice.id)]
       if (doubt) await outbox.recover(now(), mine)
       doubt = false
-      for (const notice of await outbox.take(now())) fly(notice)
+      for (const notice of await outbox.take(now(), LANES - flying.size)) fly(notice)
     } catch (error) {
       doubt = true
       throw error

@@ -1,3 +1,4 @@
+import { atMost } from '../at-most.js'
 import type { Alert, Alerts } from '../manage/alerts.js'
 import type { Collection, WithId } from '../manage/collection.js'
 import type { Report } from '../manage/reports.js'
@@ -9,7 +10,7 @@ import { eventOf } from './alert-event.js'
 import { createAlerting, endOf, windowOf } from './alerting.js'
 import { createDeliverer } from './deliverer.js'
 import type { Send } from './mail-shape.js'
-import { createOutbox, type Delivery, type NewNotice, queued } from './outbox.js'
+import { createOutbox, type Delivery, type NewNotice, type Notice, queued } from './outbox.js'
 import { createRecorded } from './recorded.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReporting } from './reporting.js'
@@ -59,6 +60,8 @@ const BEHIND = 1_000
 const AGAIN = 10_000
 const SOON = 1_000
 const DRAIN = 5_000
+/** What became of those that are cut off then is written, or not. */
+const LAST = 1_000
 const PRUNES = 60
 
 /** Alerts and reports once a minute, and deliveries when they are due, from now until it is closed. */
@@ -67,15 +70,16 @@ export function startNotify(deps: NotifyDeps): Notify {
   const fraction = () => random(4).readUInt32BE() / 2 ** 32
   const outbox = createOutbox({ records, random: fraction })
   const ending = new AbortController()
+  const over = new AbortController()
   let delivering: NodeJS.Timeout | undefined
   let evaluating: NodeJS.Timeout | undefined
   let minutes = 0
   let tick: Promise<void> = Promise.resolve()
 
   const warn = (error: unknown, message: string) => log.warn({ err: error }, message)
-  const deliverer = createDeliverer({ outbox, send: (notice) => sendNotice(notice, deps), now, log: warn }, () =>
-    ring(),
-  )
+  const post: Post = (url, body, options) => deps.post(url, body, { ...options, signal: over.signal })
+  const send = (notice: Notice) => sendNotice(notice, { ...deps, post })
+  const deliverer = createDeliverer({ outbox, send, now, log: warn }, () => ring())
   const deliverIn = (ms: number) => {
     clearTimeout(delivering)
     if (ending.signal.aborted) return
@@ -143,13 +147,10 @@ export function startNotify(deps: NotifyDeps): Notify {
       ending.abort()
       clearTimeout(evaluating)
       clearTimeout(delivering)
-      let late: NodeJS.Timeout | undefined
-      const drained = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, DRAIN)
-      })
       const kept = tick.then(recorded.keep).catch((error) => warn(error, 'how long was recorded could not be written'))
-      await Promise.race([Promise.all([kept, deliverer.idle()]), drained]).catch(() => {})
-      clearTimeout(late)
+      await atMost(DRAIN, Promise.all([kept, deliverer.idle()]))
+      over.abort()
+      await atMost(LAST, deliverer.idle())
     },
   }
 }

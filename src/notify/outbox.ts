@@ -68,9 +68,10 @@ const DAY = 86_400_000
 /** Days that what is over is kept, and how many of one site. */
 const KEPT_DAYS = 30
 const KEPT = 1_000
-/** As many of one site are taken up at once, and of all. */
-const OF_SITE = 4
-const BATCH = 50
+/** As many are under way at once: of a site to one receiver, of all sites to one, of a site to all. One that hangs has no more. */
+const OF_BOTH = 2
+const OF_RECEIVER = 4
+const OF_SITE = 8
 const LONGEST_ERROR = 300
 
 /** Attempts that are made, each so many milliseconds behind the one before. */
@@ -85,6 +86,12 @@ export function delayOf(attempts: number, random: () => number, retry_after_ms =
   return Math.round(Math.max(delay, Math.min(retry_after_ms, LONGEST_DELAY)))
 }
 
+/** Whose time a delivery takes: one server's of a webhook, and the mail server's of all mails. */
+const receiverOf = ({ type, target }: z.output<typeof KeptChannel>): string => {
+  if (type === 'email') return 'mail'
+  return URL.canParse(target) ? new URL(target).host : target
+}
+
 /** The statements that put a notice into the outbox, for the transaction of what it tells. */
 export function queued({ key, site, of, channel, payload }: NewNotice, at: Date): Sql[] {
   const alert = 'alert' in of ? of.alert : null
@@ -92,9 +99,9 @@ export function queued({ key, site, of, channel, payload }: NewNotice, at: Date)
   const fresh = sql`kind = 'notices' and not exists (select 1 from notices where key = ${key})`
   return [
     sql`update last_ids set id = id + 1 where ${fresh}`,
-    sql`insert into notices (id, key, site, alert, report, channel, payload, created_at, attempts, next_at, state)
-      select id, ${key}, ${site}, ${alert}, ${report}, ${JSON.stringify(channel)}, ${JSON.stringify(payload)}, ${at}, 0,
-        ${at}, 'waiting'
+    sql`insert into notices (id, key, site, alert, report, channel, receiver, payload, created_at, attempts, next_at, state)
+      select id, ${key}, ${site}, ${alert}, ${report}, ${JSON.stringify(channel)}, ${receiverOf(channel)},
+        ${JSON.stringify(payload)}, ${at}, 0, ${at}, 'waiting'
       from last_ids where ${fresh}`,
   ]
 }
@@ -105,12 +112,32 @@ const among = (ids: readonly number[]): Sql =>
     ', ',
   )
 
+const Waiting = z.object({ id: z.number(), site: z.number(), receiver: z.string(), nth: z.number() })
+
+/** The ids of those that are begun now; `nth` counts from 1 what a site has waiting for a receiver, and is 0 of what is under way. */
+function fairly(all: readonly z.output<typeof Waiting>[], most: number): number[] {
+  const counts = new Map<string, number>()
+  const taken: number[] = []
+  for (const { id, site, receiver, nth } of all) {
+    const of: [name: string, most: number][] = [
+      [`${site} ${receiver}`, OF_BOTH],
+      [` ${receiver}`, OF_RECEIVER],
+      [`${site}`, OF_SITE],
+    ]
+    const fits = taken.length < most && of.every(([name, limit]) => (counts.get(name) ?? 0) < limit)
+    if (nth > 0 && !fits) continue
+    for (const [name] of of) counts.set(name, (counts.get(name) ?? 0) + 1)
+    if (nth > 0) taken.push(id)
+  }
+  return taken
+}
+
 /** What is to be delivered, in `control.duckdb`: it outlives the process. */
 export interface Outbox {
   /** What counts as being sent and is not among `mine` was cut off, by a death or a fault: it is due again. */
   recover(now: Date, mine: readonly number[]): Promise<void>
-  /** Those that are due, fairly among sites; they count as being sent, and this attempt as made. */
-  take(now: Date): Promise<readonly Notice[]>
+  /** Of those that are due `most`, fairly among sites and receivers; they count as being sent, and this attempt as made. */
+  take(now: Date, most: number): Promise<readonly Notice[]>
   /** What became of the attempt. */
   settle(notice: Notice, outcome: Outcome, now: Date): Promise<void>
   /** When the next is due; undefined where none waits. */
@@ -139,16 +166,20 @@ export function createOutbox({ records, random }: { records: Records; random: ()
       )
     },
 
-    async take(now) {
+    async take(now, most) {
       const rows = await records.query(sql`
-        select ${columns} from (
-          select *, row_number() over (partition by site order by next_at, id) as nth
+        select id, site, receiver, nth from (
+          select *, row_number() over (partition by site, receiver order by next_at, id) as nth
           from notices where state = 'waiting' and next_at <= ${now}) due
-        where nth <= ${OF_SITE} - (select count(*) from notices s where s.state = 'sending' and s.site = due.site)
-        order by next_at, id limit ${BATCH}`)
-      const due = rows.map((row) => Stored.parse(row))
-      if (due.length === 0) return []
-      const ids = among(due.map(({ id }) => id))
+        where nth <= ${OF_BOTH}
+        union all select id, site, receiver, 0 from notices where state = 'sending'
+        order by nth, id`)
+      const taken = fairly(z.array(Waiting).parse(rows), most)
+      if (taken.length === 0) return []
+      const ids = among(taken)
+      const due = (
+        await records.query(sql`select ${columns} from notices where id in (${ids}) order by next_at, id`)
+      ).map((row) => Stored.parse(row))
       // Counted before it is made: what kills the process is not tried for ever.
       await records.write(sql`update notices set state = 'sending', attempts = attempts + 1 where id in (${ids})`)
       return due.map((notice) => ({ ...notice, attempts: notice.attempts + 1 }))

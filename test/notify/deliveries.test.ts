@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Alert, createAlerts } from '../../src/manage/alerts.js'
 import { createReports } from '../../src/manage/reports.js'
@@ -205,20 +206,111 @@ t.test('one site, one channel or one fault does not hold up the others', async (
   let hung = 0
   const slow = await receiver(t, () => hung++)
   const { received, url } = await receiver(t, (_, res) => res.end())
-  const channels = Array.from({ length: 6 }, (_, i) => ({ type: 'webhook' as const, target: `${slow.url}?${i}` }))
+  const channels = Array.from({ length: 8 }, (_, i) => ({ type: 'webhook' as const, target: `${slow.url}?${i}` }))
   const { records, alerts, deliverer, notice, id, outbox } = await open(t, [
     ...channels,
     { type: 'webhook', target: url },
+    { type: 'webhook', target: `${url}?of-another-site` },
   ])
-  await records.write(...channels.flatMap((_, i) => notice(i)), ...notice(6, 2))
+  const both = async (of: number, taken: number) => {
+    for (let i = 0; i < 200 && (hung < of || received.length < taken); i++)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    await deliverer.pass()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    return [hung, received.length]
+  }
+  await records.write(...[0, 1, 2, 3].flatMap((i) => notice(i)), ...notice(8), ...notice(9, 2))
   await deliverer.pass()
-  for (let i = 0; i < 100 && (hung < 4 || received.length < 1); i++)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  t.same([hung, received.length], [4, 1], 'four of a site at once; another has its own')
+  t.same(await both(2, 2), [2, 2], 'two of a site to one receiver at once; others have their own')
+  await records.write(...[4, 5, 6, 7].flatMap((i) => notice(i, 10 + i)))
   await deliverer.pass()
-  t.equal(hung, 4, 'they are not begun again while they are under way')
+  t.same(await both(4, 2), [4, 2], 'and of all sites four, which are not begun again while they are under way')
   await alerts.delete(id, deed)
-  t.equal((await outbox.list({ alert: id })).length, 7)
+  t.equal((await outbox.list({ alert: id })).length, 10)
+})
+
+t.test('a receiver that hangs, however it does, is left after its time and tried again', async (t) => {
+  const sockets = new Set<Socket>()
+  const drip = (socket: Socket, bytes: string) => {
+    const timer = setInterval(() => socket.write(bytes), 20)
+    socket.on('close', () => clearInterval(timer))
+  }
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'
+  const late = { taken: false, permanent: false, error: /took too long$/ }
+  const cases: [why: string, scheme: string, hang: (socket: Socket) => unknown, outcome: object][] = [
+    ['it never answers', 'http', (socket) => socket.resume(), late],
+    // In the end it does, or it would never hear of the end.
+    ['it never reads', 'http', (socket) => setTimeout(() => socket.resume(), 2_000), late],
+    ['its TLS never begins', 'https', (socket) => socket.resume(), late],
+    [
+      'its head drips',
+      'http',
+      (socket) => {
+        socket.resume().write('HTTP/1.1 200 OK\r\nx: ')
+        drip(socket, 'x')
+      },
+      late,
+    ],
+    [
+      'it goes on informing',
+      'http',
+      (socket) => drip(socket.resume(), 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
+      late,
+    ],
+    [
+      'it took it and drips a body',
+      'http',
+      (socket) => {
+        socket.resume().write(head)
+        drip(socket, 'x')
+      },
+      { taken: true },
+    ],
+    [
+      'it refused it and drips a body',
+      'http',
+      (socket) => {
+        socket.resume().write(head.replace('200 OK', '500 No'))
+        drip(socket, 'x')
+      },
+      { taken: false, permanent: false, error: 'the receiver answered 500' },
+    ],
+  ]
+  const post: Post = (url, body, options) => anywhere(url, body, { ...options, timeout: 500 })
+  const now = () => new Date(START)
+  const hanging = async (hang: (socket: Socket) => unknown) => {
+    const server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => sockets.delete(socket))
+      hang(socket)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const address = server.address()
+    return `127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}/`
+  }
+  await Promise.all(
+    cases.map(async ([why, scheme, hang, outcome]) => {
+      const url = `${scheme}://${await hanging(hang)}`
+      const began = performance.now()
+      // More than the buffers of both ends hold.
+      const body = why === 'it never reads' ? 'x'.repeat(16 << 20) : '{}'
+      t.match(await callWebhook({ url, secret: 's', key: 'k', body }, { post, now }), outcome, why)
+      const took = performance.now() - began
+      t.ok(took < 3_000, `${why}: ${took.toFixed(0)} ms`)
+    }),
+  )
+  for (let i = 0; i < 300 && sockets.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.equal(sockets.size, 0, 'no connection is left')
+  const url = `http://${await hanging((socket) => socket.resume())}`
+  const { add, next, list } = await open(t, [{ type: 'webhook', target: url }], { post })
+  await add()
+  t.same([await next(), await next(), await next()], [0, 30, 120])
+  t.match(await list(), [{ state: 'waiting', attempts: 3, last_error: /took too long$/ }])
 })
 
 t.test('what the records cannot write is not sent again', async (t) => {

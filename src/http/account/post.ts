@@ -1,3 +1,4 @@
+import { atMost } from '../../at-most.js'
 import type { Mail, Send } from '../../notify/mail-shape.js'
 
 /** A link that was made and could not be mailed. */
@@ -23,13 +24,14 @@ export interface Post {
   behind(write: () => Promise<Letter | undefined>): void
   /** The last links that were not mailed, the latest first. */
   links(): readonly Link[]
-  /** Resolves when what is under way is done. */
+  /** Resolves when what is under way is done, or after five seconds: a mail server that hangs holds no end up. */
   close(): Promise<void>
 }
 
 const KEPT = 20
 /** Letters under way at once: a mail server that hangs must not gather them without end. */
 const MOST = 200
+const DRAIN = 5_000
 
 export function createPost(deps: {
   send?: Send | undefined
@@ -58,7 +60,7 @@ export function createPost(deps: {
     },
     links: () => kept,
     async close() {
-      await Promise.all(under)
+      await atMost(DRAIN, Promise.all(under))
     },
   }
 }
