@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
+import { clean } from './clean.js'
 import type { Mail, Send } from './mail-shape.js'
 
 export interface MailerOptions {
-  /** `smtp://user:password@host:587`, which goes on in TLS where the server offers it, or `smtps://`. */
+  /**
+   * `smtp://user:password@host:587`, which goes on in TLS where the server offers it, or `smtps://`. A password goes
+   * through TLS, or nowhere but to this machine itself, of whose certificate nothing is asked: nobody is between.
+   */
   smtp: string
   /** As in `Readership <stats@example.com>`. */
   from: string
@@ -45,6 +49,7 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
     url.username === ''
       ? {}
       : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
+  const here = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
   const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const open = new Set<Socket>()
   const waiting: (() => void)[] = []
@@ -63,6 +68,7 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
     }, whole_ms)
     const options: SMTPTransport.Options = {
       ...{ host, port, secure, ...auth },
+      ...(here ? { tls: { rejectUnauthorized: false } } : { requireTLS: 'auth' in auth }),
       ...{ greetingTimeout: connect_ms, socketTimeout: whole_ms },
       ...{ disableFileAccess: true, disableUrlAccess: true },
       getSocket: (_, use) => use(null, { connection: socket }),
@@ -157,10 +163,24 @@ function mailError(cause: unknown): MailError {
   const code = codeOf(cause)
   const status = cause instanceof Error && 'responseCode' in cause ? Number(cause.responseCode) : 0
   const command = cause instanceof Error && 'command' in cause ? String(cause.command) : ''
-  if (code === 'EAUTH') return new MailError('the mail server refuses the sign-in', false, { cause })
+  // Without its cause: a server may have said again what it was told.
+  if (code === 'EAUTH') return new MailError(`the mail server refuses the sign-in (${status || 'no answer'})`, false)
+  const fault = tlsFault(cause, code)
+  if (fault !== undefined) return new MailError(fault, false, { cause })
   if (status >= 400) {
     const stands = status >= 500 && (command === 'RCPT TO' || command === 'DATA')
     return new MailError(`the mail server answered ${status}`, stands, { cause })
   }
   return new MailError(`the mail could not be handed over (${code})`, false, { cause })
+}
+
+/** A system's own code, as ECONNRESET is: what went wrong was the connection. */
+const PLAIN = /^E(?!PROTO$)[A-Z]+$/
+
+function tlsFault(cause: unknown, code: string): string | undefined {
+  const original = cause instanceof Error && 'originalCode' in cause ? String(cause.originalCode) : undefined
+  if (cause instanceof Error && code === 'ESOCKET' && original !== undefined && !PLAIN.test(original))
+    return `no TLS with the mail server: ${clean(cause.message)} (NODE_EXTRA_CA_CERTS names a certificate to trust)`
+  if (code !== 'ETLS') return undefined
+  return 'the mail server begins no TLS, without which nothing is sent'
 }

@@ -1,0 +1,205 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import t, { type Test } from 'tap'
+import { createMailer } from '../../src/notify/mail.js'
+
+const pem = (name: string) => readFileSync(new URL(`../../../test/proxy/fixtures/tls/${name}`, import.meta.url))
+/** Signed by nobody. */
+const TLS = { cert: pem('first.cert.pem'), key: pem('first.key.pem') }
+const PASSWORD = 'hunter2:/@"'
+const from = 'Tides <tides@example.com>'
+const mail = { to: 'a@example.com', subject: 'x', text: 'hello' }
+
+async function portOf(server: Server): Promise<number> {
+  await once(server, 'listening')
+  const address = server.address()
+  return address !== null && typeof address === 'object' ? address.port : 0
+}
+
+/** A real server on loopback; each mail as it says how it came. */
+async function mailServer(t: Test, options: SMTPServerOptions) {
+  const mails: { user: unknown; secure: boolean }[] = []
+  const heard: string[] = []
+  const server = new SMTPServer({
+    ...{ ...TLS, disableReverseLookup: true },
+    onAuth({ username, password }, session, done) {
+      heard.push(`${session.secure ? 'in TLS' : 'in the clear'}: ${password}`)
+      if (username === 'ann' && password === PASSWORD) done(null, { user: username })
+      // Some say again what they were told.
+      else done(new Error(`no such password: ${password}`))
+    },
+    onData(stream, { user, secure }, done) {
+      stream.resume().on('end', () => {
+        mails.push({ user, secure })
+        done()
+      })
+    },
+    ...options,
+  })
+  server.on('error', () => {})
+  server.listen(0, '127.0.0.1')
+  t.teardown(() => new Promise<void>((resolve) => server.close(resolve)))
+  return { mails, heard, port: await portOf(server.server) }
+}
+
+/** This machine, by a name that the mailer does not know for it. */
+const ELSEWHERE = '0.0.0.0'
+const user = (name: string, password = PASSWORD) => `${name}:${encodeURIComponent(password)}@`
+
+t.test('TLS, certificates and passwords', async (t) => {
+  const none = { disabledCommands: ['STARTTLS'] }
+  const open = { ...none, authOptional: true }
+  const clear = { ...none, allowInsecureAuth: true }
+  const anybody = { authOptional: true }
+  const cases: [
+    why: string,
+    server: SMTPServerOptions,
+    scheme: 'smtp' | 'smtps',
+    user: string,
+    host: string,
+    outcome: { secure: boolean; user: unknown } | RegExp,
+    heard: string[],
+  ][] = [
+    [
+      'STARTTLS to this machine, whoever signed',
+      {},
+      'smtp',
+      user('ann'),
+      'localhost',
+      { secure: true, user: 'ann' },
+      [`in TLS: ${PASSWORD}`],
+    ],
+    [
+      'smtps to this machine',
+      { secure: true },
+      'smtps',
+      user('ann'),
+      '127.0.0.1',
+      { secure: true, user: 'ann' },
+      [`in TLS: ${PASSWORD}`],
+    ],
+    [
+      'without TLS to this machine',
+      clear,
+      'smtp',
+      user('ann'),
+      '127.0.0.1',
+      { secure: false, user: 'ann' },
+      [`in the clear: ${PASSWORD}`],
+    ],
+    [
+      'nobody knows who signed',
+      {},
+      'smtp',
+      user('ann'),
+      ELSEWHERE,
+      /^no TLS with the mail server: self-signed .*NODE_EXTRA/,
+      [],
+    ],
+    [
+      'nor of smtps',
+      { secure: true },
+      'smtps',
+      user('ann'),
+      ELSEWHERE,
+      /^no TLS with the mail server: self-signed/,
+      [],
+    ],
+    [
+      'nor where there is nothing to hide',
+      anybody,
+      'smtp',
+      '',
+      ELSEWHERE,
+      /^no TLS with the mail server: self-signed/,
+      [],
+    ],
+    [
+      'no TLS, no password',
+      clear,
+      'smtp',
+      user('ann'),
+      ELSEWHERE,
+      /^the mail server begins no TLS, without which nothing is sent$/,
+      [],
+    ],
+    ['without a password it goes as it can', open, 'smtp', '', ELSEWHERE, { secure: false, user: undefined }, []],
+    ['no smtps there', open, 'smtps', '', '127.0.0.1', /^no TLS with the mail server: /, []],
+    [
+      'another password',
+      {},
+      'smtp',
+      user('ann', 'wrong-secret'),
+      'localhost',
+      /^the mail server refuses the sign-in \(535\)$/,
+      ['in TLS: wrong-secret'],
+    ],
+  ]
+  for (const [why, options, scheme, user, host, outcome, expected] of cases) {
+    const { mails, heard, port } = await mailServer(t, options)
+    const mailer = createMailer({ smtp: `${scheme}://${user}${host}:${port}`, from, connect_ms: 5_000 })
+    const error = await mailer.send(mail).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (outcome instanceof RegExp) {
+      t.match(error, { name: 'MailError', message: outcome, permanent: false }, why)
+      t.strictSame(mails, [], why)
+    } else {
+      t.equal(error, undefined, why)
+      t.strictSame(mails, [outcome], why)
+    }
+    t.strictSame(heard, expected, why)
+    let said = ''
+    for (let cause = error; cause instanceof Error; cause = cause.cause)
+      said += `${cause.stack} ${JSON.stringify(cause, Object.getOwnPropertyNames(cause))}`
+    for (const secret of [PASSWORD, 'wrong-secret', encodeURIComponent(PASSWORD)])
+      for (const form of [secret, Buffer.from(secret).toString('base64').slice(0, 8)])
+        t.notOk(said.includes(form), `${why}: what is logged has no password`)
+    mailer.close()
+  }
+})
+
+t.test('a server that hangs, wherever it does, has its time', async (t) => {
+  /** What it says to each command in turn; then nothing more. */
+  const cases: [where: string, says: readonly string[], message: RegExp][] = [
+    ['at the greeting', [], /took too long/],
+    ['at EHLO', ['220 x ESMTP'], /took too long/],
+    ['in the middle of a line', ['220 x ESMTP', '250-x\r\n250 STAR'], /took too long/],
+    ['at TLS', ['220 x ESMTP', '250-x\r\n250 STARTTLS', '220 go'], /took too long/],
+    ['at AUTH', ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN'], /took too long/],
+    ['at the reader', ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN', '235 in', '250 ok'], /took too long/],
+    [
+      'behind the mail',
+      ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN', '235 in', '250 ok', '250 ok', '354 go'],
+      /took too long/,
+    ],
+  ]
+  await Promise.all(
+    cases.map(async ([where, says, message]) => {
+      const sockets = new Set<Socket>()
+      const server = createServer((socket) => {
+        sockets.add(socket)
+        let next = 0
+        const say = () => {
+          const line = says[next++]
+          if (line !== undefined) socket.write(line.endsWith('STAR') ? line : `${line}\r\n`)
+        }
+        socket.on('error', () => {})
+        socket.on('data', say)
+        socket.on('close', () => sockets.delete(socket))
+        say()
+      }).listen(0, '127.0.0.1')
+      t.teardown(() => server.close())
+      const smtp = `smtp://${user('ann')}127.0.0.1:${await portOf(server)}`
+      const mailer = createMailer({ smtp, from, whole_ms: 500 })
+      const began = performance.now()
+      await t.rejects(mailer.send(mail), { name: 'MailError', message, permanent: false }, where)
+      t.ok(performance.now() - began < 4_000, where)
+      for (let i = 0; i < 100 && sockets.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10))
+      t.equal(sockets.size, 0, `${where}: no connection is left`)
+    }),
+  )
+})
