@@ -4,18 +4,25 @@ import type { Records } from '../store.js'
 /**
  * A small table kept in memory: this process is the only writer of the file, so what it has read stays true until it
  * writes. `forget` is called after the write is durable; a load that was under way then is nobody's answer any more.
+ * `load` is given what was read before, where reading what has changed since is less.
  */
-export function remember<T>(load: () => Promise<T>): { get(): Promise<T>; forget(): void } {
+export function remember<T>(load: (before: T | undefined) => Promise<T>): { get(): Promise<T>; forget(): void } {
   let loaded: Promise<T> | undefined
+  let before: T | undefined
   return {
     get() {
       if (!loaded) {
-        const mine = load()
+        const mine = load(before)
         loaded = mine
-        // A fault is not an answer worth keeping.
-        mine.catch(() => {
-          if (loaded === mine) loaded = undefined
-        })
+        mine.then(
+          (read) => {
+            before = read
+          },
+          // A fault is not an answer worth keeping.
+          () => {
+            if (loaded === mine) loaded = undefined
+          },
+        )
       }
       return loaded
     },

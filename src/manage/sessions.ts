@@ -57,18 +57,52 @@ export interface Sessions {
 const digestOf = (token: string) => createHash('sha256').update(token).digest('hex')
 const TOKEN = /^[\w-]{43}$/
 
+/** Who is signed in, by digest, in the order of their ids. */
+interface Loaded {
+  readonly sessions: ReadonlyMap<string, Stored>
+  readonly last: number
+}
+
+/**
+ * The table; with what was read before, what has come and gone since, for somebody signs in more often than all can be read:
+ * a row never changes but for when it was used, and no id comes again.
+ */
+async function load(records: Records, before: Loaded | undefined): Promise<Loaded> {
+  const [first] = before?.sessions.values() ?? []
+  const behind = before?.last ?? 0
+  const read = async (from: number) => {
+    const rows = await records.query(sql`select id, user_id, digest, created_at, last_seen_at, agent, ip
+      from sessions where id > ${from} order by id`)
+    return rows.map((row) => Stored.parse(row))
+  }
+  if (before === undefined || first === undefined) return loadedOf(new Map(), await read(0), 0)
+  const fresh = await read(behind)
+  const [kept] = await records.query(sql`select count(*) as n,
+    max(digest) filter (where id = ${first.id}) as digest from sessions where id <= ${behind}`)
+  // Its first is gone; or the records are others, which had to begin anew.
+  if (kept?.digest !== first.digest) return loadedOf(new Map(), await read(0), 0)
+  const sessions = new Map(before.sessions)
+  if (kept.n !== sessions.size) {
+    const [row] = await records.query(sql`select string_agg(id, ',') as ids from sessions where id <= ${behind}`)
+    const there = new Set(String(row?.ids).split(',').map(Number))
+    for (const [digest, { id }] of sessions) if (!there.has(id)) sessions.delete(digest)
+  }
+  return loadedOf(sessions, fresh, behind)
+}
+
+function loadedOf(sessions: Map<string, Stored>, fresh: readonly Stored[], behind: number): Loaded {
+  for (const session of fresh) sessions.set(session.digest, session)
+  return { sessions, last: fresh.at(-1)?.id ?? behind }
+}
+
 /** Sessions over the records. `random(n)` gives n random bytes. */
 export function createSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }): Sessions {
   const { records, now, random } = deps
-  const all = remember(async () => {
-    const rows = await records.query(
-      sql`select id, user_id, digest, created_at, last_seen_at, agent, ip from sessions order by id`,
-    )
-    return new Map(rows.map((row) => Stored.parse(row)).map((session) => [session.digest, session]))
-  })
+  const all = remember((before: Loaded | undefined) => load(records, before))
   const write = createWrite(records, all)
-  /** When a session was used and the table does not know yet. */
+  /** When a session was used last, since the start; and those of which the table does not know it. */
   let used = new Map<number, Date>()
+  let unwritten = new Set<number>()
   const isOver = ({ id, created_at, last_seen_at }: Stored, at: number) =>
     at - created_at.getTime() > LIFETIME_MS || at - (used.get(id) ?? last_seen_at).getTime() > IDLE_MS
   const shown = ({ digest: _, ...session }: Stored): Session => ({
@@ -103,17 +137,18 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     forget: all.forget,
 
     async authenticate(token) {
-      const session = TOKEN.test(token) ? (await all.get()).get(digestOf(token)) : undefined
+      const session = TOKEN.test(token) ? (await all.get()).sessions.get(digestOf(token)) : undefined
       const at = now()
       if (!session || isOver(session, at.getTime()))
         throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
       used.set(session.id, at)
+      unwritten.add(session.id)
       return shown(session)
     },
 
     async list(user) {
       const at = now().getTime()
-      return [...(await all.get()).values()]
+      return [...(await all.get()).sessions.values()]
         .filter((session) => session.user_id === user && !isOver(session, at))
         .map(shown)
         .toSorted((a, b) => b.last_seen_at.getTime() - a.last_seen_at.getTime() || b.id - a.id)
@@ -126,15 +161,25 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
 
     async flush() {
       const at = now().getTime()
-      const over = [...(await all.get()).values()].filter((session) => isOver(session, at))
-      if (used.size === 0 && over.length === 0) return
-      const writing = new Map(used)
-      await write(
-        ...[...writing].map(([id, seen]) => sql`update sessions set last_seen_at = ${seen} where id = ${id}`),
-        ...over.map(({ id }) => sql`delete from sessions where id = ${id}`),
+      const { sessions } = await all.get()
+      const over = [...sessions.values()].filter((session) => isOver(session, at))
+      if (unwritten.size === 0 && over.length === 0) return
+      const writing = unwritten
+      unwritten = new Set()
+      const seen = [...writing].map(
+        (id) => sql`update sessions set last_seen_at = ${used.get(id) ?? null} where id = ${id}`,
       )
-      // What was used meanwhile stays for the next time.
-      used = new Map([...used].filter(([id, seen]) => writing.get(id) !== seen))
+      try {
+        // What was read stays true of who is signed in, where none ends.
+        if (over.length === 0) await records.write(...seen)
+        else await write(...seen, ...over.map(({ id }) => sql`delete from sessions where id = ${id}`))
+      } catch (error) {
+        unwritten = new Set([...writing, ...unwritten])
+        throw error
+      }
+      if (used.size <= sessions.size) return
+      const there = new Set([...sessions.values()].map(({ id }) => id))
+      used = new Map([...used].filter(([id]) => there.has(id) || unwritten.has(id)))
     },
   }
 }
