@@ -1,4 +1,4 @@
-import { atMost } from '../../at-most.js'
+import { atMost } from '../../notify/at-most.js'
 import type { Mail, Send } from '../../notify/mail-shape.js'
 
 /** A link that was made and could not be mailed. */
