@@ -130,7 +130,7 @@ export async function compose(
   const removals = createRemovals({
     ...{ records, sites, now },
     remove: async (leaving) => Removed.parse(await engine.ask('remove', leaving)),
-    forget: async () => void (await engine.ask('forget_removed')),
+    forget: async (key) => void (await engine.ask('forget_removed', key)),
     gone: drops.forget,
     settle: () => recorder.settle(),
     after(ms, run) {

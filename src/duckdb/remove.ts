@@ -47,9 +47,10 @@ export function removeSome(
 }
 
 /** When everybody knows what removals removed: who it was is kept no longer. How many were forgotten. */
-export async function forgetRemoved(writer: DuckDBConnection): Promise<number> {
-  const [noted] = await runQuery(writer, sql`select count(*) as n from removed`)
-  if (Number(noted?.n) > 0) await runQuery(writer, sql`delete from removed`)
+export async function forgetRemoved(writer: DuckDBConnection, key?: string): Promise<number> {
+  const those = key === undefined ? sql`true` : sql`key = ${key}`
+  const [noted] = await runQuery(writer, sql`select count(*) as n from removed where ${those}`)
+  if (Number(noted?.n) > 0) await runQuery(writer, sql`delete from removed where ${those}`)
   return Number(noted?.n)
 }
 

@@ -49,8 +49,8 @@ export interface EventStore extends Store {
    * what was removed is not in the log either. Throws `ApiError('database_error')`.
    */
   remove(leaving: Leaving): Promise<Removed>
-  /** What `remove` did is known to whoever asked for it: its keys, and who they were, are forgotten. */
-  forgetRemoved(): Promise<void>
+  /** What `remove` did is known to whoever asked for it: this key, or all, and who they were, are forgotten. */
+  forgetRemoved(key?: string): Promise<void>
   /** The last mark of a run; undefined before its first commit. */
   last(run: string): Promise<Mark | undefined>
   /** Puts these URLs in the place of all that is stored of a hostname's sitemaps, in one transaction. */
@@ -223,9 +223,9 @@ export async function openEvents(options: EventStoreOptions): Promise<EventStore
         throw faultOf(cause, 'The rows could not be removed.')
       }
     },
-    async forgetRemoved() {
+    async forgetRemoved(key) {
       try {
-        const forgotten = await file.write(forgetRemoved)
+        const forgotten = await file.write((writer) => forgetRemoved(writer, key))
         if (forgotten > 0) await checkpoint()
       } catch (cause) {
         throw faultOf(cause, 'What was removed could not be forgotten.')

@@ -91,8 +91,8 @@ export interface RemovalsDeps {
   sites: Pick<Sites, 'list'>
   /** One step, in the store: all of it or none. May reject; it is asked again. */
   remove: (leaving: Leaving) => Promise<Removed>
-  /** What the store keeps of keys is needed no more. May reject; it is asked again. */
-  forget: () => Promise<void>
+  /** What the store keeps of a key, or of all, is needed no more. May reject; it is asked again. */
+  forget: (key?: string) => Promise<void>
   /** A site is no more: nothing is counted of it. */
   gone: (site: number) => void
   /** What was seen of people before this moment is on its way to the store before it resolves. */
@@ -145,7 +145,6 @@ export function createRemovals({
   const step = async ({ id, leaving }: Written): Promise<void> => {
     if ('visitor' in leaving) await deps.settle()
     else deps.gone(leaving.site)
-    noted = true
     const { rows, more, visitor_ids } = await remove(leaving)
     await records.write(
       sql`update removals set rows = ${rows} ${
@@ -154,6 +153,9 @@ export function createRemovals({
       } where id = ${id}`,
     )
     if (more) return
+    await forget(leaving.key).catch(() => {
+      noted = true
+    })
     waiting.get(id)?.({ visitor_ids, rows })
     waiting.delete(id)
   }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Log } from '../duckdb/datafile.js'
 import { hexOf } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
@@ -164,7 +165,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
   const desk: Desk = {
     ...parts.desk,
     remove: createRemove({ store: events, writer, ...parts }),
-    forget_removed: () => events.forgetRemoved(),
+    forget_removed: (key) => events.forgetRemoved(z.string().optional().parse(key)),
   }
   let ending = false
   const end = (code: number) => {

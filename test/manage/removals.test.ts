@@ -192,7 +192,7 @@ for (const dies of [false, true])
               at('behind')
               return removed
             },
-            forget: async () => void (await engine.ask('forget_removed')),
+            forget: async (key) => void (await engine.ask('forget_removed', key)),
             gone: () => {},
             settle: async () => {},
             now: () => new Date(),
