@@ -84,18 +84,15 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table reports (
       id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
       last_sent varchar)`,
-    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed;
-    // `receiver` is the server whose time it takes.
+    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed.
     `create table notices (
-      id integer, key varchar, site integer, alert integer, report integer, channel varchar, receiver varchar, payload varchar,
+      id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
       created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,
     // What is to leave the events: kind is visitor (16 hex digits) or site (its hostnames, JSON text). Once it is done, who
     // it was is not kept here either.
     `create table removals (
       id integer, site integer, kind varchar, visitor varchar, hostnames varchar, requested_at timestamp, rows bigint,
       done_at timestamp)`,
-    // When an instance ran and stored all that it saw: what is counted of other times may be too little.
-    'create table recorded (began timestamp, ended timestamp)',
     `create table audit (
       id bigint, org integer, happened_at timestamp, actor_kind varchar, actor varchar, action varchar, object varchar,
       object_id varchar, ip varchar, details varchar)`,
@@ -105,4 +102,12 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
       union all select kind, 0 from (values ('users'), ('sessions'), ('invitations'), ('flags'), ('shares'), ('alerts'),
         ('reports'), ('notices'), ('removals'), ('audit')) kinds (kind)`,
   ],
+  [
+    // The server whose time a delivery takes.
+    'alter table notices add column receiver varchar',
+    // When an instance ran and stored all that it saw: what is counted of other times may be too little.
+    'create table recorded (began timestamp, ended timestamp)',
+  ],
+  // A table that is altered cannot be updated in the same transaction.
+  ["update notices set receiver = ''"],
 ]
