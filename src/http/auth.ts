@@ -58,6 +58,17 @@ const askedBy = (access: Access): Asked => ACCESS[access]
 /** Whether there are API keys that open a route. */
 export const takesKeys = (access: Access): boolean => askedBy(access).scope !== undefined
 
+/** The kinds of credentials that open a route, as the API's document calls them; none of what is open or the operator's. */
+export function credentialsOf(access: Access): string[] {
+  const { scope, person, share } = askedBy(access)
+  return [
+    ...(access === 'signed' ? ['ingest_signature'] : []),
+    ...(scope ? ['api_key'] : []),
+    ...(person ? ['session'] : []),
+    ...(share ? ['share'] : []),
+  ]
+}
+
 /** Where credentials are looked up. A kind that is absent is unknown here. */
 export interface Credentials {
   readonly keys: Pick<Keys, 'authenticate' | 'holds'>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOpen, SIGNATURE, takesKeys } from './auth.js'
+import { credentialsOf, isOpen, SIGNATURE, takesKeys } from './auth.js'
 import { SESSION } from './cookie.js'
 import { ErrorBody } from './error.js'
 import type { Example } from './examples.js'
@@ -134,12 +134,7 @@ function operationOf(
     tags: [route.tag],
     summary: route.summary,
     description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    security:
-      guarded && !takesKeys(route.access)
-        ? [{ session: [] }]
-        : guarded
-          ? [...(route.access === 'signed' ? [{ ingest_signature: [] }] : []), { api_key: [] }]
-          : [],
+    security: credentialsOf(route.access).map((kind) => ({ [kind]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
@@ -189,6 +184,13 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
           in: 'cookie',
           name: SESSION,
           description: 'Set by `POST /api/auth/login`, for browsers: what it writes takes a same-origin proof as well.',
+        },
+        share: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'share',
+          description:
+            'The `slug` of a share; where it has a password, the token that `POST /api/share/{slug}/unlock` gives.',
         },
         ingest_signature: {
           type: 'apiKey',

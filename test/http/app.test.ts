@@ -317,6 +317,9 @@ const CREDENTIALS: Record<string, string[]> = {
   public: [],
   admin: ['session'],
   signed: ['ingest_signature', 'api_key'],
+  'stats:read': ['api_key', 'session', 'share'],
+  'manage:read': ['api_key', 'session'],
+  'manage:write': ['api_key', 'session'],
 }
 
 t.test('the OpenAPI document is whole', async (t) => {
