@@ -8,9 +8,9 @@ import type { Notify } from '../notify/notify.js'
 import type { NewNotice } from '../notify/outbox.js'
 import { Delivery } from '../notify/outbox.js'
 import type { Deps } from '../query/read.js'
-import { createTurns } from './edge/turns.js'
 import { reaching, routesOf } from './managed.js'
 import { answer, type Call, type Route, Total } from './route.js'
+import { createTurns } from './turns.js'
 
 export interface AlertRoutes {
   readonly sites: Pick<Sites, 'get'>

@@ -61,7 +61,8 @@ export function createManage({ records, now, random, siteChanged }: ManageDeps) 
     turn,
     /** The records may be others than were read: all of them are read anew. */
     async forget(): Promise<void> {
-      for (const each of [users, orgs, sessions]) each.forget()
+      sessions.anew()
+      for (const each of [users, orgs]) each.forget()
       await sites.forget()
     },
   }

@@ -4,9 +4,14 @@ import type { Records } from '../store.js'
 /**
  * A small table kept in memory: this process is the only writer of the file, so what it has read stays true until it
  * writes. `forget` is called after the write is durable; a load that was under way then is nobody's answer any more.
- * `load` is given what was read before, where reading what has changed since is less.
+ * `load` is given what was read before, where reading what has changed since is less. `anew`: the file may be another, and
+ * nothing that was read of it counts.
  */
-export function remember<T>(load: (before: T | undefined) => Promise<T>): { get(): Promise<T>; forget(): void } {
+export function remember<T>(load: (before: T | undefined) => Promise<T>): {
+  get(): Promise<T>
+  forget(): void
+  anew(): void
+} {
   let loaded: Promise<T> | undefined
   let before: T | undefined
   return {
@@ -16,7 +21,7 @@ export function remember<T>(load: (before: T | undefined) => Promise<T>): { get(
         loaded = mine
         mine.then(
           (read) => {
-            before = read
+            if (loaded === mine) before = read
           },
           // A fault is not an answer worth keeping.
           () => {
@@ -28,6 +33,10 @@ export function remember<T>(load: (before: T | undefined) => Promise<T>): { get(
     },
     forget() {
       loaded = undefined
+    },
+    anew() {
+      loaded = undefined
+      before = undefined
     },
   }
 }

@@ -43,6 +43,8 @@ export interface Sessions {
   closing(user: number): Sql
   /** After a write to the table that was not made here. */
   forget(): void
+  /** The records may be others than were read. */
+  anew(): void
   /** The session of a cookie's value, noted as used; throws `unauthorized`. */
   authenticate(token: string): Promise<Session>
   /** Those of a person that are not over, the last used first. */
@@ -135,6 +137,7 @@ export function createSessions(deps: { records: Records; now(): Date; random(byt
     opening,
     closing: (user) => sql`delete from sessions where user_id = ${user}`,
     forget: all.forget,
+    anew: all.anew,
 
     async authenticate(token) {
       const session = TOKEN.test(token) ? (await all.get()).sessions.get(digestOf(token)) : undefined

@@ -146,3 +146,18 @@ t.test('records that had to begin anew have other sessions under the same ids', 
   for (const token of before) await t.rejects(sessions.authenticate(token), { code: 'unauthorized' })
   t.equal((await sessions.authenticate(after[1] ?? '')).user_id, 4)
 })
+
+t.test('of records that are others than were read, as behind a lost write, nothing that was read counts', async (t) => {
+  const { records, sessions } = await open(t)
+  const first = await sessions.begin(1, from)
+  const lost = await sessions.begin(2, from)
+  t.equal((await sessions.authenticate(lost)).user_id, 2)
+  // The second was lost, and its number given again.
+  const token = 'x'.repeat(43)
+  const digest = createHash('sha256').update(token).digest('hex')
+  await records.write(sql`update sessions set user_id = 3, digest = ${digest} where user_id = 2`)
+  sessions.anew()
+  await t.rejects(sessions.authenticate(lost), { code: 'unauthorized' })
+  t.equal((await sessions.authenticate(token)).user_id, 3)
+  t.equal((await sessions.authenticate(first)).user_id, 1)
+})

@@ -9,12 +9,12 @@ import type { Engine } from '../../worker/engine.js'
 import { reaches, SIGNATURE } from '../auth.js'
 import { check, failure, invalid } from '../error.js'
 import { answer, type Call, type Route } from '../route.js'
+import type { Turns } from '../turns.js'
 import { BodyFault, readBody } from './body.js'
 import { type Replay, textOf } from './replay.js'
 import type { Room } from './room.js'
 import { type Decode, EdgeBody, EdgeHead, readAgent, readHit, readPerson } from './rows.js'
 import { isSigned, parseSignature, type Signature, TOLERANCE } from './signature.js'
-import type { Turns } from './turns.js'
 
 /** What the door for other servers works with. */
 export interface Edge {

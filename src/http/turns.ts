@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../errors.js'
 
 /** Runs `work` when all that was asked for before under the same key has ended; throws where the asker left meanwhile. */
 export type Turns = <T>(key: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>
