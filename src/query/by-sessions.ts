@@ -13,15 +13,6 @@ const VISITS: Sums = {
   ms: raw('sum(ms)'),
   views: raw('sum(views)'),
 }
-/** Of those alone whose traits are the same throughout. */
-const STEADY_VISITS: Sums = {
-  sessions: raw('sum(case when mixed then 0 else 1 end)'),
-  entries: raw('sum(case when mixed then 0 else 1 end)'),
-  bounces: raw('sum(case when mixed then 0 else bounced end)'),
-  ms: raw('sum(case when mixed then 0 else ms end)'),
-  views: raw('sum(case when mixed then 0 else views end)'),
-}
-
 /**
  * What people did in the window, from where sessions are kept summed up, asked once for all: `value` and these metrics of
  * people. Undefined where their hits have to be asked, or a set of who they are.
@@ -43,12 +34,13 @@ export function bySessions(plan: Plan, dialect: Dialect, by: By, metrics: readon
     {
       value: start,
       sums: {
-        ...(steady ? STEADY_VISITS : VISITS),
+        ...VISITS,
         visitors: sql`sum(case when ${whole} then ${first} else 0 end)`,
         pageviews: sql`sum(case when ${whole} then views else 0 end)`,
         events: sql`sum(case when ${whole} then acts else 0 end)`,
       },
-      from: sql`from ${sealed} as s where ${where} group by ${groupOf(by)}`,
+      // One whose traits vary has the least of each, which may never have been together: its hits say what it was.
+      from: sql`from ${sealed} as s where ${where} ${steady ? raw('and not mixed') : raw('')} group by ${groupOf(by)}`,
     },
     {
       value: raw('value'),

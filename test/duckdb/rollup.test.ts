@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { z } from 'zod'
 import type { EventRow } from '../../src/record/row.js'
 import { PRIOR_COLUMNS } from '../../src/rollup.js'
 import { type Sql, sql } from '../../src/sql.js'
@@ -109,6 +110,7 @@ t.test(
   async (t) => {
     const store = await openStore(t)
     const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
+    const regions: Record<string, string> = { DE: 'Sachsen', FR: 'Bretagne' }
     const row = (time: string, session: bigint, start: string, visitor: bigint, pathname: string, country: string) =>
       eventRow({
         ...{
@@ -118,6 +120,7 @@ t.test(
           visitor_id: visitor,
           pathname,
           country,
+          region: regions[country] ?? null,
         },
         entry_page: '/a',
       })
@@ -176,6 +179,18 @@ t.test(
       const { data } = await ask(store, at('23:00').getTime(), path, `site=1&start=2026-03-01T00:00:00Z&${own}`)
       t.match([data].flat().map(round), expected, read)
     }
+    const { data } = await ask(store, at('23:00').getTime(), 'locations', 'site=1&start=2026-03-01T00:00:00Z')
+    const { regions: found } = z
+      .object({ regions: z.array(z.object({ country: z.string(), region: z.string() })) })
+      .parse(data)
+    t.strictSame(
+      found.map(({ country, region }) => [country, region]),
+      [
+        ['DE', 'Sachsen'],
+        ['FR', 'Bretagne'],
+      ],
+      'only pairs that a hit had',
+    )
   },
 )
 
