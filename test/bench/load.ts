@@ -1,19 +1,28 @@
 import { connect, type Socket } from 'node:net'
 
 /** As a browser sends it. */
-const FIELDS = [
+const SHARED = [
   'Host: site.example',
   'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
-  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
   'Accept-Language: en-GB,en;q=0.9,de;q=0.8',
   'Accept-Encoding: gzip, deflate, br, zstd',
   'Referer: https://site.example/blog/',
   'Cookie: session=0123456789abcdef0123456789abcdef; theme=dark',
-  'Sec-Fetch-Dest: document',
-  'Sec-Fetch-Mode: navigate',
   'Sec-Fetch-Site: same-origin',
   'Connection: keep-alive',
-].join('\r\n')
+]
+const NAVIGATION = [
+  ...SHARED,
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Sec-Fetch-Dest: document',
+  'Sec-Fetch-Mode: navigate',
+]
+const ASSET = [
+  ...SHARED,
+  'Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+  'Sec-Fetch-Dest: image',
+  'Sec-Fetch-Mode: no-cors',
+]
 
 export interface Load {
   requests: number
@@ -22,14 +31,19 @@ export interface Load {
   latencies: Float64Array
 }
 
-/** Keep `connections` busy with GETs of one page for `ms`, each waiting for its answer before it asks again. */
-export async function load(port: number, size: number, connections: number, ms: number): Promise<Load> {
+/**
+ * Keep `connections` busy with GETs of `size` bytes for `ms`, each waiting for its answer before it asks again. Behind
+ * each page a connection asks for so many `assets`.
+ */
+export async function load(port: number, size: number, connections: number, ms: number, assets = 0): Promise<Load> {
   const started = performance.now()
   const latencies: number[] = []
-  const request = `GET /${size} HTTP/1.1\r\n${FIELDS}\r\n\r\n`
+  const request = (fields: string[]) => `GET /${size} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`
+  const [page, asset] = [request(NAVIGATION), request(ASSET)]
   const one = () =>
     new Promise<void>((resolve, reject) => {
       const socket: Socket = connect(port, '127.0.0.1')
+      let count = 0
       let asked = 0
       let got = 0
       let whole = 0
@@ -37,7 +51,7 @@ export async function load(port: number, size: number, connections: number, ms: 
         got = 0
         whole = 0
         asked = performance.now()
-        socket.write(request)
+        socket.write(count++ % (assets + 1) === 0 ? page : asset)
       }
       socket.setNoDelay(true)
       socket.on('connect', ask)

@@ -27,13 +27,23 @@ interface Slice {
   rate: number
 }
 
-const SIZES = [1_024, 102_400]
+interface Workload {
+  size: number
+  /** Requests behind each page that are none, and make no row. */
+  assets: number
+}
+const WORKLOADS: readonly Workload[] = [
+  { size: 1_024, assets: 0 },
+  { size: 1_024, assets: 9 },
+  { size: 102_400, assets: 0 },
+]
 const CONNECTIONS = 32
 
 /**
  * CPU per request and p99 of our proxy beside bare http-proxy, bare undici and nginx, in slices that take turns, so
- * that what else the machine does falls on all alike. Each runs in its own process. Every request is a person's page,
- * so every one becomes a row: the worst case for what recording costs. `rounds` and `ms` of a slice are arguments.
+ * that what else the machine does falls on all alike. Each runs in its own process. Where every request is a person's
+ * page every one becomes a row: the worst case for what recording costs. A site's pages have assets. `rounds` and `ms` of
+ * a slice are arguments.
  */
 export async function run(args: string[] = []): Promise<void> {
   const rounds = Number(args[0] ?? 8)
@@ -45,33 +55,38 @@ export async function run(args: string[] = []): Promise<void> {
   const nginx = await nginxBefore(origin.port)
   if (nginx) contenders.push(nginx)
   try {
-    for (const size of SIZES) {
-      for (const { port } of contenders) await load(port, size, CONNECTIONS, ms)
+    for (const workload of WORKLOADS) {
+      const { size, assets } = workload
+      for (const { port } of contenders) await load(port, size, CONNECTIONS, ms, assets)
       const slices = new Map<string, Slice[]>(contenders.map(({ name }) => [name, []]))
       for (let round = 0; round < rounds; round++) {
         // The order changes, or one would always follow the same neighbour.
         const order = round % 2 === 0 ? contenders : contenders.toReversed()
-        for (const one of order) slices.get(one.name)?.push(await slice(one, size, ms))
+        for (const one of order) slices.get(one.name)?.push(await slice(one, workload, ms))
       }
-      await report(size, contenders, slices)
+      await report(workload, contenders, slices)
     }
   } finally {
     for (const one of [...contenders, origin]) one.stop()
   }
 }
 
-async function slice(one: Contender, size: number, ms: number): Promise<Slice> {
+async function slice(one: Contender, { size, assets }: Workload, ms: number): Promise<Slice> {
   const before = await one.usage()
-  const { requests, seconds, latencies } = await load(one.port, size, CONNECTIONS, ms)
+  const { requests, seconds, latencies } = await load(one.port, size, CONNECTIONS, ms, assets)
   const after = await one.usage()
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN
   const per = (key: 'cpu' | 'thread') => (after[key] - before[key]) / requests
   return { cpu: per('cpu'), thread: per('thread'), p99, rate: requests / seconds }
 }
 
-async function report(size: number, contenders: Contender[], slices: Map<string, Slice[]>): Promise<void> {
+async function report(
+  { size, assets }: Workload,
+  contenders: Contender[],
+  slices: Map<string, Slice[]>,
+): Promise<void> {
   console.log(
-    `\n${size / 1_024} KB, ${CONNECTIONS} connections: median (least) over ${slices.values().next().value?.length} slices`,
+    `\n${size / 1_024} KB, ${assets === 0 ? 'every request a page and a row' : `${assets} assets behind each page`}, ${CONNECTIONS} connections: median (least) over ${slices.values().next().value?.length} slices`,
   )
   console.log('CPU and RSS are sums over the processes of a proxy: of readership the one that serves and the worker')
   console.log('proxy           CPU us/request   its thread   p99 ms   req/s   RSS MB   readership is, paired')
