@@ -10,7 +10,7 @@ const MARKED = new RegExp(`W/"([\\x21\\x23-\\x7e\\x80-\\xff]*)${MARK}"`, 'g')
 /** An origin's `ETag` for a page with our tag in it: a strong one is weakened, any other stays as it is. */
 export const weakened = (tag: string): string => tag.replace(STRONG, `W/"$1${MARK}"`)
 
-/** A client's `If-None-Match` with the origin's own tags. */
+/** A client's `If-None-Match` or `If-Match` with the origin's own tags. */
 export const restored = (value: string): string => value.replace(MARKED, '"$1"')
 
 /** The `ETag` of a 304 to a client who asked with `asked`: in the form that its copy has, or the copy would gain one. */

@@ -24,6 +24,9 @@ export interface Injection {
   page(exchange: Exchange, status: number, head: ResponseHead, client: Client): Page | undefined
 }
 
+/** Not `If-Range`: a part of the origin's page would be put into a copy that has the tag. */
+const CONDITIONS = ['if-none-match', 'if-match']
+
 /** Compressed pages on their way at once: each holds about 350 KB, and a slow client keeps it. More stay as they are. */
 const CODED = 256
 
@@ -38,9 +41,9 @@ export function createInjection(scriptOf: ScriptOf): Injection {
   }
   return {
     ask({ req }, fields) {
-      if (req.headers['if-none-match'] === undefined) return
+      if (CONDITIONS.every((name) => req.headers[name] === undefined)) return
       for (let i = 0; i + 1 < fields.length; i += 2) {
-        if (fields[i]?.toLowerCase() === 'if-none-match') fields[i + 1] = restored(fields[i + 1] ?? '')
+        if (CONDITIONS.includes(fields[i]?.toLowerCase() ?? '')) fields[i + 1] = restored(fields[i + 1] ?? '')
       }
     },
     page(exchange, status, { content_type, fields }, client) {

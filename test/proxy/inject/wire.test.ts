@@ -218,6 +218,21 @@ t.test('a validator comes back as the origin wrote it', async (t) => {
   }
 })
 
+t.test('who saves a page says which one was read, and asks for no part of it', async (t) => {
+  const { port } = await site(t, ({ method, headers }, res) => {
+    const heard = [method, headers['if-match'], headers['if-range']].map((each) => each ?? '-').join(' ')
+    res.writeHead(200, { 'Content-Type': 'text/plain' }).end(heard)
+  })
+  const rows: [method: string, sent: string, heard: string][] = [
+    ['DELETE', 'If-Match: W/"v1~readership"', 'DELETE "v1" -'],
+    ['DELETE', 'If-Match: "v1"', 'DELETE "v1" -'],
+    ['DELETE', 'if-match: *', 'DELETE * -'],
+    ['GET', 'If-Range: W/"v1~readership"', 'GET - W/"v1~readership"'],
+  ]
+  for (const [method, sent, heard] of rows)
+    t.equal((await ask(port, get('/', `${sent}\r\n`, method))).message?.body, heard, sent)
+})
+
 t.test('what the origin has sent is there while it pauses', async (t) => {
   let write = (_: string) => {}
   let over: Promise<unknown> = Promise.resolve()
