@@ -13,7 +13,7 @@ import { rollup } from 'rollup'
 import { minify } from 'terser'
 import { z } from 'zod'
 import { compile } from './record/place/compile.js'
-import { encode } from './record/place/table.js'
+import { encode, FORMAT } from './record/place/table.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tsconfig\.json$/.test(file) })
@@ -57,7 +57,7 @@ async function buildScript(folder: string): Promise<void> {
 function buildGeo(folder: string): void {
   const country = source('geo-whois-asn-country')
   const asn = source('asn')
-  const name = `geo-${[country.date, asn.date].sort().at(0)}.bin`
+  const name = `geo-${[country.date, asn.date].sort().at(0)}.${FORMAT}.bin`
   if (existsSync(`${folder}/${name}`)) return
   const geo = compile({
     sources: {
