@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFi
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { sql } from '../../src/sql.js'
 import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
+import { openAt } from '../fixtures/store.js'
 
 /** Faults done to a real process in front of a real origin (issue: bad input and faults). */
 
@@ -27,6 +29,44 @@ t.test('a dead origin: 502 at once, and service again when it is back', async (t
   await eventually('both rows', async () => (await app.fetches()) === 2)
   const { data } = await app.ask('/api/agents/breakdown?site=1&range=24h&dimension=status')
   t.match(data, [{ fetches: 1 }, { fetches: 1 }], 'the failed fetch is a row of its own')
+
+  await t.test('wrong starts beside it: one line that names it', async (t) => {
+    const other = dataDir(t)
+    const free = async () => ['--port', `${await freePort()}`, '--admin-port', `${await freePort()}`]
+    const file = join(other, '..', 'a-file')
+    writeFileSync(file, '')
+    for (const [args, code, says, why] of [
+      [
+        [origin.url, '--data', app.data, ...(await free())],
+        1,
+        new RegExp(`${app.child.pid}`),
+        'store locked: names the process',
+      ],
+      [
+        [origin.url, '--data', other, '--port', new URL(app.site).port, '--admin-port', `${await freePort()}`],
+        1,
+        new RegExp(new URL(app.site).port),
+        'port in use: names it',
+      ],
+      [
+        [origin.url, '--data', other, '--port', `${await freePort()}`, '--admin-port', new URL(app.admin).port],
+        1,
+        new RegExp(new URL(app.admin).port),
+        'admin port in use: names it',
+      ],
+      [[origin.url, '--data', '/proc/none', ...(await free())], 1, /\/proc\/none/, 'a directory that nobody can make'],
+      [['not a url', '--data', other, ...(await free())], 2, /origin/i, 'origin malformed'],
+      [['ftp://example.com', '--data', other, ...(await free())], 2, /origin/i, 'origin of another scheme'],
+      [[origin.url, '--data', join(file, 'sub'), ...(await free())], 1, /a-file/, 'data directory not writable'],
+      [[origin.url, '--data', other, '--no-such-flag', ...(await free())], 2, /no-such-flag/, 'unknown flag'],
+      [[origin.url, '--data', other, '--trust-proxy', 'martians', ...(await free())], 2, /martians/, 'bad trust-proxy'],
+    ] as const) {
+      const result = await cli('proxy', ...args)
+      t.equal(result.code, code, `${why}: exit code`)
+      t.match(result.stderr, says, why)
+      t.equal(result.stderr.trim().split('\n').length, 1, `${why}: one line, got ${JSON.stringify(result.stderr)}`)
+    }
+  })
 })
 
 t.test('kill -9 at any moment: opens again soon, nothing doubled, at most the last second lost', async (t) => {
@@ -50,10 +90,36 @@ t.test('kill -9 at any moment: opens again soon, nothing doubled, at most the la
     sent += 50
     await app.stop('SIGKILL')
   }
-  const app = await startInstance(origin.url, data)
-  const stored = await app.fetches()
+  const first = await startInstance(origin.url, data)
+  const stored = await first.fetches()
   t.ok(stored >= sure && stored <= sent, `${sure} <= ${stored} stored <= ${sent} sent`)
-  await app.stop()
+
+  await t.test('a WAL with a damaged tail: opens, keeps what came before, says the loss, keeps a copy', async (t) => {
+    // Two commits at least: the damage is in the last one.
+    await crawlMany(first.site, 25, 'kept')
+    await eventually('25 rows more', async () => (await first.fetches()) === stored + 25)
+    await crawlMany(first.site, 25, 'torn')
+    await eventually('50 rows more', async () => (await first.fetches()) === stored + 50)
+    await first.stop('SIGKILL')
+    const wal = join(data, 'events.duckdb.wal')
+    t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
+    const size = statSync(wal).size
+    const file = openSync(wal, 'r+')
+    writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
+    const began = Date.now()
+    const second = await startInstance(origin.url, data)
+    t.ok(Date.now() - began < 20_000, 'soon: 5 s is the promise, on a machine that is not busy with other tests')
+    const kept = await second.fetches()
+    t.ok(kept >= stored + 25 && kept < stored + 50, `${kept - stored} of 50 rows kept`)
+    t.match(second.output(), /wal/i, 'the log says so')
+    t.ok(
+      readdirSync(data).some((name) => /\.wal\..+/.test(name)),
+      'the damaged WAL is kept beside',
+    )
+    await crawlMany(second.site, 5, 'after')
+    await eventually('recording goes on', async () => (await second.fetches()) === kept + 5)
+    await second.stop()
+  })
 })
 
 t.test('SIGTERM: no new connections, running answers finish, rows are flushed, exit 0', async (t) => {
@@ -69,40 +135,9 @@ t.test('SIGTERM: no new connections, running answers finish, rows are flushed, e
   await t.rejects(crawl(app.site, '/new'), 'no new connection')
   t.match(await slow, { status: 200, text: /slow/ }, 'the running answer is whole')
   t.equal(await code, 0)
-  const again = await startInstance(origin.url, data)
-  t.equal(await again.fetches(), 21, 'every row is there')
-  await again.stop()
-})
-
-t.test('a WAL with a damaged tail: opens, keeps what came before, says the loss, keeps a copy', async (t) => {
-  const origin = await startOrigin()
-  t.teardown(() => origin.close())
-  const data = dataDir(t)
-  const first = await startInstance(origin.url, data)
-  // Two commits at least: the damage is in the last one.
-  await crawlMany(first.site, 25, 'kept')
-  await eventually('25 rows', async () => (await first.fetches()) === 25)
-  await crawlMany(first.site, 25, 'torn')
-  await eventually('50 rows', async () => (await first.fetches()) === 50)
-  await first.stop('SIGKILL')
-  const wal = join(data, 'events.duckdb.wal')
-  t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
-  const size = statSync(wal).size
-  const file = openSync(wal, 'r+')
-  writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
-  const began = Date.now()
-  const second = await startInstance(origin.url, data)
-  t.ok(Date.now() - began < 20_000, 'soon: 5 s is the promise, on a machine that is not busy with other tests')
-  const kept = await second.fetches()
-  t.ok(kept >= 25 && kept < 50, `${kept} of 50 rows kept`)
-  t.match(second.output(), /wal/i, 'the log says so')
-  t.ok(
-    readdirSync(data).some((name) => /\.wal\..+/.test(name)),
-    'the damaged WAL is kept beside',
-  )
-  await crawlMany(second.site, 5, 'after')
-  await eventually('recording goes on', async () => (await second.fetches()) === kept + 5)
-  await second.stop()
+  const store = await openAt(join(data, 'events.duckdb'))
+  t.teardown(() => store.close())
+  t.strictSame(await store.query(sql`select count(*) as n from agent_events`), [{ n: 21 }], 'every row is there')
 })
 
 t.test('a store that is garbage is set aside, never deleted', async (t) => {
@@ -119,49 +154,6 @@ t.test('a store that is garbage is set aside, never deleted', async (t) => {
     'set aside',
   )
   await app.stop()
-})
-
-t.test('wrong starts: one line that names it', async (t) => {
-  const origin = await startOrigin()
-  t.teardown(() => origin.close())
-  const data = dataDir(t)
-  const app = await startInstance(origin.url, data)
-  t.teardown(() => app.stop())
-  const other = dataDir(t)
-  const free = async () => ['--port', `${await freePort()}`, '--admin-port', `${await freePort()}`]
-  const file = join(other, '..', 'a-file')
-  writeFileSync(file, '')
-  for (const [args, code, says, why] of [
-    [
-      [origin.url, '--data', data, ...(await free())],
-      1,
-      new RegExp(`${app.child.pid}`),
-      'store locked: names the process',
-    ],
-    [
-      [origin.url, '--data', other, '--port', new URL(app.site).port, '--admin-port', `${await freePort()}`],
-      1,
-      new RegExp(new URL(app.site).port),
-      'port in use: names it',
-    ],
-    [
-      [origin.url, '--data', other, '--port', `${await freePort()}`, '--admin-port', new URL(app.admin).port],
-      1,
-      new RegExp(new URL(app.admin).port),
-      'admin port in use: names it',
-    ],
-    [[origin.url, '--data', '/proc/none', ...(await free())], 1, /\/proc\/none/, 'a directory that nobody can make'],
-    [['not a url', '--data', other, ...(await free())], 2, /origin/i, 'origin malformed'],
-    [['ftp://example.com', '--data', other, ...(await free())], 2, /origin/i, 'origin of another scheme'],
-    [[origin.url, '--data', join(file, 'sub'), ...(await free())], 1, /a-file/, 'data directory not writable'],
-    [[origin.url, '--data', other, '--no-such-flag', ...(await free())], 2, /no-such-flag/, 'unknown flag'],
-    [[origin.url, '--data', other, '--trust-proxy', 'martians', ...(await free())], 2, /martians/, 'bad trust-proxy'],
-  ] as const) {
-    const result = await cli('proxy', ...args)
-    t.equal(result.code, code, `${why}: exit code`)
-    t.match(result.stderr, says, why)
-    t.equal(result.stderr.trim().split('\n').length, 1, `${why}: one line, got ${JSON.stringify(result.stderr)}`)
-  }
 })
 
 t.test('a full disk: the site goes on, and recording resumes by itself when there is room', async (t) => {

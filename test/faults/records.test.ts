@@ -188,6 +188,9 @@ const run = async (lanes: readonly Lane[], until: () => boolean) => {
   )
 }
 
+const Status = z.object({ store: z.object({ state: z.string(), worker: z.object({ pid: z.int() }).optional() }) })
+const storeOf = async (data: string) => Status.parse((await ask(data, 'GET', '/control/status'))?.data).store
+
 t.test('kill -9 during management writes: every acknowledged one is there, none twice, none half', async (t) => {
   const data = dataDir(t)
   const random = seeded(20261121)
@@ -204,6 +207,29 @@ t.test('kill -9 during management writes: every acknowledged one is there, none 
     if (life === KILLS) {
       await run(lanes, () => acknowledged() >= WRITES)
       await compare(t, data, lanes, 'the end')
+      await t.test('the worker killed alone: a write fails cleanly or is done, once', async (t) => {
+        const moments = seeded(7)
+        for (let kill = 1; kill <= 3; kill++) {
+          const before = acknowledged()
+          let killed = false
+          const killing = async () => {
+            while (acknowledged() < before + 10) await sleep(5)
+            const { worker } = await storeOf(data)
+            if (worker === undefined) throw new Error('no worker')
+            await sleep(moments() * 40)
+            process.kill(worker.pid, 'SIGKILL')
+            killed = true
+            await sleep(50)
+          }
+          await Promise.all([run(lanes, () => killed), killing()])
+          await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
+          await compare(t, data, lanes, `kill ${kill}`)
+          // What failed is made once more, by its name: there is one of it.
+          const [goal] = lanes.flatMap(({ all }) => all).filter(({ kind, names }) => kind === 'goals' && names[0])
+          const again = await ask(data, 'POST', '/api/goals', bodyOf('goals', goal?.names[0] ?? ''))
+          t.equal(again?.status, 409, 'what was done is there for who tries again')
+        }
+      })
       await end(child, 'SIGTERM')
       break
     }
@@ -219,37 +245,4 @@ t.test('kill -9 during management writes: every acknowledged one is there, none 
   }
   const deeds = await audited(t, data)
   t.comment(`${acknowledged()} acknowledged, ${KILLS} kills, ${deeds} in the log; starts of ${restarts.join(', ')} ms`)
-})
-
-t.test('the worker killed alone: a write fails cleanly or is done, once', async (t) => {
-  const data = dataDir(t)
-  const random = seeded(7)
-  const child = await begin(data)
-  t.teardown(() => end(child, 'SIGKILL'))
-  const lanes = ['a', 'b', 'c'].map((prefix) => lane(data, prefix, random))
-  const acknowledged = () => lanes.reduce((sum, one) => sum + one.acknowledged(), 0)
-  const Status = z.object({ store: z.object({ state: z.string(), worker: z.object({ pid: z.int() }).optional() }) })
-  const store = async () => Status.parse((await ask(data, 'GET', '/control/status'))?.data).store
-  for (let kill = 1; kill <= 3; kill++) {
-    const before = acknowledged()
-    let killed = false
-    const killing = async () => {
-      while (acknowledged() < before + 10) await sleep(5)
-      const { worker } = await store()
-      if (worker === undefined) throw new Error('no worker')
-      await sleep(random() * 40)
-      process.kill(worker.pid, 'SIGKILL')
-      killed = true
-      await sleep(50)
-    }
-    await Promise.all([run(lanes, () => killed), killing()])
-    await eventually('the store is open again', async () => (await store()).state === 'ready', 20_000)
-    await compare(t, data, lanes, `kill ${kill}`)
-    // What failed is made once more, by its name: there is one of it.
-    const [goal] = lanes.flatMap(({ all }) => all).filter(({ kind, names }) => kind === 'goals' && names[0])
-    const again = await ask(data, 'POST', '/api/goals', bodyOf('goals', goal?.names[0] ?? ''))
-    t.equal(again?.status, 409, 'what was done is there for who tries again')
-  }
-  await end(child, 'SIGTERM')
-  await audited(t, data)
 })

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { pack } from '../../src/record/parcel.js'
@@ -8,6 +9,7 @@ import { startEngine } from '../../src/worker/client.js'
 import { counted, engineFor, until } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
+import { openAt } from '../fixtures/store.js'
 
 /** The worker is a process: that it ends with the one that started it, and never holds up its end. */
 
@@ -65,43 +67,41 @@ t.test('a worker that does not end is ended, and nothing is lost', async (t) => 
   const from = performance.now()
   await engine.close()
   t.ok(performance.now() - from < 10_000)
-  const next = await engineFor(t, { data })
-  t.strictSame(await next.engine.events.query(counted), [{ human: 1, agent: 0 }])
+  const store = await openAt(join(data, 'events.duckdb'))
+  t.teardown(() => store.close())
+  t.strictSame(await store.query(counted), [{ human: 1, agent: 0 }])
 })
 
 t.test('a directory has one engine, also within a process', async (t) => {
   const { engine, options } = await engineFor(t)
-  const { pid } = engine.status().worker ?? {}
+  const { pid = 0 } = engine.status().worker ?? {}
   await t.rejects(startEngine({ ...options, lock_ms: 100 }), {
     message: new RegExp(`in use by another process \\(PID ${pid}, \\S+, started by ${process.pid}\\)$`),
   })
   await engine.record(pack([observation()]))
   t.match(engine.status(), { restarts: 0, rows: { human: 1 } })
-})
 
-t.test('a stopped worker takes no more than its window, and goes on', async (t) => {
-  const { engine } = await engineFor(t)
-  const { pid = 0 } = engine.status().worker ?? {}
-  process.kill(pid, 'SIGSTOP')
-  const recorded = Array.from({ length: 40 }, () =>
-    engine.record(pack(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
-  )
-  const asked = engine.events.query(counted)
-  await sleep(100)
-  t.equal(engine.status().rows.human, 0)
-  process.kill(pid, 'SIGCONT')
-  await Promise.all([...recorded, asked])
-  t.match(engine.status(), { rows: { human: 20_000 }, restarts: 0 })
-})
+  await t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
+    await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
+    await t.rejects(
+      engine.ask('policy', () => {}),
+      Error,
+      'a function is no message',
+    )
+    await engine.record(pack([observation()]))
+    t.match(engine.status(), { rows: { human: 2 }, restarts: 0 })
+  })
 
-t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
-  const { engine, options } = await engineFor(t)
-  await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
-  await t.rejects(
-    engine.ask('policy', () => {}),
-    Error,
-    'a function is no message',
-  )
-  await engine.record(pack([observation()]))
-  t.match(engine.status(), { rows: { human: 1 }, restarts: 0 })
+  await t.test('a stopped worker takes no more than its window, and goes on', async (t) => {
+    process.kill(pid, 'SIGSTOP')
+    const recorded = Array.from({ length: 40 }, () =>
+      engine.record(pack(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
+    )
+    const asked = engine.events.query(counted)
+    await sleep(100)
+    t.equal(engine.status().rows.human, 2)
+    process.kill(pid, 'SIGCONT')
+    await Promise.all([...recorded, asked])
+    t.match(engine.status(), { rows: { human: 20_002 }, restarts: 0 })
+  })
 })

@@ -125,78 +125,77 @@ t.test('a million rows flow through in little memory', async (t) => {
   }
   t.equal(rows, 1_000_000)
   t.ok(highest - before < 100, `this heap grew by ${Math.round(highest - before)} MB at most, of about 150 MB of rows`)
-})
 
-t.test('a client that leaves stops its query, through either listener', async (t) => {
-  const { engine } = await engineFor(t)
-  const now = new Date('2026-11-21T12:00:00Z')
-  let asked = 0
-  let stopped = 0
-  /** The read's own statement, and beside it work without an end. */
-  const slowly = async (query: Sql, signal?: AbortSignal) => {
-    asked += 1
-    try {
-      return await engine.events.query(sql`select r.* from (${query}) r, (${endless}) e`, signal)
-    } finally {
-      stopped += 1
+  await t.test('a client that leaves stops its query, through either listener', async (t) => {
+    const now = new Date('2026-11-21T12:00:00Z')
+    let asked = 0
+    let stopped = 0
+    /** The read's own statement, and beside it work without an end. */
+    const slowly = async (query: Sql, signal?: AbortSignal) => {
+      asked += 1
+      try {
+        return await engine.events.query(sql`select r.* from (${query}) r, (${endless}) e`, signal)
+      } finally {
+        stopped += 1
+      }
     }
-  }
-  const site = {
-    id: 1,
-    version: 1,
-    org: 1,
-    name: 'Site',
-    domains: [],
-    timezone: 'UTC',
-    currency: 'EUR',
-    excluded_paths: [],
-    respect_gpc: false,
-    visitor_salt: 'month' as const,
-  }
-  const logged: unknown[] = []
-  const app = createApp({
-    routes: readRoutes({
-      store: { dialect: engine.events.dialect, query: slowly },
-      now: () => now,
-      catalog: [],
-      sites: { get: async () => site, list: async () => [site] },
-    }),
-    credentials: {
-      keys: { authenticate: () => Promise.reject(new Error('no key is needed')), holds: async () => false },
-    },
-    version: '0',
-    log: (error) => logged.push(error),
-  })
-  const operator = (incoming: Request) => app(incoming, { ip: '', operator: true })
-  const at = join(directory(t), 'control.sock')
-  const control = await listenControl((incoming) => operator(incoming), at)
-  t.teardown(() => control.close())
-  const bridged = createServer((req, res) => void toNodeHandler({ fetch: operator }, { basePath: '/x' })(req, res))
-  bridged.listen(0, '127.0.0.1')
-  await once(bridged, 'listening')
-  t.teardown(() => bridged.close())
-  const { port } = bridged.address() as AddressInfo
+    const site = {
+      id: 1,
+      version: 1,
+      org: 1,
+      name: 'Site',
+      domains: [],
+      timezone: 'UTC',
+      currency: 'EUR',
+      excluded_paths: [],
+      respect_gpc: false,
+      visitor_salt: 'month' as const,
+    }
+    const logged: unknown[] = []
+    const app = createApp({
+      routes: readRoutes({
+        store: { dialect: engine.events.dialect, query: slowly },
+        now: () => now,
+        catalog: [],
+        sites: { get: async () => site, list: async () => [site] },
+      }),
+      credentials: {
+        keys: { authenticate: () => Promise.reject(new Error('no key is needed')), holds: async () => false },
+      },
+      version: '0',
+      log: (error) => logged.push(error),
+    })
+    const operator = (incoming: Request) => app(incoming, { ip: '', operator: true })
+    const at = join(directory(t), 'control.sock')
+    const control = await listenControl((incoming) => operator(incoming), at)
+    t.teardown(() => control.close())
+    const bridged = createServer((req, res) => void toNodeHandler({ fetch: operator }, { basePath: '/x' })(req, res))
+    bridged.listen(0, '127.0.0.1')
+    await once(bridged, 'listening')
+    t.teardown(() => bridged.close())
+    const { port } = bridged.address() as AddressInfo
 
-  const path = '/api/stats/pages?site=1&range=24h'
-  const ways: [string, RequestOptions][] = [
-    ['the control socket', { socketPath: at, path }],
-    ['the bridge', { host: '127.0.0.1', port, path: `/x${path}` }],
-  ]
-  for (const [why, options] of ways) {
-    const before = stopped
-    const expected = asked + 1
-    const client = request(options).end()
-    client.on('error', () => {})
-    await until(() => asked === expected, 'the query runs')
-    await sleep(100)
-    t.equal(stopped, before, 'and goes on while the client is there')
-    const from = performance.now()
-    client.destroy()
-    await until(() => stopped === before + 1, 'it stopped')
-    t.ok(performance.now() - from < 3_000, `${why}: within ${Math.round(performance.now() - from)} ms`)
-    await isFree(t, engine, `behind ${why}`)
-  }
-  t.strictSame(logged, [], 'which is nobody’s news')
+    const path = '/api/stats/pages?site=1&range=24h'
+    const ways: [string, RequestOptions][] = [
+      ['the control socket', { socketPath: at, path }],
+      ['the bridge', { host: '127.0.0.1', port, path: `/x${path}` }],
+    ]
+    for (const [why, options] of ways) {
+      const before = stopped
+      const expected = asked + 1
+      const client = request(options).end()
+      client.on('error', () => {})
+      await until(() => asked === expected, 'the query runs')
+      await sleep(100)
+      t.equal(stopped, before, 'and goes on while the client is there')
+      const from = performance.now()
+      client.destroy()
+      await until(() => stopped === before + 1, 'it stopped')
+      t.ok(performance.now() - from < 3_000, `${why}: within ${Math.round(performance.now() - from)} ms`)
+      await isFree(t, engine, `behind ${why}`)
+    }
+    t.strictSame(logged, [], 'which is nobody’s news')
+  })
 })
 
 t.test('memory of the store where nothing is set', async (t) => {
