@@ -102,7 +102,7 @@ const HOME: Record<string, readonly string[]> = {
   'structured-headers': ['src/agents/signature/fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file per use (architecture.md).
-  undici: ['src/proxy/forward.ts', 'src/proxy/pools.ts', 'src/cli/client.ts', 'src/outbound/', 'src/ship/send.ts'],
+  undici: ['src/proxy/forward.ts', 'src/proxy/pools.ts', 'src/outbound/', 'src/ship/send.ts'],
   'mmdb-lib': ['src/record/place/'],
   'temporal-polyfill': ['src/query/'],
   '@hono/node-server': ['src/http/'],

@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
-import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { socketPath } from '../http/server.js'
@@ -28,10 +29,11 @@ export interface Client {
 
 /** Whether a process answers at the data directory's control socket. */
 export async function isRunning(data: string): Promise<boolean> {
-  const agent = agentOf(data)
+  const agent = new Agent()
   try {
-    const { body } = await request('http://readership/healthz', { dispatcher: agent })
-    await body.dump()
+    const answer = await ask(agent, data, 'GET', '/healthz')
+    answer.resume()
+    await once(answer, 'end')
     return true
   } catch (error) {
     const code = z.object({ code: z.string() }).safeParse(error).data?.code
@@ -39,12 +41,16 @@ export async function isRunning(data: string): Promise<boolean> {
     if (code !== 'ENOENT' && code !== 'ECONNREFUSED' && code !== 'ENOTDIR') throw error
     return false
   } finally {
-    await agent.destroy()
+    agent.destroy()
   }
 }
 
-const agentOf = (data: string) =>
-  new Agent({ connect: { socketPath: socketPath(data) }, headersTimeout: 0, bodyTimeout: 0 })
+/** By the system's own client: loading another is a quarter of what a short command takes. */
+async function ask(agent: Agent, data: string, method: string, path: string, body?: string): Promise<IncomingMessage> {
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+  const asked = request({ agent, socketPath: socketPath(data), host: 'readership', method, path, headers })
+  return new Promise((resolve, reject) => asked.on('response', resolve).on('error', reject).end(body))
+}
 
 /**
  * The running instance of the data directory, through its control socket; where none runs, the store itself.
@@ -52,16 +58,12 @@ const agentOf = (data: string) =>
  */
 export async function connect(config: Config, terminal: Terminal, options: { create?: boolean } = {}): Promise<Client> {
   if (await isRunning(config.data)) {
-    const agent = agentOf(config.data)
+    const agent = new Agent({ keepAlive: true })
     const viaSocket = async (method: string, path: string, body?: string): Promise<Reply> => {
-      const reply = await request(`http://readership${path}`, {
-        dispatcher: agent,
-        method,
-        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
-      })
-      return { status: reply.statusCode, body: reply.body }
+      const answer = await ask(agent, config.data, method, path, body)
+      return { status: answer.statusCode ?? 0, body: answer }
     }
-    return client(viaSocket, true, () => agent.destroy())
+    return client(viaSocket, true, async () => agent.destroy())
   }
   if (!options.create && existsSync(join(config.data, 'spool')) && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No rows are kept in ${config.data}, they were shipped to a collector: ask there.`)

@@ -2,8 +2,6 @@ import { Resolver } from 'node:dns/promises'
 import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
 import type { Config } from '../config.js'
-import { createOutbound } from '../outbound/guard.js'
-import { createOriginOutbound } from '../outbound/origin.js'
 import { createResolve } from '../outbound/resolve.js'
 import { fetchPolicy } from '../policy/fetch.js'
 import { createPolicies } from '../policy/policies.js'
@@ -147,6 +145,9 @@ async function asked(text: string, terminal: Terminal, { agent, path = '/' }: As
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new Failure(`${text} is no http or https URL, as in https://example.com`, 2)
   const { version } = terminal
+  // Only here: its client of the internet is a quarter of what every other command would load.
+  const { createOutbound } = await import('../outbound/guard.js')
+  const { createOriginOutbound } = await import('../outbound/origin.js')
   const outbound = createOutbound({ resolve: createResolve(new Resolver()), offline: false, version })
   const ask = createOriginOutbound({ origin: new URL(url.origin), version, outbound })
   const { hostname } = url

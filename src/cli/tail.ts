@@ -21,7 +21,7 @@ async function* untilCut(lines: AsyncIterable<unknown>): AsyncGenerator<unknown>
     if (!Cut.safeParse(error).success) throw error
   }
 }
-const Cut = z.object({ code: z.enum(['UND_ERR_SOCKET', 'ECONNRESET']) })
+const Cut = z.object({ code: z.literal('ECONNRESET') })
 
 const Missed = z.object({ missed: z.number() })
 
