@@ -300,14 +300,16 @@ t.test('any funnel finds a chain wherever there is one', async () => {
       for (const row of asked) units.set(row[`${per}_id`], [...(units.get(row[`${per}_id`]) ?? []), row])
       const came = [...units].map(([id, rows]) => ({ id: hex(id), steps: furthest(rows, steps, window_minutes) }))
       const at = (n: number) => came.filter(({ steps }) => steps >= n)
-      const data = Object(await ask('random', `${query}&per=${per}`))
-      const counts = [data[`${per}s`], ...data.steps.map((one: Record<string, number>) => one[`${per}s`])]
       const wanted = [0, ...steps.keys()].map((_, n) => at(n).length)
-      if (JSON.stringify(counts) !== JSON.stringify(wanted)) throw new Error(`${per}: ${counts} instead of ${wanted}`)
       const [reached, dropped] = await Promise.all([
         ask('random', `${query}&per=${per}&step=2`),
         ask('random', `${query}&per=${per}&step=2&outcome=dropped`),
       ])
+      // Who is behind a step is told beside the steps.
+      for (const data of [Object(reached), Object(dropped)]) {
+        const counts = [data[`${per}s`], ...data.steps.map((one: Record<string, number>) => one[`${per}s`])]
+        if (JSON.stringify(counts) !== JSON.stringify(wanted)) throw new Error(`${per}: ${counts} instead of ${wanted}`)
+      }
       const ids = (data: unknown) => JSON.stringify([...Object(data).behind].toSorted())
       const sorted = (some: { id: string }[]) => JSON.stringify(some.map(({ id }) => id).toSorted())
       if (ids(reached) !== sorted(at(2))) throw new Error(`${per} at 2: ${ids(reached)}`)
