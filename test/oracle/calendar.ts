@@ -4,12 +4,12 @@ export interface Local {
   month: number
   day: number
   hour: number
-  minute: number
   /** Milliseconds that the clock is ahead of UTC. */
   offset: number
 }
 
-const QUARTER = 900_000
+const MINUTE = 60_000
+const QUARTER = 15 * MINUTE
 const DAY = 86_400_000
 const formats = new Map<string, Intl.DateTimeFormat>()
 const known = new Map<string, Map<number, number>>()
@@ -26,7 +26,7 @@ export function local(at: number, tz: string): Local {
   const d = new Date(at + offset)
   return {
     ...{ year: d.getUTCFullYear(), month: d.getUTCMonth() + 1, day: d.getUTCDate() },
-    ...{ hour: d.getUTCHours(), minute: d.getUTCMinutes(), offset },
+    ...{ hour: d.getUTCHours(), offset },
   }
 }
 
@@ -71,7 +71,8 @@ function shown(at: number, tz: string): number {
 
 /** What names the bucket of an instant: two instants are in one bucket when it is the same. */
 export function label(at: number, tz: string, unit: string): string {
-  if (unit === 'minute') return labelOf(at, tz, unit)
+  // Every clock that is ahead by whole quarters of an hour shows the same minutes.
+  if (unit === 'minute') return String(Math.floor(at / MINUTE))
   const known = of(names, `${tz} ${unit}`)
   const quarter = Math.floor(at / QUARTER)
   const name = known.get(quarter) ?? labelOf(at, tz, unit)
@@ -80,7 +81,7 @@ export function label(at: number, tz: string, unit: string): string {
 }
 
 function labelOf(at: number, tz: string, unit: string): string {
-  const { year, month, day, hour, minute, offset } = local(at, tz)
+  const { year, month, day, hour, offset } = local(at, tz)
   const date = Date.UTC(year, month - 1, day)
   switch (unit) {
     case 'month':
@@ -89,10 +90,8 @@ function labelOf(at: number, tz: string, unit: string): string {
       return new Date(date - ((new Date(date).getUTCDay() + 6) % 7) * DAY).toISOString()
     case 'day':
       return new Date(date).toISOString()
-    case 'hour':
-      return `${new Date(date).toISOString()} ${hour} ${offset}`
     default:
-      return `${new Date(date).toISOString()} ${hour}:${minute} ${offset}`
+      return `${new Date(date).toISOString()} ${hour} ${offset}`
   }
 }
 
@@ -109,15 +108,24 @@ export function timeline(start: number, end: number, tz: string, unit: string): 
 function walked(start: number, end: number, tz: string, unit: string): Bucket[] {
   // A minute of the hour that is shown twice may have ended before it began, a year earlier.
   if (start >= end) return []
-  const step = unit === 'minute' ? 60_000 : QUARTER
+  const step = unit === 'minute' ? MINUTE : QUARTER
   let at = Math.floor(start / step) * step
-  while (label(at - step, tz, unit) === label(start, tz, unit)) at -= step
+  const first = label(start, tz, unit)
+  while (label(at - step, tz, unit) === first) at -= stride(at, -1, tz, unit)
   const found: Bucket[] = []
-  for (; at < end; at += step) {
+  for (; at < end; at += stride(at, 1, tz, unit)) {
     const name = label(at, tz, unit)
     if (found.at(-1)?.label !== name) found.push({ t: at, label: name })
   }
   return found
+}
+
+/** As far as it is the same bucket: no day, week or month that is over comes back. */
+function stride(at: number, way: 1 | -1, tz: string, unit: string): number {
+  if (unit === 'minute') return MINUTE
+  if (unit === 'hour') return QUARTER
+  const name = label(at, tz, unit)
+  return [DAY / 2, DAY / 12].find((far) => label(at + way * far, tz, unit) === name) ?? QUARTER
 }
 
 /** The first instant of the day that is `days` after the one that `at` falls in. */

@@ -107,24 +107,24 @@ function holds(filter: Node, actual: unknown): boolean {
   const fold = (text: string) => (filter.case_sensitive === false ? utf8(text).toLowerCase() : utf8(text))
   const wanted = Array.isArray(filter.value) ? filter.value : [filter.value]
   const a = fold(String(actual))
-  const texts = wanted.map((v) => fold(String(v)))
+  const someText = (test: (text: string) => boolean) => wanted.some((v) => test(fold(String(v))))
   const [low, high] = wanted.map(Number)
   const n = typeof actual === 'string' && actual.trim() === '' ? Number.NaN : Number(actual)
   switch (op) {
     case 'is':
       return wanted.some((v) => (typeof actual === 'string' ? a === fold(String(v)) : Number(actual) === Number(v)))
     case 'contains':
-      return texts.some((t) => a.includes(t))
+      return someText((t) => a.includes(t))
     case 'starts_with':
-      return texts.some((t) => a.startsWith(t))
+      return someText((t) => a.startsWith(t))
     case 'ends_with':
-      return texts.some((t) => a.endsWith(t))
+      return someText((t) => a.endsWith(t))
     case 'matches':
       return wanted.some((v) =>
         new RegExp(String(v), filter.case_sensitive === false ? 'iu' : 'u').test(String(actual)),
       )
     case 'matches_wildcard':
-      return texts.some((t) => glob(t, a))
+      return someText((t) => glob(t, a))
     case 'gt':
       return n > (low ?? 0)
     case 'gte':

@@ -74,7 +74,12 @@ function sceneOf(all: Rows, q: Question): Scene {
     exitPage: (id) => sessions.get(id)?.exit,
     seconds: (id) => sessions.get(id)?.seconds,
   }
-  const passes = (row: Row) => q.filters.every((filter) => judge(filter, row, world))
+  const judged = new Map<Row, boolean>()
+  const passes = (row: Row) => {
+    const passed = judged.get(row) ?? q.filters.every((filter) => judge(filter, row, world))
+    judged.set(row, passed)
+    return passed
+  }
   return {
     q,
     events,
