@@ -367,7 +367,7 @@ t.test('an origin that insists on HTTPS gets it said', async (t) => {
 })
 
 t.test('answers by status', async (t) => {
-  for (const [code, expected] of [
+  const rows = [
     [200, true],
     [204, true],
     [401, true],
@@ -378,17 +378,16 @@ t.test('answers by status', async (t) => {
     [500, null],
     [503, null],
     [304, null],
-  ] as const) {
-    const { table, open, clock } = await world(t)
-    table.set('example.com/robots.txt', status(code))
-    const { keeper } = await open()
-    await keeper.tick()
-    t.equal(allowed(keeper, '/x', clock.at), expected, `${code}`)
-  }
+  ] as const
+  const { table, open, clock } = await world(t, { domains: rows.map(([code]) => `s${code}.example`) })
+  for (const [code] of rows) table.set(`s${code}.example/robots.txt`, status(code))
+  const { keeper } = await open()
+  await keeper.tick()
+  for (const [code, expected] of rows) t.equal(allowed(keeper, '/x', clock.at, `s${code}.example`), expected, `${code}`)
 })
 
 t.test('hostile bodies end in bounded time and memory', { timeout: 60_000 }, async (t) => {
-  const bomb = gzipSync(Buffer.alloc(200 << 20, '#'))
+  const bomb = gzipSync(Buffer.alloc(200 << 20, '#'), { level: 1 })
   const { table, open, clock } = await world(t, {
     domains: ['bomb.example', 'long.example', 'html.example', 'nul.example'],
   })
