@@ -76,6 +76,7 @@ function sceneOf(all: Rows, q: Question): Scene {
   }
   const judged = new Map<Row, boolean>()
   const passes = (row: Row) => {
+    if (q.filters.length === 0) return true
     const passed = judged.get(row) ?? q.filters.every((filter) => judge(filter, row, world))
     judged.set(row, passed)
     return passed
