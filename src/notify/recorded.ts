@@ -33,9 +33,8 @@ export function createRecorded({ records, ready, settle, lost, now, clock }: Rec
   let seen = { at: now(), clock: clock() }
   let given = lost().rows
   let files = 0
-  /** The span that goes on, and whether the records have it. */
+  /** Of the span that goes on. */
   let began = seen.at
-  let written = false
 
   return {
     async keep() {
@@ -46,19 +45,15 @@ export function createRecorded({ records, ready, settle, lost, now, clock }: Rec
       const stepped = Math.abs(here.at.getTime() - seen.at.getTime() - (here.clock - seen.clock)) > STEP
       seen = here
       // Rows that a file lost may have been of any time before.
-      if (rows !== given || stepped || gone !== files) {
-        began = here.at
-        written = false
-      }
+      if (rows !== given || stepped || gone !== files) began = here.at
       given = rows
-      const useless = gone === files ? sql`ended < ${new Date(here.at.getTime() - KEPT)}` : sql`true`
+      const old = new Date(here.at.getTime() - KEPT)
+      // No moment is in two spans: whether one is there may be unknown, and a clock that was set back comes by again.
       await records.write(
-        sql`delete from recorded where ${useless}`,
-        written
-          ? sql`update recorded set ended = ${here.at} where began = ${began}`
-          : sql`insert into recorded values (${began}, ${here.at})`,
+        sql`delete from recorded where ${gone === files ? sql`ended < ${old} or began >= ${began}` : sql`true`}`,
+        sql`update recorded set ended = ${began} where ended > ${began}`,
+        sql`insert into recorded values (${began}, ${here.at})`,
       )
-      written = true
       files = gone
     },
     async lacking({ start, end }) {

@@ -6,6 +6,7 @@ import { openRecords } from '../../src/duckdb/records.js'
 import { createRecorded } from '../../src/notify/recorded.js'
 import { openInstance } from '../../src/readership.js'
 import { sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 import { storeOptions } from '../fixtures/store.js'
@@ -17,8 +18,17 @@ const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 10) + minutes * 
 
 async function open(t: Test) {
   const { engine } = await fileEngine(t)
-  const { records } = engine
   const world = { minute: 0, /** Of the clock on the wall alone. */ jumped: 0, ready: true, rows: 0, files: 0 }
+  const fate = { /** Of the next write the answer is. */ lost: false }
+  const records: Records = {
+    ...engine.records,
+    async write(...statements) {
+      await engine.records.write(...statements)
+      if (!fate.lost) return
+      fate.lost = false
+      throw new Error('the store is being opened again')
+    },
+  }
   let stored = Promise.resolve()
   const begin = () =>
     createRecorded({
@@ -32,6 +42,7 @@ async function open(t: Test) {
   let recorded = begin()
   return {
     world,
+    fate,
     /** The minutes of an hour of which nothing is known. */
     lacking: async (start = 0, end = 60) => (await recorded.lacking({ start: at(start), end: at(end) })) / MINUTE,
     keep: () => recorded.keep(),
@@ -142,6 +153,28 @@ t.test('what of an hour is known to be stored', async (t) => {
         await live(one, 30)
         one.world.jumped = -1 / 60
         await live(one, 61)
+      },
+    ],
+    [
+      'not the time between two processes, where it was unknown whether the first of a span was written',
+      20,
+      async (one) => {
+        one.fate.lost = true
+        await one.keep().catch(() => {})
+        await live(one, 30)
+        one.restart(50)
+        await live(one, 60)
+      },
+    ],
+    [
+      'no moment twice, of a clock that was set back',
+      20,
+      async (one) => {
+        await live(one, 30)
+        one.world.jumped = -20
+        await live(one, 50)
+        one.restart(70)
+        await live(one, 80)
       },
     ],
   ]
