@@ -59,8 +59,11 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
   const sent = async (mail: Mail): Promise<void> => {
     // Most instances send none: their start has not to wait for it.
     const { createTransport } = await import('nodemailer')
-    const socket = await connected(host, port, connect_ms)
+    if (closed) throw ended()
+    const socket = connect({ host, port })
     open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    await connected(socket, connect_ms)
     let late = false
     const timer = setTimeout(() => {
       late = true
@@ -75,7 +78,6 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
     }
     const transport = createTransport(options)
     try {
-      if (closed) throw new MailError('the mailer is closed', false)
       await transport.sendMail({
         from,
         to: { name: '', address: mail.to },
@@ -97,7 +99,6 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
       throw late ? new MailError('the mail server took too long', false, { cause }) : mailError(cause)
     } finally {
       clearTimeout(timer)
-      open.delete(socket)
       transport.close()
       socket.destroy()
     }
@@ -108,7 +109,7 @@ export function createMailer({ smtp, from, connect_ms = 10_000, whole_ms = 30_00
       check(mail)
       if (waiting.length >= MOST_WAITING) throw new MailError('too many mails wait', false)
       while (running >= AT_ONCE && !closed) await new Promise<void>((resolve) => waiting.push(resolve))
-      if (closed) throw new MailError('the mailer is closed', false)
+      if (closed) throw ended()
       running++
       try {
         await sent(mail)
@@ -135,22 +136,24 @@ function check({ to, subject, key }: Mail): void {
   if (!/^[^\s@<>,;:"()\\]+@[^\s@<>,;:"()\\]+$/.test(to)) throw new MailError('that is no address', true)
 }
 
-function connected(host: string, port: number, ms: number): Promise<Socket> {
+const ended = (): MailError => new MailError('the mailer is closed', false)
+
+function connected(socket: Socket, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port })
-    const failed = (message: string, cause?: unknown) => {
+    const failed = (error: MailError) => {
       clearTimeout(timer)
       socket.destroy()
-      reject(new MailError(message, false, { cause }))
+      reject(error)
     }
-    const timer = setTimeout(() => failed('the mail server does not answer'), ms)
-    socket.once('error', (cause) => failed(`the mail server cannot be reached (${codeOf(cause)})`, cause))
+    const timer = setTimeout(() => failed(new MailError('the mail server does not answer', false)), ms)
+    // Its errors are the transport's as well when it stands; one behind its end is nobody's.
+    socket.on('error', (cause) =>
+      failed(new MailError(`the mail server cannot be reached (${codeOf(cause)})`, false, { cause })),
+    )
+    socket.once('close', () => failed(ended()))
     socket.once('connect', () => {
       clearTimeout(timer)
-      socket.removeAllListeners('error')
-      // Its errors are the transport's from now on; one behind its end is nobody's.
-      socket.on('error', () => {})
-      resolve(socket)
+      resolve()
     })
   })
 }

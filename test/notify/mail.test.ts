@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { createMailer } from '../../src/notify/mail.js'
@@ -202,4 +203,43 @@ t.test('a server that hangs, wherever it does, has its time', async (t) => {
       t.equal(sockets.size, 0, `${where}: no connection is left`)
     }),
   )
+})
+
+t.test('a mailer that is closed holds nothing up, wherever it is with a mail', async (t) => {
+  // Its queue is full: whoever comes hears nothing, as from an address that nobody has.
+  const full = new Worker(
+    `const { parentPort } = require('node:worker_threads')
+    const server = require('node:net').createServer()
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })`,
+    { eval: true },
+  )
+  t.teardown(() => full.terminate())
+  const [port] = await once(full, 'message')
+  const others = Array.from({ length: 4 }, () => connect({ host: '127.0.0.1', port }).on('error', () => {}))
+  t.teardown(() => {
+    for (const other of others) other.destroy()
+  })
+  let heard = 0
+  const server = createServer((socket) => {
+    heard += 1
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  const cases: [where: string, port: number, ms: number][] = [
+    ['while it connects', port, 200],
+    ['before', await portOf(server), 0],
+  ]
+  for (const [where, to, ms] of cases) {
+    const mailer = createMailer({ smtp: `smtp://127.0.0.1:${to}`, from })
+    const sent = t.rejects(mailer.send(mail), { name: 'MailError', message: 'the mailer is closed' }, where)
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+    const began = performance.now()
+    mailer.close()
+    await sent
+    t.ok(performance.now() - began < 4_000, where)
+  }
+  t.equal(heard, 0, 'nobody is called any more')
 })
