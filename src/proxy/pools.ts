@@ -1,8 +1,11 @@
 import { Pool } from 'undici'
 import type { Incoming } from './respond.js'
 
-/** Schemes that sign in a connection and not a request (RFC 4559 6): who comes next on it is taken for the same person. */
-const OF_CONNECTIONS = /^(?:ntlm|negotiate)(?: |$)/i
+/**
+ * Schemes that sign in a connection and not a request (RFC 4559 6): who comes next on it is taken for the same person. A
+ * tab behind the name is none of RFC 9110's, and some take it for a space all the same (Apache).
+ */
+const OF_CONNECTIONS = /^(?:ntlm|negotiate)(?:\s|$)/i
 
 /** As long as an idle client is kept, ms: each new connection would ask it to sign in again. */
 const KEPT = 75_000

@@ -10,7 +10,7 @@ async function site(t: Test) {
   const challenged = new Set<Socket>()
   const origin = createServer((req, res) => {
     const { socket } = req
-    const [scheme, step = '', name] = (req.headers.authorization ?? '').split(/[ :]/)
+    const [scheme, step = '', name] = (req.headers.authorization ?? '').split(/[\s:]/)
     if (step === 'first') {
       challenged.add(socket)
       res.writeHead(401, { 'WWW-Authenticate': `${scheme} challenge` }).end()
@@ -44,13 +44,13 @@ const client = (t: Test, port: number) => {
 }
 
 t.test('who signs in by its connection is nobody else', async (t) => {
-  for (const scheme of ['NTLM', 'negotiate']) {
+  for (const scheme of ['NTLM ', 'negotiate ', 'NTLM\t']) {
     const { port, users } = await site(t)
     const [alice, bob, stranger] = [client(t, port), client(t, port), client(t, port)]
     t.equal(await stranger.ask(), 'nobody')
     // At once, so that their steps cross.
-    await Promise.all([alice.ask(`${scheme} first`), bob.ask(`${scheme} first`)])
-    t.same(await Promise.all([alice.ask(`${scheme} last:alice`), bob.ask(`${scheme} last:bob`)]), ['alice', 'bob'])
+    await Promise.all([alice.ask(`${scheme}first`), bob.ask(`${scheme}first`)])
+    t.same(await Promise.all([alice.ask(`${scheme}last:alice`), bob.ask(`${scheme}last:bob`)]), ['alice', 'bob'])
     for (let i = 0; i < 3; i++) {
       t.equal(await stranger.ask(), 'nobody', `${scheme}: a stranger is not taken for who asked before`)
       t.same(await Promise.all([bob.ask(), alice.ask()]), ['bob', 'alice'], 'who has signed in still is')
