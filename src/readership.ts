@@ -14,6 +14,7 @@ import { bootstrap } from './manage/orgs.js'
 import { createSites } from './manage/sites.js'
 import type { Send } from './notify/mail-shape.js'
 import { userAgent } from './outbound/guard.js'
+import { plainAddress } from './proxy/hop.js'
 import type { Observation } from './record/observation.js'
 import { isShipping, openShipping } from './shipping.js'
 import { startEngine } from './worker/client.js'
@@ -59,7 +60,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     return {
       record(observation) {
         // What it asks of the application for its policies is no readership of it.
-        if (observation.user_agent === OWN && isLoopback(observation.ip)) return
+        if (observation.user_agent === OWN && isLoopback(plainAddress(observation.ip))) return
         instance.record(observation)
       },
       fetch: (request, peer) => instance.fetch(request, peer),

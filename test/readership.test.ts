@@ -159,6 +159,8 @@ t.test(
     for (const [pathname, ip] of [
       ['/robots.txt', '127.0.0.1'],
       ['/llms.txt', '::1'],
+      // As Express says it, of a socket that is for both families.
+      ['/robots.txt', '::ffff:127.0.0.1'],
       ['/hidden', '198.51.100.7'],
     ] as const)
       readership.record(observation({ pathname, ip, user_agent, content_type: 'text/plain' }))
