@@ -43,6 +43,7 @@ import { createAccounts } from './manage/accounts/accounts.js'
 import { createManage } from './manage/manage.js'
 import { createPasswords } from './manage/passwords.js'
 import { createRemovals, Removed } from './manage/removals.js'
+import { atMost } from './notify/at-most.js'
 import { createMailer } from './notify/mail.js'
 import { startNotify } from './notify/notify.js'
 import { createPoster } from './outbound/post.js'
@@ -64,6 +65,8 @@ const COUNTS_INTERVAL = 10_000
 const SITES_INTERVAL = 10_000
 const UPKEEP_INTERVAL = 3_600_000
 const REMOVALS_INTERVAL = 60_000
+/** At the end, for what is on its way to the store: one that is full takes nothing, and the engine has a time of its own for it, ms. */
+const DRAIN = 5_000
 /** Policies seen to change that the worker has not heard of yet; of more it is not told, and finds them at its interval. */
 const MOST_TOLD = 64
 
@@ -310,11 +313,17 @@ export async function compose(
       await tended
       await Promise.all([notify.close(), post.close()])
       mailer?.close()
-      await recorder.close()
+      const stored = recorder.close()
+      await atMost(DRAIN, stored)
       await keys.flush().catch((error) => log.warn({ err: error }, 'the last use of keys is lost'))
       await drops.flush().catch((error) => log.warn({ err: error }, 'the last counts of what was dropped are lost'))
       await sessions.flush().catch((error) => log.warn({ err: error }, 'the last use of sessions is lost'))
+      const { fault: before = 0 } = recorder.stats().drops
       await engine.close()
+      // What the store did not take is given up by now.
+      await stored
+      const { fault = 0 } = recorder.stats().drops
+      if (fault > before) log.error({ rows: fault - before }, 'rows that waited for the store are lost')
     },
   }
 }

@@ -182,3 +182,17 @@ t.test(
     t.ok(readdirSync(data).includes('events.duckdb.wal'))
   },
 )
+
+t.test('a store that takes nothing, as on a full disk, does not hold the end up', async (t) => {
+  const flags = { data: directory(t), offline: true, min_free_disk: 2 ** 52 }
+  const config = loadConfig({ flags, env: {}, read: () => undefined })
+  const said: [object, string][] = []
+  const log = { info() {}, warn() {}, error: (details: object, message: string) => void said.push([details, message]) }
+  const instance = await openInstance(config, { log, start: (given) => startEngine({ ...given, drain_ms: 200 }) })
+  instance.record(observation())
+  const ready = async () => (await instance.control(new Request('http://localhost/readyz'))).status
+  for (let n = 0; n < 100 && (await ready()) !== 503; n++) await sleep(50)
+  t.equal(await ready(), 503)
+  t.equal(await Promise.race([instance.close().then(() => 'closed'), sleep(12_000, 'open', { ref: false })]), 'closed')
+  t.strictSame(said, [[{ rows: 1 }, 'rows that waited for the store are lost']])
+})
