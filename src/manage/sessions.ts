@@ -10,7 +10,7 @@ import { createWrite, remember } from './remember.js'
 export const IDLE_MS = 14 * 86_400_000
 /** However much it is used. */
 export const LIFETIME_MS = 90 * 86_400_000
-/** Of one person; with one more the one that was used last is over. All are kept in memory, and read again with each. */
+/** Of one person; with one more the one whose last use is longest ago is over. All are kept in memory. */
 export const MOST = 100
 
 const Stored = z.object({
