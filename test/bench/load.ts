@@ -56,6 +56,7 @@ export async function load(port: number, size: number, connections: number, ms: 
       socket.setNoDelay(true)
       socket.on('connect', ask)
       socket.on('error', reject)
+      socket.on('end', () => reject(new Error('the server closed a connection')))
       socket.on('data', (part) => {
         if (whole === 0) {
           const end = part.indexOf('\r\n\r\n')
