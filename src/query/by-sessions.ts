@@ -13,6 +13,7 @@ const VISITS: Sums = {
   ms: raw('sum(ms)'),
   views: raw('sum(views)'),
 }
+
 /**
  * What people did in the window, from where sessions are kept summed up, asked once for all: `value` and these metrics of
  * people. Undefined where their hits have to be asked, or a set of who they are.
