@@ -12,8 +12,8 @@ import {
 import { rollup } from 'rollup'
 import { minify } from 'terser'
 import { z } from 'zod'
-import { compile } from './record/place/compile.js'
-import { encode, FORMAT } from './record/place/table.js'
+import { compile } from './ingest/place/compile.js'
+import { encode, FORMAT } from './ingest/place/table.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tsconfig\.json$/.test(file) })

@@ -1,6 +1,6 @@
+export { OBSERVED_HEADERS, type Observation } from './capture/observation.js'
 export { ApiError } from './errors.js'
+export { type Log, openReadership, type Readership, type ReadershipOptions } from './instance/readership.js'
 export { clientAddress, parseTrust, type Trust } from './proxy/address.js'
 export { BASE_PATH, type MountOptions, mount, peerAddress, toNodeHandler } from './proxy/bridge.js'
 export { observe } from './proxy/watch.js'
-export { type Log, openReadership, type Readership, type ReadershipOptions } from './readership.js'
-export { OBSERVED_HEADERS, type Observation } from './record/observation.js'

@@ -1,4 +1,4 @@
-import type { Rows } from './record/row.js'
+import type { Rows } from './rows.js'
 import type { Dialect, Sql } from './sql.js'
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Refreshed } from '../agents/ranges/holding.js'
-import { number } from '../http/export/words.js'
+import { number } from '../export/words.js'
 import { connect, isRunning } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bytes } from '../http/export/words.js'
+import { bytes } from '../export/words.js'
 import { visible } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { fit } from './width.js'

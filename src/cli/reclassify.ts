@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { number } from '../export/words.js'
 import { Reclassified } from '../http/agents.js'
-import { number } from '../http/export/words.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'

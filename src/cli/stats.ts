@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bytes, duration, number, percent } from '../http/export/words.js'
+import { bytes, duration, number, percent } from '../export/words.js'
 import { bar, barWidth } from './bars.js'
 import { type Client, connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'

@@ -1,4 +1,4 @@
-import { type Addition, BROWSERS, SERVERS, type Vitals } from '../record/row.js'
+import { type Addition, BROWSERS, SERVERS, type Vitals } from '../rows.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 
 const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const satisfies readonly (keyof Vitals)[]

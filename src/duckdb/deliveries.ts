@@ -1,5 +1,5 @@
 import type { DuckDBAppender } from '@duckdb/node-api'
-import type { Delivery } from '../record/delivery.js'
+import type { Delivery } from '../capture/delivery.js'
 import { type Sql, sql } from '../sql.js'
 import { microseconds } from './query.js'
 

@@ -1,5 +1,5 @@
 import type { DuckDBAppender } from '@duckdb/node-api'
-import { type AgentEventRow, ErrorSeen, type EventRow, Vitals } from '../record/row.js'
+import { type AgentEventRow, ErrorSeen, type EventRow, Vitals } from '../rows.js'
 import { microseconds } from './query.js'
 
 /** A row that no store could take: our own fault, and not the batch's. */

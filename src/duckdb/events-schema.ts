@@ -44,7 +44,7 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ],
   ROLLUP_SCHEMA,
   [
-    // What other servers handed over, so that it is not taken twice (src/record/delivery.ts).
+    // What other servers handed over, so that it is not taken twice (src/capture/delivery.ts).
     `create table deliveries (
       site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
   ],

@@ -1,4 +1,4 @@
-import { ARRIVAL, type Arrival } from '../record/row.js'
+import { ARRIVAL, type Arrival } from '../rows.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 
 /** Stored sessions that a late hit made part of another, or gave an earlier start: all their rows are of `to` now. */

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
+import { duckdb } from '../dialects/duckdb.js'
 import { compile, type Param, type Sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import { duckdb } from './dialect.js'
 import {
   arrayFromListValue,
   DuckDBTimestampValue,

@@ -1,6 +1,6 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
-import type { EventRow } from '../record/row.js'
+import type { EventRow } from '../rows.js'
 import type { ResultRow } from '../store.js'
 import type { Database } from './database.js'
 import type { Move } from './move.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VERIFICATIONS } from '../agents/verdict.js'
-import type { Engine } from '../worker/engine.js'
+import type { Engine } from '../engine/engine.js'
 import { answer, queryOf, type Route } from './route.js'
 
 /** What one step of `agents reclassify` did. */

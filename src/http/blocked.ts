@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Engine } from '../engine/engine.js'
 import type { Deps } from '../query/read.js'
-import type { Engine } from '../worker/engine.js'
 
 const Within = z.array(z.object({ hostname: z.string(), patterns: z.array(z.string()) }))
 

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Door, DropReason, Drops } from '../record/drop.js'
-import type { EngineStatus } from '../worker/engine.js'
+import type { Door, DropReason, Drops } from '../capture/drop.js'
+import type { EngineStatus } from '../engine/engine.js'
 
 /** What the proxy counts, since its start. */
 export interface ProxyCounts {

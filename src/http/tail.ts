@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { Engine, TailRow } from '../engine/engine.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import type { Engine, TailRow } from '../worker/engine.js'
 
 /** What `/control/tail` understands. */
 export const TailQuery = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DOORS, type Door, DROP_REASONS, type DropReason } from '../record/drop.js'
+import { DOORS, type Door, DROP_REASONS, type DropReason } from '../capture/drop.js'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
 

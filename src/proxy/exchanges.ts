@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
-import type { Observation } from '../record/observation.js'
+import type { Observation } from '../capture/observation.js'
 import { requestBody } from './body.js'
 import { refuseConnection, statusOf } from './broken-request.js'
 import { errorPage } from './error-page.js'

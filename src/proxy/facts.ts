@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { OBSERVED_HEADERS, type Observation, saysOptOut } from '../record/observation.js'
+import { OBSERVED_HEADERS, type Observation, saysOptOut } from '../capture/observation.js'
 import type { Hop } from './hop.js'
 
 /** What an Observation says of the request alone. */

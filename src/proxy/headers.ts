@@ -1,4 +1,4 @@
-import { OBSERVED_RESPONSE_HEADERS } from '../record/observation.js'
+import { OBSERVED_RESPONSE_HEADERS } from '../capture/observation.js'
 import { type Hop, hopFields, NO_CLAIMS } from './hop.js'
 
 /** What a request header is to the wire; `end` (to end) travels untouched. */

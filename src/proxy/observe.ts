@@ -1,4 +1,4 @@
-import type { Observation } from '../record/observation.js'
+import type { Observation } from '../capture/observation.js'
 import type { Exchange } from './exchange.js'
 import { requestFacts } from './facts.js'
 

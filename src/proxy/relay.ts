@@ -2,7 +2,7 @@ import { type ClientRequest, type IncomingMessage, STATUS_CODES } from 'node:htt
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
-import type { Observation } from '../record/observation.js'
+import type { Observation } from '../capture/observation.js'
 import { answerOn } from './answer.js'
 import { dial } from './dial.js'
 import { requestFacts } from './facts.js'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../record/observation.js'
+import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
 import { requestFacts, type Seen } from './facts.js'
 
 const observed = new WeakSet<object>()

@@ -1,4 +1,4 @@
-import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../record/observation.js'
+import { OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
 import { requestFacts } from './facts.js'
 
 const observed = new WeakSet<Request>()

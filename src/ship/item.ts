@@ -1,9 +1,9 @@
 import type { Catalog } from '../agents/catalog.js'
 import { createIdentify } from '../agents/identify.js'
-import { CAPS, cap } from '../record/caps.js'
-import { isNavigation, isPage, isPrefetch } from '../record/document.js'
-import { memo } from '../record/memo.js'
-import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../record/observation.js'
+import { memo } from '../cache.js'
+import { CAPS, cap } from '../capture/caps.js'
+import { isNavigation, isPage, isPrefetch } from '../capture/document.js'
+import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
 
 /** The arrays of an edge delivery (spec 2.5; `hits` are what a sidecar's own track door took). */
 export type List = 'agent_events' | 'events' | 'hits'
@@ -28,7 +28,7 @@ export interface RawHit {
 /** Why something is not shipped; the same words as in the store's drops, as the same things make no row there (contract 3). */
 export type Unshipped = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
-/** As much of one text as is read of it where it is stored (src/record/parcel.ts). */
+/** As much of one text as is read of it where it is stored (src/capture/parcel.ts). */
 const TEXT = 8_192
 /** A larger row would be refused with every row beside it. */
 const LARGEST = 1 << 20

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadCatalog } from '../agents/catalog.js'
-import type { Observation } from '../record/observation.js'
+import type { Observation } from '../capture/observation.js'
 import { type DeliveryOptions, startDelivery } from './deliver.js'
 import { createItems, type Item, type List, type RawHit, type Unshipped } from './item.js'
 import { lock } from './lock.js'

@@ -1,8 +1,8 @@
 import type { EventStore } from '../duckdb/store.js'
+import { type FromWorker, type Statement, type ToWorker, WINDOW } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import { Sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { type FromWorker, type Statement, type ToWorker, WINDOW } from './protocol.js'
 
 /** What is asked of the worker and answered later, each by its id. */
 export interface Answers {

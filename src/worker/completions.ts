@@ -1,6 +1,6 @@
 import type { Completion } from '../duckdb/complete.js'
 import type { Log } from '../duckdb/datafile.js'
-import type { Open } from '../record/classifier.js'
+import type { Open } from '../ingest/classifier.js'
 
 export interface Completions {
   /** These rows are stored now; what comes of them is written soon after. */

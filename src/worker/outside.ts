@@ -1,9 +1,9 @@
 import { Resolver } from 'node:dns/promises'
 import type { Names } from '../agents/rdns.js'
+import type { WorkerOptions } from '../engine/protocol.js'
 import { createOutbound } from '../outbound/guard.js'
 import type { Outbound } from '../outbound/outbound.js'
 import { createResolve } from '../outbound/resolve.js'
-import type { WorkerOptions } from './protocol.js'
 
 /** What the worker asks of the world beyond the origin. */
 export interface Outside {

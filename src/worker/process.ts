@@ -1,6 +1,6 @@
 import { existsSync, statfsSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
-import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
+import type { FromWorker, ToWorker, WorkerOptions } from '../engine/protocol.js'
 import { type Compose, type Port, serve } from './serve.js'
 
 /** An orphan's last commit may take so long: the next process waits for its files. */

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
 import { createIdentify, UNKNOWN } from '../agents/identify.js'
 import { waysToVerify } from '../agents/verify.js'
+import { memo } from '../cache.js'
 import type { EventStore } from '../duckdb/store.js'
 import { ApiError } from '../errors.js'
-import { memo } from '../record/memo.js'
 import { type Sql, sql } from '../sql.js'
 
 export interface ReclassifyDeps {

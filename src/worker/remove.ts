@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { hexOf } from '../duckdb/query.js'
 import type { EventStore } from '../duckdb/store.js'
-import type { Browsing } from '../record/browsing.js'
-import type { Sessions } from '../record/session.js'
+import type { Browsing } from '../ingest/browsing.js'
+import type { Sessions } from '../ingest/session.js'
 import type { Writer } from './writer.js'
 
 const key = z.string().optional()

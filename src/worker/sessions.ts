@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/store.js'
-import type { Window } from '../record/late.js'
-import { type KnownSession, SESSION_TIMEOUT } from '../record/session.js'
+import type { Window } from '../ingest/late.js'
+import { type KnownSession, SESSION_TIMEOUT } from '../ingest/session.js'
 import { sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 

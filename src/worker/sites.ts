@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSiteOf, type Site, type SiteById, type SiteOf } from '../record/site.js'
+import { createSiteOf, type Site, type SiteById, type SiteOf } from '../capture/site.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 

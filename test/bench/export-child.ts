@@ -1,14 +1,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { listing } from '../../src/agents/listing.js'
-import { duckdb } from '../../src/duckdb/dialect.js'
+import { duckdb } from '../../src/dialects/duckdb.js'
+import { startEngine } from '../../src/engine/client.js'
+import { createPdf } from '../../src/export/pdf.js'
 import { createApp } from '../../src/http/app.js'
-import { createPdf } from '../../src/http/export/pdf.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { listenAdmin } from '../../src/http/server.js'
 import { sql } from '../../src/sql.js'
 import type { ResultRow, Store } from '../../src/store.js'
-import { startEngine } from '../../src/worker/client.js'
 import { usageOfAll } from './usage.js'
 
 /** The service of one site in a process of its own, over rows made as they are asked for, or over a real engine. */

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createIdentify } from '../../src/agents/identify.js'
-import { memo } from '../../src/record/memo.js'
-import { createSuspicion } from '../../src/record/suspect.js'
+import { memo } from '../../src/cache.js'
+import { createSuspicion } from '../../src/ingest/suspect.js'
 import { browsers, crawlers, recallTable } from '../fixtures/recall.js'
 
 /**

@@ -6,10 +6,10 @@ import { listing } from '../../src/agents/listing.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
 import { threadsFor } from '../../src/duckdb/quiet.js'
 import { openEvents } from '../../src/duckdb/store.js'
+import { ASSISTANTS } from '../../src/ingest/source.js'
 import type { Deed } from '../../src/query/goals.js'
 import { type Deps, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import { ASSISTANTS } from '../../src/record/source.js'
 import { fillTraffic } from './traffic.js'
 
 const END = new Date('2026-11-20T10:00:00Z')

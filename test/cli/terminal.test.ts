@@ -5,7 +5,7 @@ import { safeJson, visible } from '../../src/cli/escape.js'
 import { lineOf } from '../../src/cli/line.js'
 import { sparkline, table } from '../../src/cli/table.js'
 import { cut, fit, widthOf } from '../../src/cli/width.js'
-import { bytes, duration, number, percent } from '../../src/http/export/words.js'
+import { bytes, duration, number, percent } from '../../src/export/words.js'
 
 t.test('what strangers wrote is made visible', async (t) => {
   const rows: [string, string, string][] = [

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { Delivery } from '../../src/record/delivery.js'
+import type { Delivery } from '../../src/capture/delivery.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { openAt } from '../fixtures/store.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { raw, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'

@@ -7,7 +7,7 @@ import { listener } from '../../adapters/node.js'
 import { type Config, loadConfig } from '../../src/config.js'
 import { publicPart } from '../../src/http/public.js'
 import { listenAdmin } from '../../src/http/server.js'
-import { type Instance, openInstance } from '../../src/readership.js'
+import { type Instance, openInstance } from '../../src/instance/readership.js'
 import { reads } from '../../src/reads/index.js'
 import { directory } from '../fixtures/files.js'
 

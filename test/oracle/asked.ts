@@ -1,6 +1,6 @@
 import { type Deps, type Meta, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { Rows } from '../../src/record/row.js'
+import type { Rows } from '../../src/rows.js'
 import { rounded } from './beside.js'
 import { compareTo, type Judged, type More } from './questions.js'
 import type { Question } from './site.js'

@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { type Named, ranked } from './beside.js'
 import { label, timeline } from './calendar.js'
 import { absent, bytes, group, isAct, isView, type Scene, type Visit } from './site.js'

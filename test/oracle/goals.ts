@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { visitorOf } from './behaviour.js'
 import { type Named, ranked } from './beside.js'
 import { deed, type Goal } from './judge.js'

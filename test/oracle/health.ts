@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { beside, type Named, ranked } from './beside.js'
 import { label, timeline } from './calendar.js'
 import { absent, bytes, distinct, group, groups, type Key, type Scene } from './site.js'

@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow } from '../../src/record/row.js'
+import type { AgentEventRow, EventRow } from '../../src/rows.js'
 
 /** A second reading of contract 4's filters, in plain JavaScript over one row at a time. Canonical names only. */
 export interface World {

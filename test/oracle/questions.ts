@@ -1,5 +1,5 @@
 import { DIMENSIONS } from '../../src/query/dimensions.js'
-import type { Rows } from '../../src/record/row.js'
+import type { Rows } from '../../src/rows.js'
 import { journeys, retention, session, sessions, timelineOf, visitors } from './behaviour.js'
 import { beside, type Named, ranked } from './beside.js'
 import { yearBefore } from './calendar.js'

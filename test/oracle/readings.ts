@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow, Rows } from '../../src/record/row.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { judge, type World } from './judge.js'
 

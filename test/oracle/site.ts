@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow, Rows } from '../../src/record/row.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { admits, deed, type Goal, judge, value, type World } from './judge.js'
 
 /** What is asked of a site, with everything resolved. */

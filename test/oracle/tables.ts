@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { type Named, ranked } from './beside.js'
 import type { recount } from './recount.js'
 import { absent, distinct, group, isAct, type Key, type Row, type Scene } from './site.js'

@@ -5,9 +5,9 @@ import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import t, { type Test } from 'tap'
+import type { Observation } from '../../src/capture/observation.js'
 import { toNodeHandler, under } from '../../src/proxy/bridge.js'
 import { observe } from '../../src/proxy/watch.js'
-import type { Observation } from '../../src/record/observation.js'
 
 const portOf = (server: { address(): string | AddressInfo | null }): number => {
   const address = server.address()

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import type { Observation } from '../../src/capture/observation.js'
 import { observe } from '../../src/proxy/watch.js'
-import type { Observation } from '../../src/record/observation.js'
 import { portOf, proxyFor, rawServer, talk, until } from './fixtures/sockets.js'
 
 async function site(t: Test, answer: (req: IncomingMessage, res: ServerResponse) => void) {

@@ -10,8 +10,8 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
+import type { Observation } from '../../src/capture/observation.js'
 import { createUpgrader, type UpgradeOptions } from '../../src/proxy/upgrade.js'
-import type { Observation } from '../../src/record/observation.js'
 
 const portOf = (server: { address(): string | AddressInfo | null }): number => {
   const address = server.address()

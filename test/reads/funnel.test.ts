@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Funnel } from '../../src/query/funnels.js'
 import { type Deps, runRead } from '../../src/query/read.js'
 import funnelRead from '../../src/reads/stats/funnel/id.js'
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { openStore } from '../fixtures/open.js'
 import { eventRow } from '../fixtures/rows.js'
 

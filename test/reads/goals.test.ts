@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Goal } from '../../src/query/goals.js'
 import { type Deps, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { EventRow } from '../../src/record/row.js'
+import type { EventRow } from '../../src/rows.js'
 import { openStore } from '../fixtures/open.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
-import { fingerprintOf } from '../../src/record/fingerprint.js'
-import type { EventRow, Vitals } from '../../src/record/row.js'
+import { fingerprintOf } from '../../src/ingest/fingerprint.js'
+import type { EventRow, Vitals } from '../../src/rows.js'
 import { asking, filtersOf, sessionOf } from '../fixtures/asking.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import type { Hit } from '../../capture/hit.js'
+import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { SiteId } from '../../manage/collection.js'
 import { instantOf } from '../../query/calendar.js'
-import type { Hit } from '../../record/hit.js'
-import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../record/observation.js'
 import { check, invalid } from '../error.js'
 
 /** What the server establishes itself (spec 2.5 rule 3). */

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.js'
+import { reportOf } from '../../export/report.js'
 import { SHARED, type Shared } from '../../manage/shares.js'
-import { reportOf } from '../export/report.js'
 
 /** What is there for machines (spec 4.5) is one scope. */
 const AGENTS: readonly string[] = ['agents', 'citation-gap', 'policy', 'content']

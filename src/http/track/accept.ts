@@ -1,9 +1,9 @@
-import type { DropReason } from '../../record/drop.js'
-import { isExcluded } from '../../record/excluded.js'
-import type { Hit } from '../../record/hit.js'
-import { saysOptOut } from '../../record/observation.js'
-import { isOptedOut } from '../../record/opt-out.js'
-import { bare, type Site } from '../../record/site.js'
+import type { DropReason } from '../../capture/drop.js'
+import { isExcluded } from '../../capture/excluded.js'
+import type { Hit } from '../../capture/hit.js'
+import { saysOptOut } from '../../capture/observation.js'
+import { isOptedOut } from '../../capture/opt-out.js'
+import { bare, type Site } from '../../capture/site.js'
 
 /** The sites as the doors ask for them. */
 export interface Directory {

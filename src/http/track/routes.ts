@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KINDS } from '../../record/hit.js'
+import { KINDS } from '../../capture/hit.js'
 import type { Route } from '../route.js'
 import type { Doors } from './doors.js'
 import { pixelDoor, postDoor } from './web.js'

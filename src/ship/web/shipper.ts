@@ -1,5 +1,5 @@
 import type { Agent } from '../../agents/agent.js'
-import type { Observation } from '../../record/observation.js'
+import type { Observation } from '../../capture/observation.js'
 import type { Outcome } from '../answer.js'
 import { bodyOf } from '../batch.js'
 import { createItems, type List, type Unshipped } from '../item.js'

@@ -1,0 +1,204 @@
+import UAParser from 'ua-parser-js'
+import { createRecent } from '../cache.js'
+import { CAPS, cap } from './caps.js'
+import type { Observation } from './observation.js'
+
+/** What a browser says of itself; what it does not say is null. */
+export interface Device {
+  browser: string | null
+  /** As claimed, major and minor without trailing zeros: `142`, `26.1`. */
+  browser_version: string | null
+  os: string | null
+  /** As claimed: browsers freeze it (Windows 10, macOS 10.15, Android 10) unless a client hint says more. */
+  os_version: string | null
+  /** desktop, mobile, tablet, tv, console, wearable, xr, embedded */
+  device_type: string | null
+}
+
+const HINTS = [
+  'sec-ch-ua',
+  'sec-ch-ua-full-version-list',
+  'sec-ch-ua-platform',
+  'sec-ch-ua-platform-version',
+  'sec-ch-ua-mobile',
+] as const
+/** Separates the parts of a cache key; no header holds it. */
+const SEPARATOR = '\n'
+
+/** What is said of a browser that there was no time to read. */
+const UNREAD: Device = { browser: null, browser_version: null, os: null, os_version: null, device_type: null }
+
+/** At most this share of the time, and never more than `BURST` milliseconds ahead, goes into reading new user agents. */
+const SHARE = 0.5
+const BURST = 2000
+
+/**
+ * Reads user agents (already capped) with the client hints beside them; the last `limit` answers are kept. A new one
+ * costs 0.1 ms, one made to hurt the parser 5 ms: with a `clock` (monotonic milliseconds), a flood of those leaves
+ * some devices unknown instead of holding up every row behind it.
+ */
+export function createDevices({ limit = 8192, clock }: { limit?: number; clock?: () => number } = {}) {
+  const known = createRecent<string, Device>(limit)
+  let spent = 0
+  let last = clock?.() ?? 0
+
+  const read = (key: string): Device => {
+    const device = known.get(key)
+    if (device !== undefined) return device
+    const began = clock?.() ?? 0
+    spent = Math.max(0, spent - (began - last) * SHARE)
+    last = began
+    if (spent >= BURST) return UNREAD
+    const [userAgent = '', ...hints] = key.split(SEPARATOR)
+    const parsed = parse(userAgent, hints)
+    known.set(key, parsed)
+    spent += (clock?.() ?? 0) - began
+    return parsed
+  }
+
+  return (userAgent: string, headers: Observation['headers']): Device => {
+    if (headers === undefined || (headers['sec-ch-ua'] === undefined && headers['sec-ch-ua-platform'] === undefined))
+      return read(userAgent)
+    let key = userAgent
+    for (const name of HINTS) key += SEPARATOR + cap(headers[name] ?? '', 256)
+    return read(key)
+  }
+}
+
+const BROWSERS: Record<string, string> = {
+  'Mobile Safari': 'Safari',
+  'Mobile Chrome': 'Chrome',
+  'Mobile Firefox': 'Firefox',
+  'Chrome Headless': 'Chrome',
+  'Opera Mobi': 'Opera',
+  'Opera Touch': 'Opera',
+  'Samsung Browser': 'Samsung Internet',
+  'Yandex Browser': 'Yandex',
+  GSA: 'Google App',
+  IE: 'Internet Explorer',
+  IEMobile: 'Internet Explorer',
+  Oculus: 'Meta Quest Browser',
+  'Oculus Browser': 'Meta Quest Browser',
+}
+
+const SYSTEMS: Record<string, string> = {
+  'Mac OS': 'macOS',
+  'Chromium OS': 'ChromeOS',
+  'Chrome OS': 'ChromeOS',
+  'Windows Mobile': 'Windows Phone',
+  'Firefox OS': 'KaiOS',
+}
+/** Distributions are one system here: only some of them say their name, in some browsers. */
+const LINUX = new Set([
+  'Ubuntu',
+  'Debian',
+  'Fedora',
+  'Mint',
+  'Arch',
+  'SUSE',
+  'RedHat',
+  'CentOS',
+  'Gentoo',
+  'Mageia',
+  'Mandriva',
+  'Manjaro',
+  'Raspbian',
+  'elementary OS',
+  'Deepin',
+  'PCLinuxOS',
+  'Linspire',
+  'Slackware',
+  'VectorLinux',
+  'Zenwalk',
+  'Kubuntu',
+  'Xubuntu',
+  'Lubuntu',
+])
+
+const TYPES: Record<string, string> = { smarttv: 'tv' }
+
+function parse(userAgent: string, hints: readonly string[]): Device {
+  const { browser, os, device } = new UAParser(userAgent).getResult()
+  const system = named(os.name, SYSTEMS)
+  const claimed: Device = {
+    browser: named(browser.name, BROWSERS),
+    browser_version: version(browser.version),
+    os: system !== null && LINUX.has(system) ? 'Linux' : system,
+    os_version: system === 'ChromeOS' || system === 'webOS' ? null : version(os.version),
+    device_type: device.type === undefined ? null : (TYPES[device.type] ?? device.type),
+  }
+  return settle(withHints(withRepairs(claimed, userAgent), hints))
+}
+
+const named = (name: string | undefined, names: Record<string, string>): string | null =>
+  name === undefined || name === '' ? null : Object.hasOwn(names, name) ? (names[name] ?? null) : cap(name, CAPS.text)
+
+/** Major and minor: `142.0.7444.77` is `142`, `18.6` stays, `XP` stays. */
+function version(text: string | undefined): string | null {
+  if (text === undefined || text === '') return null
+  const [, major, minor] = /^(\d+)(?:\.(\d+))?/.exec(text) ?? []
+  if (major === undefined) return cap(text, 32)
+  return cap(minor === undefined || /^0+$/.test(minor) ? major : `${major}.${minor}`, 32)
+}
+
+/** What the parser, whose last free version is of 2024, reads wrong. */
+function withRepairs(device: Device, userAgent: string): Device {
+  if (/Apple ?Watch|Watch OS/.test(userAgent))
+    return { ...device, os: 'watchOS', os_version: null, device_type: 'wearable' }
+  if (device.browser === 'Meta Quest Browser') return { ...device, os: 'Android', os_version: null, device_type: 'xr' }
+  if (device.os === 'iOS') {
+    // Since iOS 26 the system's number stands still at 18 and Safari's own carries it on.
+    const [, safari] = /Version\/(\d+\.\d+)/.exec(userAgent) ?? []
+    if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...device, os_version: version(safari) }
+  }
+  return device
+}
+
+/** Brands that call themselves Chrome in the user agent, by the names they use in `Sec-CH-UA`. */
+const BRANDS: Record<string, string> = {
+  Brave: 'Brave',
+  Vivaldi: 'Vivaldi',
+  Opera: 'Opera',
+  'Opera GX': 'Opera GX',
+  'Microsoft Edge': 'Edge',
+  'Samsung Internet': 'Samsung Internet',
+  YaBrowser: 'Yandex',
+  Arc: 'Arc',
+  DuckDuckGo: 'DuckDuckGo',
+}
+
+/** Client hints say what the user agent no longer does (W3C User-Agent Client Hints). */
+function withHints(
+  device: Device,
+  [brands = '', full = '', platform = '', release = '', mobile = '']: readonly string[],
+): Device {
+  const told = { ...device }
+  for (const [, brand = '', number] of `${full},${brands}`.matchAll(/"([^"]{1,64})"\s*;\s*v="(\d[\d.]{0,31})"/g))
+    if (Object.hasOwn(BRANDS, brand)) {
+      told.browser = BRANDS[brand] ?? null
+      told.browser_version = version(number)
+      break
+    }
+  const system = unquote(platform)
+  if (system !== '' && system !== 'Unknown') told.os = named(system, SYSTEMS)
+  if (told.os !== device.os) told.os_version = null
+  const number = unquote(release)
+  if (/^\d/.test(number))
+    told.os_version = told.os === 'Windows' ? (windows(number) ?? told.os_version) : version(number)
+  if (mobile === '?1' && (told.device_type === null || told.device_type === 'desktop')) told.device_type = 'mobile'
+  return told
+}
+
+const unquote = (text: string) => text.replace(/^"|"$/g, '').trim()
+
+/** The hint counts the API's version, not the product's: 13 and later is Windows 11, 1 to 10 Windows 10, 0 an older one. */
+function windows(release: string): string | null {
+  const major = Number.parseInt(release, 10)
+  return major >= 13 ? '11' : major >= 1 ? '10' : null
+}
+
+/** A browser on a known system that names no device is at a desk. */
+const settle = (device: Device): Device =>
+  device.device_type === null && (device.browser !== null || device.os !== null)
+    ? { ...device, device_type: device.os === 'Android' || device.os === 'iOS' ? 'mobile' : 'desktop' }
+    : device

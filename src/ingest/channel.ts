@@ -1,0 +1,96 @@
+import type { Campaign } from '../capture/campaign.js'
+import { AI_MEDIUMS, type Category, type Source } from './source.js'
+
+export const CHANNELS = [
+  'Cross-network',
+  'Paid Shopping',
+  'Paid Search',
+  'Paid Social',
+  'Paid Video',
+  'Display',
+  'Paid Other',
+  'Organic Shopping',
+  'Organic Social',
+  'Organic Video',
+  'AI Assistants',
+  'Organic Search',
+  'Email',
+  'Affiliates',
+  'Audio',
+  'SMS',
+  'Mobile Push Notifications',
+  'Referral',
+  'Direct',
+] as const
+export type Channel = (typeof CHANNELS)[number]
+
+/** Everything a rule may ask, in lower case; empty where there is none. */
+interface Visit {
+  category: Category | null
+  source: string
+  /** What `utm_source` said, which may name a kind of link and not a place. */
+  tag: string
+  medium: string
+  campaign: string
+  paid: boolean
+  /** The click id of the very network the visit came from. */
+  clicked: boolean
+  shopping: boolean
+  /** By referrer, tag or medium: whichever says so. */
+  assistant: boolean
+}
+
+const PAID_WORDS = new Set(['cpc', 'cpm', 'cpv', 'cpa', 'cpp', 'cpl', 'cpi', 'ppc', 'retargeting'])
+const DISPLAY = new Set(['display', 'banner', 'expandable', 'interstitial', 'cpm'])
+const SOCIAL = new Set(['social', 'social-network', 'social-media', 'sm', 'social network', 'social media'])
+const REFERRAL = new Set(['referral', 'app', 'link'])
+const EMAIL = /e[-_ ]?mail|newsletter/
+
+/** A medium that was paid for, by its words: `paid-social`, `google_cpc`; not `podcpromo`. */
+const isPaid = (medium: string) =>
+  medium.startsWith('paid') || medium.split(/[^a-z0-9]+/).some((word) => PAID_WORDS.has(word))
+
+/** The default channel groups of the field, first match wins; names and order as GA4 publishes them, with AI assistants. */
+const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
+  ['Cross-network', (v) => v.campaign.includes('cross-network')],
+  ['Paid Shopping', (v) => v.shopping && isPaid(v.medium)],
+  ['Paid Search', (v) => v.category === 'search' && (v.paid || v.clicked)],
+  ['Paid Social', (v) => v.category === 'social' && v.paid],
+  ['Paid Video', (v) => v.category === 'video' && v.paid],
+  ['Display', (v) => DISPLAY.has(v.medium)],
+  ['Paid Other', (v) => v.paid],
+  ['Organic Shopping', (v) => v.shopping],
+  ['Organic Social', (v) => v.category === 'social' || SOCIAL.has(v.medium)],
+  ['Organic Video', (v) => v.category === 'video' || v.medium.includes('video')],
+  ['AI Assistants', (v) => v.assistant],
+  ['Organic Search', (v) => v.category === 'search'],
+  ['Email', (v) => v.category === 'email' || EMAIL.test(v.tag) || EMAIL.test(v.medium)],
+  ['Affiliates', (v) => v.medium === 'affiliate'],
+  ['Audio', (v) => v.medium === 'audio'],
+  ['SMS', (v) => v.tag === 'sms' || v.medium === 'sms'],
+  [
+    'Mobile Push Notifications',
+    (v) => v.medium.endsWith('push') || /mobile|notification/.test(v.medium) || v.tag === 'firebase',
+  ],
+  ['Referral', (v) => REFERRAL.has(v.medium) || v.source !== ''],
+]
+
+/** The channel of a visit, from its source, its campaign, and the source that its referrer alone names. */
+export function channel(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): Channel {
+  const medium = (campaign.utm_medium ?? '').toLowerCase()
+  const name = (campaign.utm_campaign ?? '').toLowerCase()
+  const network = source?.name === 'Google' ? 'google' : source?.name === 'Bing' ? 'bing' : null
+  const visit: Visit = {
+    category: source?.category ?? null,
+    source: source?.name.toLowerCase() ?? '',
+    tag: (campaign.utm_source ?? '').toLowerCase(),
+    medium,
+    campaign: name,
+    paid: isPaid(medium) || source?.paid === true,
+    clicked: network !== null && campaign.click === network,
+    // "eshop" and "summer shop", not "workshop".
+    shopping: source?.category === 'shopping' || /(?:[^a-df-z]|^)shop|shopping/.test(name),
+    assistant: source?.category === 'ai' || referrer?.category === 'ai' || AI_MEDIUMS.has(medium),
+  }
+  return RULES.find(([, matches]) => matches(visit))?.[0] ?? 'Direct'
+}

@@ -1,0 +1,62 @@
+import { CAPS, cap } from '../capture/caps.js'
+import { bare } from '../capture/site.js'
+
+export interface Referrer {
+  /** Without credentials, port, query and fragment. */
+  url: string
+  /** Lower case, without `www.`; of an app its package name. */
+  host: string
+  /** The path, for the few sites where it tells products apart. */
+  path: string
+  app: boolean
+}
+
+/** Hosts that send nobody: the machine itself, and where a visitor went to pay or sign in and came back from. */
+const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
+
+/**
+ * A `Referer` header read without `URL`, undefined where it is none: not http(s) or an Android app, no host, a host with
+ * characters no host has.
+ */
+export function parseReferrer(header: string | undefined): Referrer | undefined {
+  if (!header) return undefined
+  const scheme = header.indexOf('://')
+  if (scheme < 0) return undefined
+  const protocol = header.slice(0, scheme).toLowerCase()
+  const app = protocol === 'android-app'
+  if (!app && protocol !== 'https' && protocol !== 'http') return undefined
+  const end = indexOfAny(header, scheme + 3)
+  const authority = header.slice(scheme + 3, end)
+  const host = authority
+    .slice(authority.lastIndexOf('@') + 1)
+    .replace(/:\d*$/, '')
+    .toLowerCase()
+  if (
+    host.length > CAPS.hostname ||
+    !/^(?:[a-z0-9_\u0080-\uffff-]+\.)*[a-z0-9_\u0080-\uffff-]+\.?$|^\[[0-9a-f:.]+\]$/.test(host)
+  )
+    return undefined
+  const path = header.charAt(end) === '/' ? header.slice(end).replace(/[?#].*$/s, '') : '/'
+  return {
+    url: cap(`${protocol}://${host}${path}`, CAPS.referrer),
+    host: app ? host : bare(host.replace(/\.$/, '')),
+    path,
+    app,
+  }
+}
+
+/** Where the authority of a URL ends. */
+function indexOfAny(text: string, from: number): number {
+  for (let i = from; i < text.length; i++) {
+    const char = text[i]
+    if (char === '/' || char === '?' || char === '#' || char === '\\') return i
+  }
+  return text.length
+}
+
+/** Whether a referrer is the site itself or the visitor's own machine: no arrival from elsewhere. */
+export const isOwn = ({ host }: Referrer, hostname: string, domains: readonly string[]): boolean =>
+  host === bare(hostname) ||
+  LOCAL.has(host) ||
+  host.endsWith('.localhost') ||
+  domains.some((domain) => bare(domain) === host)

@@ -1,0 +1,261 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { pack } from '../../src/capture/parcel.js'
+import { startEngine } from '../../src/engine/client.js'
+import type { TailRow } from '../../src/engine/engine.js'
+import type { Mark } from '../../src/engine/mark.js'
+import { createOutbox } from '../../src/engine/outbox.js'
+import type { WorkerOptions } from '../../src/engine/protocol.js'
+import type { ApiError } from '../../src/errors.js'
+import { raw, sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
+import { openSessions } from '../../src/worker/sessions.js'
+import { counted, engineFor, until } from '../fixtures/engine.js'
+import { directory } from '../fixtures/files.js'
+import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { eventRow } from '../fixtures/rows.js'
+import { openAt } from '../fixtures/store.js'
+
+const people = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
+
+t.test('observations become rows, counted and durable when record resolves', async (t) => {
+  const { engine, data } = await engineFor(t)
+  t.equal(engine.status().state, 'ready')
+  await engine.record(
+    pack([
+      observation({ pathname: '/a' }),
+      fetchByAgent({ pathname: '/a' }),
+      observation({ pathname: '/style.css', content_type: 'text/css' }),
+    ]),
+  )
+  t.match(engine.status(), { rows: { human: 1, agent: 1 }, drops: { not_a_page: 1 }, restarts: 0 })
+  t.strictSame(await engine.events.query(counted), [{ human: 1, agent: 1 }])
+  t.equal(engine.status().flush_ms.length, 1)
+  await Promise.all(Array.from({ length: 12 }, (_, n) => engine.record(pack(people(1_500, n * 1_500)))))
+  t.strictSame(await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`), [
+    { n: 18_001, paths: 18_001 },
+  ])
+  t.ok(engine.status().flush_ms.length < 13, 'batches that wait are committed together')
+  await engine.record(pack([]))
+  await t.rejects(engine.events.query(sql`select nothing from nowhere`), { code: 'database_error' })
+  await t.rejects(engine.records.query(raw('selec')), { code: 'database_error' })
+  await engine.close()
+  t.equal(engine.status().state, 'closed')
+  await (await openAt(join(data, 'events.duckdb'))).close()
+  await t.rejects(engine.record(pack(people(1))), { code: 'database_error' })
+  await t.rejects(engine.events.query(counted), { code: 'database_error' })
+})
+
+t.test('a restart of the process splits no session and doubles nothing', async (t) => {
+  const first = await engineFor(t)
+  await first.engine.record(pack([observation({ pathname: '/in', referrer: 'https://news.example/' })]))
+  await first.engine.close()
+  const second = await engineFor(t, { data: first.data })
+  await second.engine.record(pack([observation({ pathname: '/on' })]))
+  const rows = await second.engine.events.query(
+    sql`select pathname, session_id, visitor_id, entry_page, referrer from events order by timestamp`,
+  )
+  t.equal(rows.length, 2)
+  t.equal(rows[0]?.session_id, rows[1]?.session_id)
+  t.equal(rows[0]?.visitor_id, rows[1]?.visitor_id)
+  t.match(rows[1], { pathname: '/on', entry_page: '/in', referrer: rows[0]?.referrer })
+})
+
+t.test('tail: rows as they are committed, and no work once nobody listens', async (t) => {
+  const { engine } = await engineFor(t)
+  const seen: TailRow[] = []
+  await engine.record(pack([observation({ pathname: '/before' })]))
+  const stop = engine.tail((row) => seen.push(row))
+  await engine.record(pack([observation({ pathname: '/x' }), fetchByAgent({ pathname: '/y' })]))
+  await until(() => seen.length === 2, 'two rows')
+  t.strictSame(
+    seen.map((row) => [row.audience, row.pathname]),
+    [
+      ['human', '/x'],
+      ['agent', '/y'],
+    ],
+  )
+  t.match(seen[0], { visitor_id: /^[0-9a-f]{16}$/, timestamp: Date })
+  stop()
+  stop()
+  await engine.record(pack([observation({ pathname: '/after' })]))
+  t.equal(seen.length, 2)
+
+  await t.test('sites are known at once after a write, and by hostname', async (t) => {
+    const { human } = engine.status().rows
+    await engine.record(pack([observation({ hostname: 'shop.example' })]))
+    await engine.records.write(sql`update sites set domains = '["example.com"]' where id = 1`)
+    await engine.record(pack([observation({ hostname: 'shop.example' }), observation({ hostname: 'example.com' })]))
+    t.match(engine.status(), { rows: { human: human + 2 }, drops: { unknown_host: 1 } })
+  })
+})
+
+t.test('what cannot start says so in one line', async (t) => {
+  const at = directory(t)
+  const held = await openAt(join(at, 'events.duckdb'))
+  const log = { info() {}, warn() {}, error() {} }
+  await t.rejects(startEngine({ data: at, offline: true, log, lock_ms: 200 }), {
+    message: new RegExp(
+      `^\\S+events\\.duckdb is in use by another process \\(PID ${process.pid}, \\S+, started by \\d+\\)$`,
+    ),
+  })
+  await held.close()
+  await t.rejects(startEngine({ data: at, offline: true, log, geoip: join(at, 'none.mmdb') }), {
+    message: /none\.mmdb/,
+  })
+  const engine = await startEngine({ data: at, offline: true, log })
+  t.equal(engine.status().state, 'ready', 'and the file is free again')
+  await engine.close()
+})
+
+t.test('a worker started behind another’s last commit says how far that one came', async (t) => {
+  const data = directory(t)
+  const run = '00000000000000aa'
+  const store = await openAt(join(data, 'events.duckdb'))
+  const mark = { run, sequence: 3, human: 7, agent: 2, drops: { fault: 1 } }
+  await store.append({ events: [eventRow()], agent_events: [] }, mark)
+  await store.close()
+  const cases: [Mark, Mark, string][] = [
+    [{ run, sequence: 2, human: 5, agent: 2, drops: {} }, mark, 'it was committed, and never told'],
+    [
+      { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
+      { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
+      'a batch without rows leaves no mark',
+    ],
+    [
+      { run: '00000000000000bb', sequence: 0, human: 0, agent: 0, drops: {} },
+      { run: '00000000000000bb', sequence: 0, human: 0, agent: 0, drops: {} },
+      'another run begins at nothing',
+    ],
+  ]
+  for (const [from, expected, why] of cases) {
+    const options: WorkerOptions = {
+      data,
+      memory_limit: '256MB',
+      threads: 1,
+      min_free_disk: 0,
+      ranges: [],
+      offline: true,
+      version: '0',
+      from,
+    }
+    const worker = fork(new URL('../../src/worker/entry.js', import.meta.url), {
+      execArgv: [],
+      serialization: 'advanced',
+    })
+    worker.send(options)
+    const [ready] = await once(worker, 'message')
+    t.strictSame(ready, { type: 'ready', mark: expected, losses: [] }, why)
+    worker.send({ type: 'close' })
+    t.strictSame(await once(worker, 'exit'), [0, null])
+  }
+})
+
+t.test('the outbox: in order, a window at a time, each batch until it is committed', async (t) => {
+  const posted: number[] = []
+  const outbox = createOutbox({
+    post: (message) => {
+      if (message.type === 'batch') posted.push(message.sequence)
+    },
+  })
+  const done: number[] = []
+  const add = (n: number) =>
+    outbox.add(pack([observation()])).then(
+      () => done.push(n),
+      (error: ApiError) => done.push(-n, error.code === 'internal_error' ? 0 : 1),
+    )
+  for (let n = 1; n <= 12; n++) void add(n)
+  t.strictSame(posted, [], 'no worker yet')
+  outbox.open()
+  t.strictSame(posted, [1, 2, 3, 4, 5, 6, 7, 8])
+  outbox.committed(2)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(
+    [posted.slice(8), done],
+    [
+      [9, 10],
+      [1, 2],
+    ],
+  )
+  outbox.close()
+  posted.length = 0
+  outbox.open()
+  t.strictSame(posted, [3], 'the first that a worker died with goes alone')
+  outbox.committed(3)
+  outbox.committed(10)
+  t.strictSame(posted, [3, 4, 11, 12], 'those of the dead worker one by one, then as many as the window takes')
+  posted.length = 0
+  for (let death = 0; death < 3; death++) {
+    outbox.close()
+    outbox.open()
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(posted, [11, 11, 12], 'at the third death the first is given up')
+  t.strictSame(done.slice(-2), [-11, 0])
+  outbox.committed(12)
+  await outbox.drained()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(done.at(-1), 12)
+})
+
+t.test('a data directory deleted under it: said, and recording goes on in new files', async (t) => {
+  const prepare = async (records: Records) => {
+    if ((await records.query(sql`select id from sites`)).length > 0) return
+    await records.write(sql`insert into sites (id, org, name, domains, timezone, excluded_paths, respect_gpc,
+      visitor_salt, created_at) values (1, 1, 'Site', '[]', 'UTC', '[]', false, 'month', ${new Date()})`)
+  }
+  const { engine, data, lines } = await engineFor(t, { prepare })
+  await engine.record(pack(people(3)))
+  rmSync(data, { recursive: true })
+  await engine.record(pack(people(5)))
+  t.match(lines.join('\n'), /events\.duckdb is gone/)
+  t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }], 'none has an unknown host')
+  t.match(engine.status(), { state: 'ready', rows: { human: 8 }, drops: {}, restarts: 1 })
+})
+
+t.test('records that cannot be prepared: the start says so', async (t) => {
+  const prepare = () => Promise.reject(new Error('no room for a site'))
+  const log = { info() {}, warn() {}, error() {} }
+  await t.rejects(startEngine({ data: directory(t), offline: true, log, min_free_disk: 0, prepare }), {
+    message: 'the records cannot be prepared: no room for a site',
+  })
+})
+
+t.test('after a flood of sessions with long texts a start reads back only the latest', async (t) => {
+  const { engine, data } = await engineFor(t)
+  await engine.record(
+    pack(
+      Array.from({ length: 6_000 }, (_, n) =>
+        observation({
+          timestamp: new Date(Date.now() - 600_000 + n).toISOString(),
+          user_agent: `Mozilla/5.0 Chrome/137.0.0.0 ${n}`,
+          pathname: `/${n}/`.padEnd(2_000, 'x'),
+          referrer: 'https://news.example/'.padEnd(2_000, 'x'),
+        }),
+      ),
+    ),
+  )
+  await engine.close()
+  const store = await openAt(join(data, 'events.duckdb'))
+  const { open, since } = await openSessions(store, new Date())
+  await store.close()
+  t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
+  t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
+  const [oldest] = open
+  t.equal(oldest && oldest.last_seen.getTime() - since, 1, 'and says since when these are all')
+
+  await t.test('records that are garbage: set aside, replaced and said', async (t) => {
+    writeFileSync(join(data, 'control.duckdb'), 'garbage '.repeat(5_000))
+    const next = await engineFor(t, { data })
+    t.match(next.engine.status(), {
+      state: 'ready',
+      losses: [/^records: file set aside: 40000 bytes, kept in .*sites and keys/],
+    })
+    await next.engine.record(pack(people(2)))
+    t.match(next.engine.status(), { rows: { human: 2 }, drops: {} })
+  })
+})

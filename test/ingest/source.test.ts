@@ -1,0 +1,201 @@
+import t from 'tap'
+import { campaign } from '../../src/capture/campaign.js'
+import { language } from '../../src/capture/language.js'
+import { channel } from '../../src/ingest/channel.js'
+import { isOwn, parseReferrer } from '../../src/ingest/referrer.js'
+import { sourceOf, sourceOfReferrer } from '../../src/ingest/source.js'
+
+/** Source and channel of a landing with this referrer and this query. */
+function arrive(referrer: string, query = ''): [string | null, string] {
+  const parsed = parseReferrer(referrer)
+  const sender = parsed && sourceOfReferrer(parsed)
+  const tags = campaign(query)
+  const source = sourceOf(tags, sender)
+  return [source?.name ?? null, channel(source, tags, sender)]
+}
+
+t.test('by referrer', async (t) => {
+  const rows: [string, string | null, string, string?][] = [
+    ['', null, 'Direct'],
+    ['https://www.google.com/', 'Google', 'Organic Search'],
+    ['https://www.google.de/', 'Google', 'Organic Search', 'any country of a family'],
+    ['https://google.co.uk/', 'Google', 'Organic Search', 'with two parts too'],
+    ['https://google.evil.example/', 'google.evil.example', 'Referral', 'but nothing below another domain'],
+    ['https://notgoogle.com/', 'notgoogle.com', 'Referral', 'a name ends at a dot'],
+    ['https://docs.google.com/document/d/1', 'docs.google.com', 'Referral', 'a document is not a search'],
+    ['https://mail.google.com/mail/u/0/', 'Gmail', 'Email'],
+    ['https://www.bing.com/search?q=x', 'Bing', 'Organic Search'],
+    ['https://edgeservices.bing.com/', 'Copilot', 'AI Assistants', 'the nearest entry wins'],
+    ['https://duckduckgo.com/', 'DuckDuckGo', 'Organic Search', 'a search engine, though it has an assistant'],
+    ['https://www.msn.com/', 'Bing', 'Organic Search', 'this host'],
+    ['https://news.msn.com/', 'news.msn.com', 'Referral', 'and none below it'],
+    ['https://somebody.wordpress.com/', 'somebody.wordpress.com', 'Referral', 'a blog is not the company'],
+    ['https://duck.ai/', 'Duck.ai', 'AI Assistants'],
+    ['https://search.yahoo.com/', 'Yahoo!', 'Organic Search'],
+    ['https://uk.search.yahoo.com/', 'Yahoo!', 'Organic Search'],
+    ['https://yandex.ru/', 'Yandex', 'Organic Search'],
+    ['https://www.ecosia.org/', 'Ecosia', 'Organic Search'],
+    ['https://chatgpt.com/', 'ChatGPT', 'AI Assistants'],
+    ['https://www.perplexity.ai/search/x', 'Perplexity', 'AI Assistants'],
+    ['https://gemini.google.com/app', 'Gemini', 'AI Assistants'],
+    ['https://x.com/i/grok/share/1', 'Grok', 'AI Assistants', 'told apart by its path'],
+    ['https://x.com/someone/status/1', 'X (Twitter)', 'Organic Social'],
+    ['https://t.co/abc', 'X (Twitter)', 'Organic Social'],
+    ['https://www.reddit.com/', 'Reddit', 'Organic Social'],
+    ['https://old.reddit.com/r/x', 'Reddit', 'Organic Social'],
+    ['https://news.ycombinator.com/', 'Hacker News', 'Organic Social'],
+    ['https://github.com/', 'GitHub', 'Organic Social'],
+    ['https://l.facebook.com/', 'Facebook', 'Organic Social'],
+    ['https://www.linkedin.com/', 'LinkedIn', 'Organic Social'],
+    ['https://www.pinterest.de/', 'Pinterest', 'Organic Social'],
+    ['https://www.youtube.com/', 'YouTube', 'Organic Video'],
+    ['https://www.amazon.co.uk/dp/1', 'Amazon', 'Organic Shopping'],
+    ['https://webmail.host.example/', 'webmail.host.example', 'Email'],
+    ['https://en.wikipedia.org/wiki/X', 'Wikipedia', 'Referral'],
+    ['https://dev.to/', 'dev.to', 'Referral'],
+    ['android-app://com.google.android.gm/', 'Gmail', 'Email', 'an app is a place too'],
+    ['android-app://com.reddit.frontpage/https/www.reddit.com', 'Reddit', 'Organic Social'],
+    ['android-app://org.unknown.reader/', 'org.unknown.reader', 'Referral'],
+    ['https://checkout.stripe.com/pay/cs_1', null, 'Direct', 'coming back from paying is no arrival'],
+    ['https://accounts.google.com/', null, 'Direct', 'nor is coming back from signing in'],
+    // What other tools count as social, since they look for "x.com", "t.co", "ig.com" anywhere (people.md 2.7).
+    ['https://www.netflix.com/', 'Netflix', 'Organic Video', 'ends in "x.com"'],
+    ['https://www.fedex.com/', 'fedex.com', 'Referral', 'ends in "x.com"'],
+    ['https://app.box.com/', 'app.box.com', 'Referral', 'ends in "x.com"'],
+    ['https://www.dropbox.com/', 'dropbox.com', 'Referral', 'ends in "x.com"'],
+    ['https://acme.webex.com/', 'acme.webex.com', 'Referral', 'ends in "x.com"'],
+    ['https://www.microsoft.com/', 'microsoft.com', 'Referral', 'holds "t.co"'],
+    ['https://www.target.com/', 'target.com', 'Referral', 'holds "t.co"'],
+    ['https://www.ft.com/', 'ft.com', 'Referral', 'holds "t.co"'],
+    ['https://www.sig.com/', 'sig.com', 'Referral', 'ends in "ig.com"'],
+    ['https://xx.com/', 'xx.com', 'Referral', 'ends in "x.com"'],
+  ]
+  for (const [referrer, source, expected, why] of rows)
+    t.strictSame(arrive(referrer), [source, expected], `${why ?? expected}: ${referrer || 'none'}`)
+})
+
+t.test('by tags', async (t) => {
+  const rows: [string, string, string | null, string, string][] = [
+    ['utm_source=newsletter&utm_medium=email&utm_campaign=weekly', '', 'newsletter', 'Email', 'by its medium'],
+    ['utm_source=newsletter', '', 'newsletter', 'Email', 'by its source'],
+    ['utm_source=google&utm_medium=cpc&utm_campaign=brand', '', 'Google', 'Paid Search', 'a search engine, paid'],
+    ['utm_source=google', '', 'Google', 'Organic Search', 'the tag alone is not an advertisement'],
+    ['utm_source=Google&utm_medium=CPC', '', 'Google', 'Paid Search', 'case does not matter'],
+    ['utm_source=adwords', '', 'Google', 'Paid Search', 'a tag that says it was paid'],
+    ['utm_source=fb-ads', '', 'Facebook', 'Paid Social', 'a tag that says it was paid'],
+    ['utm_source=fb', '', 'Facebook', 'Organic Social', 'a short tag'],
+    ['utm_source=ig', '', 'Instagram', 'Organic Social', 'a short tag'],
+    ['utm_source=facebook&utm_medium=paid', '', 'Facebook', 'Paid Social', 'a social network, paid'],
+    ['utm_source=twitter&utm_medium=social', '', 'X (Twitter)', 'Organic Social', 'as its owner called it'],
+    ['utm_source=youtube&utm_medium=video', '', 'YouTube', 'Organic Video', 'a video site'],
+    ['utm_source=youtube&utm_medium=cpv', '', 'YouTube', 'Paid Video', 'a video site, paid'],
+    ['utm_source=partner&utm_medium=referral', '', 'partner', 'Referral', 'an unknown source'],
+    ['utm_source=partner&utm_medium=cpc', '', 'partner', 'Paid Other', 'paid, place unknown'],
+    ['utm_source=partner&utm_medium=banner', '', 'partner', 'Display', 'by its medium'],
+    ['utm_source=partner&utm_medium=cpm', '', 'partner', 'Display', 'before Paid Other'],
+    ['utm_source=partner&utm_medium=affiliate', '', 'partner', 'Affiliates', 'by its medium'],
+    ['utm_source=partner&utm_medium=audio', '', 'partner', 'Audio', 'by its medium'],
+    ['utm_source=sms', '', 'sms', 'SMS', 'by its source'],
+    ['utm_source=firebase', '', 'firebase', 'Mobile Push Notifications', 'by its source'],
+    ['utm_source=app&utm_medium=web-push', '', 'app', 'Mobile Push Notifications', 'by its medium'],
+    ['utm_source=x&utm_campaign=global-cross-network', '', 'X (Twitter)', 'Cross-network', 'first of all'],
+    ['utm_source=a.example&utm_campaign=summer%20shop', '', 'a.example', 'Organic Shopping', 'a campaign of a shop'],
+    ['utm_source=a.example&utm_campaign=workshop', '', 'a.example', 'Referral', 'and none of a workshop'],
+    ['utm_source=a.example&utm_campaign=eshop&utm_medium=ppc', '', 'a.example', 'Paid Shopping', 'paid'],
+    ['utm_medium=podcpromo&utm_source=a.example', '', 'a.example', 'Referral', '"cp" within a word is not paid'],
+    ['utm_medium=google_cpc&utm_source=google', '', 'Google', 'Paid Search', '"cpc" as a word is'],
+    ['utm_medium=paid-social&utm_source=mystery', '', 'mystery', 'Paid Other', 'paid, and not known as social'],
+    ['utm_medium=social&utm_source=mystery', '', 'mystery', 'Organic Social', 'by its medium'],
+    ['utm_source=chatgpt.com', '', 'ChatGPT', 'AI Assistants', 'as its links are tagged'],
+    ['utm_source=copilot', '', 'Copilot', 'AI Assistants', 'a tag of an assistant'],
+    ['utm_medium=llm&utm_source=mystery', '', 'mystery', 'AI Assistants', 'by its medium'],
+    ['utm_source=newsletter', 'https://chatgpt.com/', 'newsletter', 'AI Assistants', 'the referrer saw who sent'],
+    ['ref=producthunt', '', 'Product Hunt', 'Organic Social', 'ref stands in for utm_source'],
+    ['source=www.example.org', '', 'www.example.org', 'Referral', 'so does source'],
+    ['utm_source=a&source=b&ref=c', '', 'a', 'Referral', 'in this order'],
+    ['gclid=1', 'https://www.google.com/', 'Google', 'Paid Search', 'a click id of that network'],
+    ['gclid=1', '', 'Google', 'Paid Search', 'which also names it'],
+    ['msclkid=1', 'https://www.bing.com/', 'Bing', 'Paid Search', 'a click id of that network'],
+    ['msclkid=1', 'https://www.google.com/', 'Google', 'Organic Search', 'and of no other'],
+    ['utm_medium=cpc', '', null, 'Paid Other', 'paid, by whom is not known'],
+    ['utm_campaign=x', '', null, 'Direct', 'a campaign names no place'],
+    ['utm_source=stripe', '', 'stripe', 'Referral', 'a tag is an intention, also of who is ignored'],
+    ['utm_source=constructor&utm_medium=__proto__', '', 'constructor', 'Referral', 'no word is a key of anything'],
+  ]
+  for (const [query, referrer, source, expected, why] of rows)
+    t.strictSame(arrive(referrer, query), [source, expected], `${why}: ${query}`)
+})
+
+t.test('campaigns are read from the query as it was sent', async (t) => {
+  const rows: [string, Record<string, string | null>, string][] = [
+    ['utm_source=a&utm_source=b', { utm_source: 'a' }, 'the first counts'],
+    ['utm_source=&utm_source=b', { utm_source: 'b' }, 'an empty one is none'],
+    ['utm_term=web+analytics', { utm_term: 'web analytics' }, 'a plus is a space'],
+    ['utm_term=c%2B%2B', { utm_term: 'c++' }, 'decoded once'],
+    ['utm_term=%2525', { utm_term: '%25' }, 'and not twice'],
+    ['utm_term=100%', { utm_term: '100%' }, 'a malformed escape stands'],
+    ['utm_term=%ff%fe', { utm_term: '%ff%fe' }, 'so do bytes that are no text'],
+    ['utm_campaign=%E2%98%83', { utm_campaign: '☃' }, 'UTF-8'],
+    ['UTM_Source=a', { utm_source: 'a' }, 'case of the key does not matter'],
+    ['utm%5Fsource=a', { utm_source: 'a' }, 'nor its encoding'],
+    ['x=utm_source=a', { utm_source: null }, 'a value is no key'],
+    ['&&=&utm_source&utm_medium=m', { utm_source: null, utm_medium: 'm' }, 'rubble around it'],
+    [`utm_source=${'a'.repeat(700)}`, { utm_source: 'a'.repeat(500) }, 'at most 500 characters'],
+    [`${'&'.repeat(100_000)}utm_source=a`, { utm_source: null }, 'not beyond 8192 characters'],
+  ]
+  for (const [query, expected, why] of rows) t.match(campaign(query), expected, why)
+})
+
+t.test('referrers are kept without what is nobody’s business', async (t) => {
+  const rows: [string | undefined, string | undefined, string][] = [
+    ['https://a.example/x?token=1#y', 'https://a.example/x', 'query and fragment go'],
+    ['https://user:secret@a.example:8443/x', 'https://a.example/x', 'credentials and port go'],
+    ['HTTPS://WWW.A.Example', 'https://www.a.example/', 'host and scheme in lower case'],
+    ['https://a.example?x=1', 'https://a.example/', 'no path'],
+    ['https://good.example\\@evil.example/', 'https://good.example/', 'read as browsers do'],
+    ['android-app://com.example.app/', 'android-app://com.example.app/', 'an app'],
+    ['javascript://a.example/%0aalert(1)', undefined, 'not of the web'],
+    ['/relative', undefined, 'no address'],
+    ['https:///x', undefined, 'no host'],
+    ['https://a<b>.example/', undefined, 'no host has such characters'],
+    ['about:blank', undefined, 'nowhere'],
+    ['', undefined, 'none'],
+    [undefined, undefined, 'none'],
+    [`https://a.example/${'x'.repeat(5000)}`, `https://a.example/${'x'.repeat(1982)}`, 'at most 2000 characters'],
+  ]
+  for (const [header, expected, why] of rows) t.equal(parseReferrer(header)?.url, expected, why)
+})
+
+t.test('the site itself sends nobody', async (t) => {
+  const rows: [string, string, string[], boolean, string][] = [
+    ['https://a.example/x', 'a.example', [], true, 'the same host'],
+    ['https://www.a.example/x', 'a.example', [], true, 'with www'],
+    ['https://a.example/x', 'www.a.example', [], true, 'without www'],
+    ['https://shop.a.example/', 'a.example', ['a.example', 'shop.a.example'], true, 'another host of the site'],
+    ['https://shop.a.example/', 'a.example', ['a.example'], false, 'a host of somebody else'],
+    ['https://nota.example/', 'a.example', ['a.example'], false, 'a longer name'],
+    ['http://localhost:3000/', 'a.example', [], true, 'the visitor’s own machine'],
+    ['http://[::1]:3000/', 'a.example', [], true, 'the visitor’s own machine'],
+  ]
+  for (const [header, hostname, domains, expected, why] of rows) {
+    const referrer = parseReferrer(header)
+    t.equal(referrer && isOwn(referrer, hostname, domains), expected, why)
+  }
+})
+
+t.test('language', async (t) => {
+  const rows: [string | undefined, string | null, string][] = [
+    ['de-DE,de;q=0.9,en;q=0.8', 'de-DE', 'the first'],
+    ['en', 'en', 'alone'],
+    ['EN-us;q=0.5', 'en-US', 'written as BCP 47 writes it'],
+    ['zh-hant-tw', 'zh-Hant-TW', 'with a script'],
+    ['es-419', 'es-419', 'with a region in digits'],
+    ['de-DE-1996', 'de-DE', 'variants go'],
+    ['*', null, 'any is none'],
+    ['x'.repeat(9000), null, 'nonsense is none'],
+    ["de'; drop table events", null, 'nonsense is none'],
+    ['', null, 'none'],
+    [undefined, null, 'none'],
+  ]
+  for (const [header, expected, why] of rows) t.equal(language(header), expected, why)
+})
