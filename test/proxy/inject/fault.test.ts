@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { CodedPage } from '../../../src/proxy/inject/coded-page.js'
 import type { Target } from '../../../src/proxy/inject/head.js'
+import type { Client } from '../../../src/proxy/inject/page.js'
 import { Placement } from '../../../src/proxy/inject/placement.js'
 import { SRC, TARGET } from './pages.js'
 
@@ -40,7 +41,7 @@ t.test('no memory to undo a coding', async (t) => {
     const heads: (readonly string[])[] = []
     const body: Buffer[] = []
     let ended = 0
-    const client = {
+    const client: Client = {
       head: (sent: readonly string[]) => void heads.push(sent),
       body: (part: Buffer) => body.push(part) > 0,
       end: () => void ended++,
