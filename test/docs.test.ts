@@ -5,7 +5,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { COMMANDS } from '../src/cli/program.js'
 import { loadConfig, SETTINGS } from '../src/config.js'
-import { openInstance } from '../src/instance/readership.js'
+import { openInstance } from '../src/instance/open-instance.js'
 
 const README = readFileSync('README.md', 'utf8')
 const section = (title: string): string => README.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''

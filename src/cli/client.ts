@@ -70,7 +70,7 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
   if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
   // Only here: a command that finds a running instance has no use for a store.
-  const { openInstance } = await import('../instance/readership.js')
+  const { openInstance } = await import('../instance/open-instance.js')
   const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceOf(config) })
   const direct = async (method: string, path: string, body?: string): Promise<Reply> => {
     const reply = await instance.control(

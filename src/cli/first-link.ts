@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { ListedUser, UserLink } from '../http/account/control.js'
-import type { Instance, Log } from '../instance/readership.js'
+import type { Instance, Log } from '../instance/instance.js'
 
 /** Where the service listens, as a person on this machine writes it. */
 export function serviceOf({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {

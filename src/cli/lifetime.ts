@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Log } from '../instance/readership.js'
+import type { Log } from '../instance/instance.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const Fault = z.object({ code: z.string() })

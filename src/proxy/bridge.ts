@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { Readership } from '../instance/readership.js'
+import type { Readership } from '../readership.js'
 import { clientAddress, parseTrust } from './address.js'
 import { askedFor, type Seen, schemeOf, splitTarget } from './facts.js'
 import { each, endToEnd } from './fields.js'

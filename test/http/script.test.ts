@@ -6,7 +6,7 @@ import t from 'tap'
 import { loadConfig } from '../../src/config.js'
 import { publicPart } from '../../src/http/public.js'
 import { createScript, isScript, scriptName } from '../../src/http/script.js'
-import { openInstance } from '../../src/instance/readership.js'
+import { openInstance } from '../../src/instance/open-instance.js'
 import { directory } from '../fixtures/files.js'
 
 const content = readFileSync('dist/src/tracker/script.js')

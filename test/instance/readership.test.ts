@@ -9,7 +9,8 @@ import { z } from 'zod'
 import { loadConfig } from '../../src/config.js'
 import { startEngine } from '../../src/engine/client.js'
 import type { Engine } from '../../src/engine/engine.js'
-import { openInstance, openReadership } from '../../src/instance/readership.js'
+import { openInstance } from '../../src/instance/open-instance.js'
+import { openReadership } from '../../src/instance/open-readership.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
@@ -146,7 +147,7 @@ t.test(
   async (t) => {
     // Of an application in plain JavaScript.
     const misspelt = { offline: true, orgin: 'http://localhost:3000' }
-    await t.rejects(openReadership(misspelt), { message: 'orgin is no option of openReadership.' })
+    await t.rejects(openReadership(misspelt), { message: 'orgin is not an option of openReadership.' })
 
     const data = directory(t)
     chmodSync(data, 0o755)

@@ -1,23 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { TrackTarget } from '../../readership.js'
 import { type Answer, GIF, MAY_GET, MAY_POST } from './answer.js'
 import { type Body, collect } from './body.js'
 import type { Delivery, Doors } from './doors.js'
 
 type Incoming = IncomingMessage | Http2ServerRequest
 type Outgoing = ServerResponse | Http2ServerResponse
-
-/** What whoever took the request knows better than the request: the target without a base path, the host, the client. */
-export interface Taken {
-  target: string
-  /** `Host` or `:authority`. */
-  host: string
-  ip: string
-  /** How it was asked for, where the request does not say it: behind a proxy, below a base path. */
-  asked?: { scheme: 'http' | 'https'; target: string }
-  /** Where somebody before us has read it off the request. */
-  body?: Uint8Array | undefined
-}
 
 /** A body is whole within this, or its sender is cut off: a place at a door is not to be held. */
 const PATIENCE = 15_000
@@ -29,7 +18,7 @@ const PATIENCE = 15_000
  */
 export const nodeDoors =
   (doors: Doors, patience = PATIENCE) =>
-  (req: Incoming, res: Outgoing, { target, host, ip, asked, body: before }: Taken): boolean => {
+  (req: Incoming, res: Outgoing, { target, host, ip, asked, body: before }: TrackTarget): boolean => {
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const door = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined

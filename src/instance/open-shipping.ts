@@ -4,7 +4,6 @@ import type { DropReason } from '../capture/drop.js'
 import { writePayload } from '../capture/payload.js'
 import type { Site } from '../capture/site.js'
 import type { Config } from '../config.js'
-import type { Peer } from '../http/app.js'
 import { createScript } from '../http/script.js'
 import { createShippingApp } from '../http/shipping.js'
 import { createDoors } from '../http/track/doors.js'
@@ -14,19 +13,21 @@ import { givenKey, keyFile } from '../ship/key.js'
 import { openSend } from '../ship/send.js'
 import { createShipper } from '../ship/shipper.js'
 import { sleep } from '../ship/wait.js'
-import type { Instance, InstanceDeps } from './readership.js'
+import type { Instance, InstanceDeps } from './instance.js'
 
+/** The settings of an instance that ships its rows to a collector. */
 export type ShippingConfig = Pick<
   Config,
   'data' | 'min_free_disk' | 'site' | 'ingest_key' | 'ingest_key_file' | 'spool_limit'
 > & { collector: string }
 
+/** Tells whether the settings name a collector. */
 export const isShipping = <C extends Pick<Config, 'collector'>>(config: C): config is C & { collector: string } =>
   config.collector !== undefined
 
 /**
- * Opens the spool in the data directory, and ships. Rejects with an error whose message is one line where the key cannot be
- * read, or the spool is another process's or cannot be written.
+ * Opens the spool in the data directory and ships rows to the collector. Rejects with an error of one line where the key
+ * cannot be read, or where the spool cannot be written or belongs to another process.
  */
 export async function openShipping(
   config: ShippingConfig,
@@ -35,11 +36,11 @@ export async function openShipping(
   const { log, version = '0', now = () => new Date() } = deps
   const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
   const key = ingest_key_file === undefined ? givenKey(ingest_key ?? '') : keyFile(ingest_key_file, log)
-  const way = openSend(collector, version)
+  const transport = openSend(collector, version)
   const shipper = await createShipper({
     site,
     key,
-    send: way.send,
+    send: transport.send,
     directory: join(config.data, 'spool'),
     spool_limit,
     min_free_disk,
@@ -50,12 +51,12 @@ export async function openShipping(
     sleep,
     log,
   }).catch(async (error) => {
-    await way.close()
+    await transport.close()
     throw error
   })
   const drops = new Map<DropReason, number>()
-  // What the collector's site says of paths and opt-outs is the collector's to apply; whose page it is the request says.
-  const here: Site = {
+  // The collector applies its site's excluded paths and opt-outs; any hostname is accepted here.
+  const localSite: Site = {
     id: site,
     domains: [],
     timezone: 'UTC',
@@ -64,13 +65,13 @@ export async function openShipping(
     excluded_paths: [],
   }
   const doors = createDoors({
-    sites: async () => [here],
+    sites: async () => [localSite],
     record: ({ timestamp, ip, user_agent, headers, ...payload }) =>
       shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) }),
     drop: (_site, _door, reason, count = 1) => void drops.set(reason, (drops.get(reason) ?? 0) + count),
     limit: createLimit({ now: () => now().getTime(), random: randomBytes }),
     now: () => now().getTime(),
-    log: (error) => log.error({ err: error }, 'a hit could not be taken'),
+    log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
   const started = now()
   const app = createShippingApp({
@@ -81,18 +82,17 @@ export async function openShipping(
     status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
   })
   const script = createScript()
-  const peer = (ip: string, operator: boolean): Peer => ({ ip, operator })
   return {
     record: (observation) => shipper.record(observation),
     hit: nodeDoors(doors),
-    fetch: async (request, { ip }) => script(request) ?? app(request, peer(ip, false)),
+    fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     siteOf: () => site,
-    control: (request) => app(request, peer('', true)),
-    // The collector asks for the site's policies itself.
+    control: (request) => app(request, { ip: '', operator: true }),
+    // The collector fetches the site's policies itself.
     policySeen() {},
     async close() {
       await shipper.close()
-      await way.close()
+      await transport.close()
     },
   }
 }

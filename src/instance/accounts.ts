@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { createAccountLimits } from '../http/account/limits.js'
+import { accountRoutes } from '../http/account/routes.js'
+import { auditRoutes } from '../http/audit.js'
+import { invitationRoutes } from '../http/invitations.js'
+import { memberRoutes } from '../http/members.js'
+import { orgRoutes } from '../http/orgs.js'
+import { createShareAccess, TRIES } from '../http/share/access.js'
+import { shareRoutes } from '../http/share/routes.js'
+import { createAccounts } from '../manage/accounts/accounts.js'
+import { createPasswords } from '../manage/passwords.js'
+import type { Core } from './core.js'
+import type { Mail } from './mail.js'
+
+/** People and their rights: accounts, organisations, members, invitations, share links and the audit log. */
+export async function createAccountArea(
+  { engine, manage, log, now, clock, newLimit }: Core,
+  { post, linkTo }: Mail,
+  closed: boolean,
+) {
+  const { sites, sessions, users, members, orgs, invitations, people, audit, shares, managed } = manage
+  const random = randomBytes
+  const passwords = createPasswords()
+  const limits = createAccountLimits({ now: clock, random })
+  const accounts = createAccounts({
+    records: engine.records,
+    users,
+    members,
+    orgs,
+    invitations,
+    sessions,
+    passwords,
+    now,
+    mayTry: limits.mayTry,
+    random,
+    turn: manage.turn,
+  })
+  await accounts.registration.provideFirst()
+  const shareAccess = createShareAccess({
+    shares,
+    now,
+    random,
+    verify: passwords.verify,
+    limits: {
+      each: newLimit({ per: TRIES.each, window: TRIES.window }),
+      all: newLimit({ per: TRIES.all, window: TRIES.window }),
+    },
+  })
+  return {
+    shareAccess,
+    shareRoutes: shareRoutes({
+      sites,
+      shares,
+      goals: managed.goals,
+      access: shareAccess,
+      store: engine.events,
+      hash: passwords.hash,
+      now,
+      random,
+    }),
+    routes: [
+      ...orgRoutes({ orgs, joined: members.forget }),
+      ...memberRoutes({ orgs, members, users }),
+      ...invitationRoutes({
+        orgs,
+        invitations,
+        send: async (mail) => post.behind(async () => mail),
+        link: (request, token) => linkTo(request, '/invitation', token),
+        log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was returned'),
+      }),
+      ...auditRoutes({ orgs, audit }),
+    ],
+    accountRoutes: accountRoutes({
+      accounts,
+      invitations,
+      people,
+      users,
+      members,
+      orgs,
+      sessions,
+      passwords,
+      limits,
+      post,
+      linkTo,
+      closed,
+    }),
+  }
+}

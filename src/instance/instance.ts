@@ -1,0 +1,35 @@
+import type { ProxyCounts } from '../http/metrics.js'
+import type { Send } from '../notify/mail-shape.js'
+import type { Readership } from '../readership.js'
+
+/** A running instance as its own process sees it, with the operator's door beside the public one. */
+export interface Instance extends Required<Readership> {
+  /** Answers a request of the operator, which came through the control socket. */
+  control(request: Request): Promise<Response>
+  /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */
+  policySeen(hostname: string, path: string, at: number): void
+  /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
+  siteOf(hostname: string): number | undefined
+}
+
+/** The logger that an instance writes to; `details` are the fields of a structured log line. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+/** The parts of an instance that its process provides. */
+export interface InstanceDeps {
+  log: Log
+  version?: string
+  now?(): Date
+  /** Counters of the proxy in front of the instance, where there is one. */
+  proxy?(): ProxyCounts | undefined
+  /** Further facts for the operator's status, such as the origin. */
+  status?(): Record<string, unknown>
+  /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
+  send?: Send
+  /** The URL at which the service listens; without it and without `public_url`, links are paths. */
+  service?: string
+}

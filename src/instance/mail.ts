@@ -1,0 +1,31 @@
+import type { Config } from '../config.js'
+import { createLinkTo } from '../http/account/address.js'
+import { createPost } from '../http/account/post.js'
+import { createMailer } from '../notify/mail.js'
+import type { InstanceDeps } from './instance.js'
+
+export type Mail = ReturnType<typeof createMail>
+
+/** Connects the mail server where `smtp` names one, and makes the links that mails contain. */
+export function createMail(
+  { public_url, smtp, mail_from }: Partial<Pick<Config, 'public_url' | 'smtp' | 'mail_from'>>,
+  { log, service, send: given }: Pick<InstanceDeps, 'log' | 'service' | 'send'>,
+  now: () => Date,
+) {
+  const from = mail_from ?? `readership@${public_url === undefined ? 'localhost' : new URL(public_url).hostname}`
+  const mailer = smtp === undefined ? undefined : createMailer({ smtp, from })
+  const send = given ?? mailer?.send
+  const post = createPost({ send, now, log })
+  if (send !== undefined && public_url === undefined)
+    log.warn(
+      {},
+      `public_url is not set: links in mails begin with ${service ?? 'nothing'}, which only this machine can reach`,
+    )
+  return {
+    send,
+    post,
+    linkTo: createLinkTo({ public_url, service }),
+    /** Ends the connection; call it after `post.close()`. */
+    close: () => mailer?.close(),
+  }
+}

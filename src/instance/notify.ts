@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import { lookup, Resolver } from 'node:dns/promises'
+import { startNotify } from '../notify/notify.js'
+import { createPoster } from '../outbound/post.js'
+import { createResolve } from '../outbound/resolve.js'
+import type { Core } from './core.js'
+import type { Mail } from './mail.js'
+import type { Reads } from './reads.js'
+
+const systemLookup = async (hostname: string) => (await lookup(hostname, { all: true })).map(({ address }) => address)
+
+/** Starts the evaluation of alerts and the sending of reports. */
+export function startNotifications(
+  { engine, manage, recorder, health, log, now }: Core,
+  { asOperator, draw }: Reads,
+  { send }: Mail,
+  { private_webhooks, version }: { private_webhooks: boolean; version: string },
+) {
+  return startNotify({
+    records: engine.records,
+    alerts: manage.alerts,
+    reports: manage.reports,
+    sites: manage.sites,
+    asks: asOperator,
+    now,
+    log,
+    random: randomBytes,
+    ready: () => health().state === 'ready',
+    settle: () => recorder.settle(),
+    lost() {
+      const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
+      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
+    },
+    mail: send,
+    post: createPoster({
+      // Only the system resolver knows the names of a local network.
+      resolve: private_webhooks ? systemLookup : createResolve(new Resolver()),
+      version,
+      anywhere: private_webhooks,
+    }),
+    draw,
+  })
+}

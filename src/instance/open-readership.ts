@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { type Config, ConfigError, loadConfig } from '../config.js'
+import { listenControl, socketPath } from '../http/server.js'
+import { userAgent } from '../outbound/guard.js'
+import { plainAddress } from '../proxy/hop.js'
+import type { Readership } from '../readership.js'
+import type { Log } from './instance.js'
+import { openInstance } from './open-instance.js'
+import { isShipping, openShipping } from './open-shipping.js'
+
+const OPTIONS = [
+  ...(['data', 'domain', 'memory_limit', 'min_free_disk', 'geoip', 'pdf_font', 'ranges', 'offline', 'origin'] as const),
+  ...(['cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration', 'private_webhooks'] as const),
+  ...(['collector', 'site', 'ingest_key', 'ingest_key_file', 'spool_limit'] as const),
+] as const
+
+/** The settings that an application may pass to `openReadership`; the defaults are those of the command line. */
+export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> & {
+  /** Receives warnings and errors; the default writes them to the console. */
+  log?: Log
+}
+
+/**
+ * Opens readership inside an application, for the adapters. The store is opened in `data`, and the command line reaches
+ * it through the control socket there. With a `collector` there is no store: rows wait in `data` until they are shipped.
+ * Throws `ConfigError` for a wrong option, and an error of one line where the store or the spool cannot be opened.
+ */
+export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
+  const names: readonly string[] = OPTIONS
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option of openReadership.`, unknown)
+  const config = loadConfig({ flags: options, env: {}, read: () => undefined })
+  const socket = socketPath(config.data)
+  const deps = { log, version, status: () => (config.origin === undefined ? {} : { origin: config.origin }) }
+  const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
+  try {
+    const control = await listenControl((request) => instance.control(request), socket)
+    return {
+      record(observation) {
+        // readership asks the application for robots.txt and llms.txt: these requests are not the site's traffic.
+        if (observation.user_agent === USER_AGENT && isLoopback(plainAddress(observation.ip))) return
+        instance.record(observation)
+      },
+      fetch: (request, peer) => instance.fetch(request, peer),
+      hit: (req, res, to) => instance.hit(req, res, to),
+      async close() {
+        await control.close()
+        await instance.close()
+      },
+    }
+  } catch (error) {
+    await instance.close()
+    throw error
+  }
+}
+
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')))
+
+const USER_AGENT = userAgent(version)
+const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.')
+
+/** Writes only warnings and errors, because the console is the application's. */
+const toConsole: Log = {
+  info() {},
+  warn: (details, message) => console.warn(`readership: ${message}`, details),
+  error: (details, message) => console.error(`readership: ${message}`, details),
+}

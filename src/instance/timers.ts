@@ -1,0 +1,50 @@
+import type { Core } from './core.js'
+
+/** Milliseconds between writes of the counts that are kept in memory. */
+const FLUSH_INTERVAL_MS = 10_000
+const SITES_INTERVAL_MS = 10_000
+const UPKEEP_INTERVAL_MS = 3_600_000
+const REMOVALS_INTERVAL_MS = 60_000
+
+/** Starts the repeated work of an instance; `stop` ends it and resolves when the clean-up in progress is done. */
+export function startTimers({ manage, removals, refreshSites, log, now }: Core) {
+  const { keys, sessions, drops } = manage
+  const writers = [
+    { name: 'the use of keys', write: keys.flush },
+    { name: 'the counts of dropped rows', write: drops.flush },
+    { name: 'the use of sessions', write: sessions.flush },
+  ]
+  const cleanUp = () =>
+    manage
+      .upkeep(now())
+      .catch((error) => log.warn({ err: error }, 'the hourly clean-up failed and is repeated in an hour'))
+  let cleaning = cleanUp()
+  removals.tick()
+  const timers = [
+    setInterval(() => {
+      for (const { name, write } of writers)
+        write().catch((error) =>
+          log.warn({ err: error }, `${name} could not be written; kept in memory until the next try`),
+        )
+    }, FLUSH_INTERVAL_MS),
+    // The sites of the last successful read stay in use while the records cannot be read.
+    setInterval(() => void refreshSites().catch(() => {}), SITES_INTERVAL_MS),
+    setInterval(() => {
+      cleaning = cleanUp()
+    }, UPKEEP_INTERVAL_MS),
+    setInterval(removals.tick, REMOVALS_INTERVAL_MS),
+  ]
+  for (const timer of timers) timer.unref()
+  return {
+    async stop() {
+      for (const timer of timers) clearInterval(timer)
+      removals.close()
+      await cleaning
+    },
+    /** Writes the counts a last time. */
+    async flush() {
+      for (const { name, write } of writers)
+        await write().catch((error) => log.warn({ err: error }, `${name} since the last write are lost`))
+    },
+  }
+}
