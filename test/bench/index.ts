@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   beside: () => import('./beside.js'),
   track: () => import('./track.js'),
   auth: () => import('./auth.js'),
+  size: () => import('./size.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {
