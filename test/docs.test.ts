@@ -8,10 +8,10 @@ import { loadConfig, SETTINGS } from '../src/config.js'
 import { openInstance } from '../src/instance/open-instance.js'
 
 const README = readFileSync('README.md', 'utf8')
-const section = (title: string): string => README.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+const section = (title: string, text: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 /** The cells of a section's table, without its head; the formatter's padding is no difference. */
-const table = (title: string): string[][] =>
-  section(title)
+const table = (title: string, text = README): string[][] =>
+  section(title, text)
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .slice(2)
@@ -70,7 +70,8 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
     }),
   )
   // `GET` where a row names no method; else the methods named last before a word in backticks are its.
-  const written = table('Endpoints').flatMap(([under = '', scope = '', words = '']) => {
+  const endpoints = readFileSync('src/http/README.md', 'utf8')
+  const written = table('Endpoints', endpoints).flatMap(([under = '', scope = '', words = '']) => {
     let methods = ['GET']
     return [...words.matchAll(/((?:GET|POST|PATCH|DELETE)(?: and (?:GET|POST|PATCH|DELETE))*)|`([^`]+)`/g)].flatMap(
       ([, named, word]) => {
