@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Readership } from '../src/index.js'
-import { type MountOptions, mount, peerAddress, watchWeb } from '../src/mount.js'
+import { type MountOptions, mount, observeWeb, peerAddress } from '../src/mount.js'
 import type { WebReadership } from '../src/web.js'
 
 /** What @hono/node-server puts in a request's `env`. */
@@ -47,19 +47,19 @@ export function middleware(readership: Readership, options: HonoOptions = {}): M
  */
 export function webMiddleware(readership: WebReadership, { clientAddress }: HonoWebOptions): MiddlewareHandler {
   return async (c, next) => {
-    const watched = watchWeb(c.req.raw, clientAddress(c))
+    const watched = observeWeb(c.req.raw, clientAddress(c))
     if (watched === undefined) return next()
-    const ship = async (over: ReturnType<typeof watched>['over']) => {
+    const ship = async (over: ReturnType<typeof watched>['observation']) => {
       readership.record(await over)
       await readership.flush()
     }
     try {
       await next()
     } catch (error) {
-      outlive(c, ship(watched(new Response(null, { status: 500 })).over))
+      outlive(c, ship(watched(new Response(null, { status: 500 })).observation))
       throw error
     }
-    const { response, over } = watched(c.res)
+    const { response, observation: over } = watched(c.res)
     if (response !== c.res) {
       // Taken off first: what Hono does with the response before would make its headers twice.
       c.res = undefined

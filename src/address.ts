@@ -60,13 +60,13 @@ function groups(text: string): number[] {
 export const addressKey = (address: Address): string => address.words.join(':')
 
 /** An address as programs read it; IPv6 in full, not in its shortest form. */
-export const textOf = ({ family, words }: Address): string =>
+export const addressText = ({ family, words }: Address): string =>
   family === 4
     ? [24, 16, 8, 0].map((shift) => (words[0] >>> shift) & 255).join('.')
     : words.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xffff).toString(16)}`).join(':')
 
 /** First word, prefix length: the blocks of RFC 6890 and its successors that no one on the internet sends from. */
-const RESERVED: readonly (readonly [number, number])[] = [
+const RESERVED_BLOCKS: readonly (readonly [number, number])[] = [
   [0x00000000, 8],
   [0x0a000000, 8],
   [0x64400000, 10],
@@ -86,11 +86,11 @@ const RESERVED: readonly (readonly [number, number])[] = [
 export function isGlobal(address: Address): boolean {
   const [first = 0] = address.words
   if (address.family === 6) return first >= 0x20000000 && first < 0x40000000 && first !== 0x20010db8
-  return !RESERVED.some(([block, prefix]) => first >= block && first < block + 2 ** (32 - prefix))
+  return !RESERVED_BLOCKS.some(([block, prefix]) => first >= block && first < block + 2 ** (32 - prefix))
 }
 
 /** What an address is counted as: IPv6 by the /64 that one household or machine has; what is none is one for all. */
-export function placeOf(ip: string): string {
+export function networkKey(ip: string): string {
   const address = parseAddress(ip)
   if (address === undefined) return ''
   return address.family === 4 ? `${address.words[0]}` : `${address.words[0]}:${address.words[1]}`

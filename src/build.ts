@@ -12,8 +12,8 @@ import {
 import { rollup } from 'rollup'
 import { minify } from 'terser'
 import { z } from 'zod'
-import { compile } from './ingest/place/compile.js'
-import { encode, FORMAT } from './ingest/place/table.js'
+import { compileGeoFile } from './ingest/place/geo-compiler.js'
+import { encodeGeoFile, GEO_FILE_FORMAT } from './ingest/place/geo-file.js'
 
 /** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tsconfig\.json$/.test(file) })
@@ -57,9 +57,9 @@ async function buildScript(folder: string): Promise<void> {
 function buildGeo(folder: string): void {
   const country = source('geo-whois-asn-country')
   const asn = source('asn')
-  const name = `geo-${[country.date, asn.date].sort().at(0)}.${FORMAT}.bin`
+  const name = `geo-${[country.date, asn.date].sort().at(0)}.${GEO_FILE_FORMAT}.bin`
   if (existsSync(`${folder}/${name}`)) return
-  const geo = compile({
+  const geo = compileGeoFile({
     sources: {
       country: { name: country.name, date: country.date },
       asn: { name: asn.name, date: asn.date },
@@ -71,7 +71,7 @@ function buildGeo(folder: string): void {
   })
   mkdirSync(folder, { recursive: true })
   for (const old of readdirSync(folder)) if (/^geo-.*\.bin$/.test(old)) rmSync(`${folder}/${old}`)
-  writeFileSync(`${folder}/${name}.part`, encode(geo))
+  writeFileSync(`${folder}/${name}.part`, encodeGeoFile(geo))
   renameSync(`${folder}/${name}.part`, `${folder}/${name}`)
 }
 

@@ -1,10 +1,10 @@
 /** A map that forgets what was not asked for lately. */
-export interface Recent<K, V> {
+export interface RecentCache<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
   delete(key: K): void
   /** Makes a generation older: what is not asked for before the next one is forgotten. */
-  age(): void
+  rotate(): void
   keys(): Iterable<K>
   readonly size: number
 }
@@ -14,11 +14,11 @@ export interface Recent<K, V> {
  * `limit / 2`, or half of what entries may weigh together. At most `limit` entries; half the cost of an LRU, since a hit on a young entry moves nothing.
  * `aged` is told of each generation that is dropped.
  */
-export function createRecent<K, V>(
+export function createRecentCache<K, V>(
   limit: number,
   weigh?: { of: (value: V) => number; limit: number },
   aged?: () => void,
-): Recent<K, V> {
+): RecentCache<K, V> {
   let young = new Map<K, V>()
   let old = new Map<K, V>()
   let weight = 0
@@ -49,7 +49,7 @@ export function createRecent<K, V>(
       young.delete(key)
       old.delete(key)
     },
-    age,
+    rotate: age,
     keys: () => [...young.keys(), ...old.keys()],
     get size() {
       return young.size + old.size
@@ -58,8 +58,8 @@ export function createRecent<K, V>(
 }
 
 /** `work` with its last answers kept, at most `limit` of them, by a key of text. */
-export function memo<V extends object>(limit: number, work: (key: string) => V): (key: string) => V {
-  const recent = createRecent<string, V>(limit)
+export function memoize<V extends object>(limit: number, work: (key: string) => V): (key: string) => V {
+  const recent = createRecentCache<string, V>(limit)
   return (key) => {
     const known = recent.get(key)
     if (known !== undefined) return known

@@ -1,12 +1,18 @@
 import { z } from 'zod'
 
-const measured = z.number().nonnegative().nullable()
+const measurement = z.number().nonnegative().nullable()
 /** Web Vitals of a page, those that its browser measured: milliseconds, `cls` without a unit. */
-export const Vitals = z.object({ lcp: measured, cls: measured, inp: measured, fcp: measured, ttfb: measured })
+export const Vitals = z.object({
+  lcp: measurement,
+  cls: measurement,
+  inp: measurement,
+  fcp: measurement,
+  ttfb: measurement,
+})
 export type Vitals = z.infer<typeof Vitals>
 
 /** An error that a page threw. */
-export const ErrorSeen = z.object({
+export const PageError = z.object({
   /** Its class, `TypeError`. */
   type: z.string(),
   /** As thrown. */
@@ -16,7 +22,7 @@ export const ErrorSeen = z.object({
   /** The same for errors that are the same, whatever varies in their messages. */
   fingerprint: z.string(),
 })
-export type ErrorSeen = z.infer<typeof ErrorSeen>
+export type PageError = z.infer<typeof PageError>
 
 /** What is stored of one thing a person did: a row of `events`. It has no address (spec 2.4). */
 export interface EventRow {
@@ -70,13 +76,13 @@ export interface EventRow {
   recorded_by: 'server' | 'browser' | 'edge' | 'import'
   vitals: Vitals | null
   /** Of kind `error`. */
-  error: ErrorSeen | null
+  error: PageError | null
   /** JSON text: what the site says of the person it identifies, on the row that said it. */
   traits: string | null
 }
 
 /** The columns of a person's row that the session's first hit fixes for all of its rows. */
-export const ARRIVAL = [
+export const ARRIVAL_COLUMNS = [
   'entry_page',
   'referrer',
   'source',
@@ -87,17 +93,25 @@ export const ARRIVAL = [
   'utm_content',
   'utm_term',
 ] as const
-export type Arrival = Pick<EventRow, (typeof ARRIVAL)[number]>
+export type Arrival = Pick<EventRow, (typeof ARRIVAL_COLUMNS)[number]>
 
 /** What tells the row of a view: two of one page by one visitor in the same millisecond are the same. */
 export type ViewKey = Pick<EventRow, 'site_id' | 'visitor_id' | 'timestamp' | 'hostname' | 'pathname'>
 
 /** The columns of a view's row that its browser fills in, and those that its server does. */
-export const BROWSERS = ['screen_class', 'language', 'timezone', 'identified_id', 'props', 'traits', 'vitals'] as const
-export const SERVERS = ['status', 'duration_ms'] as const
+export const BROWSER_COLUMNS = [
+  'screen_class',
+  'language',
+  'timezone',
+  'identified_id',
+  'props',
+  'traits',
+  'vitals',
+] as const
+export const SERVER_COLUMNS = ['status', 'duration_ms'] as const
 
 /** What the one who told of a view second adds to the stored row of it; null adds nothing. */
-export interface Addition extends Pick<EventRow, (typeof BROWSERS)[number] | (typeof SERVERS)[number]> {
+export interface Addition extends Pick<EventRow, (typeof BROWSER_COLUMNS)[number] | (typeof SERVER_COLUMNS)[number]> {
   to: ViewKey
 }
 

@@ -57,9 +57,9 @@ export interface Dialect {
   /** RE2 search; the engine refuses a pattern it cannot read. */
   matches(column: Sql, pattern: string): Sql
   /** Text to a number, null where it is none. */
-  number(column: Sql): Sql
+  toNumber(column: Sql): Sql
   /** Text to an exact decimal with four digits behind its point; null where it is none, or 10^14 and more. */
-  decimal(column: Sql): Sql
+  toDecimal(column: Sql): Sql
   /** One value of a column of JSON text, as text; null where the key is missing or the text is no JSON. */
   jsonText(column: Sql, key: string): Sql
   /**
@@ -70,16 +70,16 @@ export interface Dialect {
   /** Several values as one that can be grouped and joined by, whichever of them are null. */
   tuple(values: readonly Sql[]): Sql
   /** One of the values of a tuple, from 1. */
-  member(tuple: Sql, position: number): Sql
+  tupleMember(tuple: Sql, position: number): Sql
   /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
-  first(value: Sql, by: Sql): Sql
-  last(value: Sql, by: Sql): Sql
+  firstBy(value: Sql, by: Sql): Sql
+  lastBy(value: Sql, by: Sql): Sql
   /** A select of a column's distinct values in `from`, which the engine takes for few: it looks others up among them. */
-  few(column: Sql, from: Sql): Sql
+  distinctList(column: Sql, from: Sql): Sql
   /** Whole milliseconds since 1970 of an instant column. */
   epochMs(column: Sql): Sql
   /** Of whole numbers that are not negative, how often the one is in the other. */
-  quotient(value: Sql, size: Sql): Sql
+  divideInteger(value: Sql, size: Sql): Sql
   /** An instant so many milliseconds later. */
   addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql

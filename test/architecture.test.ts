@@ -11,7 +11,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/address': [],
   'src/hostname': [],
   'src/sql': [],
-  'src/rollup': [],
+  'src/session-aggregates': [],
   'src/cache': [],
   'src/rows': [],
   'src/tracker': [],
@@ -24,7 +24,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/policy': ['src/agents', 'src/outbound', 'src/store', 'src/sql', 'src/errors'],
   // Both processes read what an exchange or a browser said.
   'src/capture': ['src/agents', 'src/rows', 'src/cache', 'src/address'],
-  'src/query': ['src/rollup', 'src/sql', 'src/store', 'src/errors'],
+  'src/query': ['src/session-aggregates', 'src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
@@ -32,7 +32,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/dialects',
     'src/capture',
     'src/engine',
-    'src/rollup',
+    'src/session-aggregates',
     'src/rows',
     'src/store',
     'src/sql',
@@ -101,7 +101,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/cli': ['src'],
   'src/build': ['src/ingest/place'],
   'src/index': ['src/errors', 'src/readership', 'src/instance', 'src/capture/observation', 'src/proxy'],
-  'src/mount': ['src/proxy/bridge', 'src/proxy/web'],
+  'src/mount': ['src/proxy/node-handler', 'src/proxy/observe-web'],
   'src/web': ['src/agents', 'src/ship/web'],
   bin: ['src/cli', 'src/config'],
   // An adapter imports `src/mount` and `src/web` alone where it runs without Node.
@@ -112,13 +112,13 @@ const MAY: Record<string, readonly string[]> = {
 const HOME: Record<string, readonly string[]> = {
   'http-proxy': ['src/proxy/upgrade.ts'],
   'ipaddr.js': ['src/proxy/address.ts'],
-  'robots-parser': ['src/policy/robots.ts'],
+  'robots-parser': ['src/policy/longest-match.ts'],
   'ua-parser-js': ['src/capture/device.ts'],
   isbot: ['src/agents/identify.ts'],
-  'structured-headers': ['src/agents/signature/fields.ts'],
+  'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file per use (architecture.md).
-  undici: ['src/proxy/forward.ts', 'src/proxy/pools.ts', 'src/outbound/', 'src/ship/send.ts'],
+  undici: ['src/proxy/forward.ts', 'src/proxy/origin-pools.ts', 'src/outbound/', 'src/ship/send.ts'],
   'mmdb-lib': ['src/ingest/place/'],
   'temporal-polyfill': ['src/query/'],
   '@hono/node-server': ['src/http/'],
@@ -135,7 +135,7 @@ const HOME: Record<string, readonly string[]> = {
   terser: ['src/build.ts'],
   'lru-cache': ['src/capture/', 'src/ingest/', 'src/agents/'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
-  nodemailer: ['src/notify/mail.ts'],
+  nodemailer: ['src/notify/smtp-mailer.ts'],
   uqr: ['src/http/account/'],
 }
 

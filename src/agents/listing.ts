@@ -1,8 +1,8 @@
 import type { Agent, Catalog } from './catalog.js'
-import { waysToVerify } from './verify.js'
+import { verificationMethods } from './verify.js'
 
 /** An agent as the API and the terminal show it (contract 5, agents/catalog). */
-export interface ListedAgent {
+interface ListedAgent {
   agent_id: string
   name: string
   operator: string
@@ -13,11 +13,11 @@ export interface ListedAgent {
   /** Whether its operator says that it obeys robots.txt. */
   respects_robots: Agent['respects_robots']
   /** By what a claim to be it can be verified. */
-  verification: ReturnType<typeof waysToVerify>
+  verification: ReturnType<typeof verificationMethods>
 }
 
 /** Every agent of the catalog, in its order. */
-export const listing = (catalog: Catalog): ListedAgent[] =>
+export const listAgents = (catalog: Catalog): ListedAgent[] =>
   catalog.agents.map((agent) => {
     const [robots_token] = agent.robots_tokens ?? []
     return {
@@ -28,6 +28,6 @@ export const listing = (catalog: Catalog): ListedAgent[] =>
       ...(agent.docs_url === undefined ? {} : { docs_url: agent.docs_url }),
       ...(robots_token === undefined ? {} : { robots_token }),
       respects_robots: agent.respects_robots,
-      verification: waysToVerify(agent),
+      verification: verificationMethods(agent),
     }
   })

@@ -3,53 +3,60 @@ import { type Address, addressKey, parseAddress } from '../address.js'
 import type { Agent } from './catalog.js'
 
 /** What of `node:dns/promises` is asked; a `Resolver` is one. Not its `reverse`, for which a failure is no such name. */
-export interface Names {
+export interface DnsResolver {
   resolvePtr(hostname: string): Promise<string[]>
   resolve4(hostname: string): Promise<string[]>
   resolve6(hostname: string): Promise<string[]>
 }
 
 /** `transient`: the DNS gave no answer, or there was no time to ask. */
-export type Confirmed = 'true' | 'false' | 'transient'
+export type RdnsResult = 'true' | 'false' | 'transient'
 
 export interface Rdns {
   /**
    * Whether the address has a name of the agent's operator that leads back to it: at once where it is known, otherwise
    * within `timeout`. The promise never rejects.
    */
-  ask(agent: Agent, address: Address): Confirmed | Promise<Confirmed>
+  lookUp(agent: Agent, address: Address): RdnsResult | Promise<RdnsResult>
 }
 
-export interface RdnsDeps {
-  names: Names
+interface RdnsDeps {
+  resolver: DnsResolver
   /** Milliseconds of a clock that never jumps. */
   clock: () => number
   /** Milliseconds for one answer, the wait for its turn included. */
-  timeout?: number
+  timeoutMs?: number
   /** Questions under way, and behind them. */
-  asking?: number
-  waiting?: number
+  maxConcurrent?: number
+  maxQueued?: number
   /** Answers remembered. */
-  remembered?: number
+  maxCached?: number
 }
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 /** How long an answer holds (`reference/agents.md` 2.2). */
-const HOLDS = { true: 24 * HOUR, false: HOUR, transient: HOUR / 12 }
+const CACHE_MS = { true: 24 * HOUR_MS, false: HOUR_MS, transient: HOUR_MS / 12 }
 /** Names of one address that are looked up: its owner may have given it a thousand. */
-const CANDIDATES = 4
+const MAX_NAMES_PER_ADDRESS = 4
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
 /** Forward-confirmed reverse DNS, cached, with a bounded queue: what does not fit in is `transient`, and not remembered. */
 export function createRdns(deps: RdnsDeps): Rdns {
-  const { names, clock, timeout = 2_000, asking = 32, waiting = 1_000, remembered = 20_000 } = deps
-  const known = new LRUCache<string, { confirmed: Confirmed; until: number }>({ max: remembered })
-  const underway = new Map<string, Promise<Confirmed>>()
+  const {
+    resolver: names,
+    clock,
+    timeoutMs: timeout = 2_000,
+    maxConcurrent: asking = 32,
+    maxQueued: waiting = 1_000,
+    maxCached: remembered = 20_000,
+  } = deps
+  const known = new LRUCache<string, { confirmed: RdnsResult; until: number }>({ max: remembered })
+  const underway = new Map<string, Promise<RdnsResult>>()
   const queue: (() => void)[] = []
   let busy = 0
 
-  const remember = (key: string, confirmed: Confirmed) => {
-    known.set(key, { confirmed, until: clock() + HOLDS[confirmed] })
+  const remember = (key: string, confirmed: RdnsResult) => {
+    known.set(key, { confirmed, until: clock() + CACHE_MS[confirmed] })
     return confirmed
   }
 
@@ -61,7 +68,7 @@ export function createRdns(deps: RdnsDeps): Rdns {
         mine = () => resolve(true)
         queue.push(mine)
       })
-      if (!(await before(until - clock(), called, false))) {
+      if (!(await withTimeout(until - clock(), called, false))) {
         const at = queue.indexOf(mine)
         if (at >= 0) queue.splice(at, 1)
         // Called in the moment it gave up: the turn is the next one's.
@@ -79,22 +86,24 @@ export function createRdns(deps: RdnsDeps): Rdns {
     else busy--
   }
 
-  const settle = async (key: string, rule: Rule, address: Address): Promise<Confirmed> => {
+  const settle = async (key: string, rule: NameRule, address: Address): Promise<RdnsResult> => {
     const until = clock() + timeout
     if (!(await turn(until))) return 'transient'
     try {
-      const found = confirm(rule, address, names)
+      const found = confirmAddress(rule, address, names)
       // An answer that comes too late for this row is in time for the next.
       const kept = found.then((confirmed) => remember(key, confirmed))
-      return await before(until - clock(), kept, undefined).then((confirmed) => confirmed ?? remember(key, 'transient'))
+      return await withTimeout(until - clock(), kept, undefined).then(
+        (confirmed) => confirmed ?? remember(key, 'transient'),
+      )
     } finally {
       release()
     }
   }
 
   return {
-    ask(agent, address) {
-      const rule = ruleOf(agent)
+    lookUp(agent, address) {
+      const rule = nameRuleOf(agent)
       if (!rule) return 'false'
       const key = `${rule.key} ${addressKey(address)}`
       const before = known.get(key)
@@ -110,7 +119,7 @@ export function createRdns(deps: RdnsDeps): Rdns {
 }
 
 /** What `work` gives within `ms`, otherwise `late`. Leaves no timer behind. */
-async function before<T, L>(ms: number, work: Promise<T>, late: L): Promise<T | L> {
+async function withTimeout<T, L>(ms: number, work: Promise<T>, late: L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<L>((resolve) => {
     timer = setTimeout(() => resolve(late), Math.max(0, ms))
@@ -123,27 +132,27 @@ async function before<T, L>(ms: number, work: Promise<T>, late: L): Promise<T | 
 }
 
 /** Which names are an operator's. Agents of one operator often share them. */
-interface Rule {
+interface NameRule {
   key: string
-  fits(name: string): boolean
+  matches(name: string): boolean
 }
 
-const rules = new WeakMap<Agent, Rule>()
+const nameRules = new WeakMap<Agent, NameRule>()
 
-function ruleOf(agent: Agent): Rule | undefined {
+function nameRuleOf(agent: Agent): NameRule | undefined {
   const { rdns_suffixes: suffixes, rdns_masks: masks } = agent
   if (!suffixes) return undefined
-  const known = rules.get(agent)
+  const known = nameRules.get(agent)
   if (known) return known
   const shapes = masks?.map((mask) => new RegExp(`^${mask.replaceAll('.', '\\.').replaceAll('*', '[a-z0-9-]+')}$`))
-  const rule: Rule = {
+  const rule: NameRule = {
     key: [...suffixes, ...(masks ?? [])].join(' '),
     // A suffix begins with its dot: `evilgooglebot.com` does not end in it.
-    fits: (name) =>
+    matches: (name) =>
       suffixes.some((suffix) => name.length > suffix.length && name.endsWith(suffix)) &&
       (!shapes || shapes.some((shape) => shape.test(name))),
   }
-  rules.set(agent, rule)
+  nameRules.set(agent, rule)
   return rule
 }
 
@@ -158,17 +167,17 @@ function reverseName({ family, words }: Address): string {
 
 const HOSTNAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)+$/
 
-async function confirm(rule: Rule, address: Address, names: Names): Promise<Confirmed> {
-  const found = await answered(() => names.resolvePtr(reverseName(address)))
+async function confirmAddress(rule: NameRule, address: Address, names: DnsResolver): Promise<RdnsResult> {
+  const found = await resolveOrNone(() => names.resolvePtr(reverseName(address)))
   if (!found) return 'transient'
   const candidates = [...new Set(found.map((name) => name.toLowerCase().replace(/\.$/, '')))]
-    .filter((name) => name.length <= 253 && HOSTNAME.test(name) && rule.fits(name))
-    .slice(0, CANDIDATES)
+    .filter((name) => name.length <= 253 && HOSTNAME.test(name) && rule.matches(name))
+    .slice(0, MAX_NAMES_PER_ADDRESS)
   const key = addressKey(address)
   const forward = address.family === 4 ? names.resolve4.bind(names) : names.resolve6.bind(names)
   const leads = await Promise.all(
-    candidates.map(async (name): Promise<Confirmed> => {
-      const addresses = await answered(() => forward(name))
+    candidates.map(async (name): Promise<RdnsResult> => {
+      const addresses = await resolveOrNone(() => forward(name))
       if (!addresses) return 'transient'
       return addresses.some((one) => isSame(one, key)) ? 'true' : 'false'
     }),
@@ -182,7 +191,7 @@ const isSame = (text: string, key: string): boolean => {
 }
 
 /** The answer; none where the DNS says that there is none, undefined where it says nothing. */
-async function answered(question: () => Promise<string[]>): Promise<string[] | undefined> {
+async function resolveOrNone(question: () => Promise<string[]>): Promise<string[] | undefined> {
   try {
     return await question()
   } catch (error) {

@@ -1,30 +1,30 @@
 import type { Agent, Catalog } from './catalog.js'
 
 /** A token of the catalog found in a user agent. */
-export interface Hit {
+export interface TokenMatch {
   agent: Agent
   token: string
   /** Where it begins in the lower-cased user agent. */
   at: number
   /** Why it does not count, in the words `agents identify` prints; absent when it does. */
-  refused?: string
+  ignoredBecause?: string
 }
 
-interface Terminal {
+interface TokenEntry {
   agent: Agent
   token: string
   exclude: readonly string[]
 }
 
 /** One step of the walk: the next step by character code, and the tokens that end here. */
-interface Node {
-  next: Map<number, Node>
-  token?: Terminal
-  substring?: Terminal
+interface TrieNode {
+  next: Map<number, TrieNode>
+  token?: TokenEntry
+  substring?: TokenEntry
 }
 
-const letter = (code: number) => code >= 97 && code <= 122
-const alphanumeric = (code: number) => letter(code) || (code >= 48 && code <= 57)
+const isLetter = (code: number) => code >= 97 && code <= 122
+const isAlphanumeric = (code: number) => isLetter(code) || (code >= 48 && code <= 57)
 
 /** A word of likeness right before a token: what follows is whom the sender resembles, not who it is. */
 const LIKENESS = /(?:^|[^a-z0-9])(?:like|compatible with)[\s"'(]+$/
@@ -33,28 +33,28 @@ const LIKENESS = /(?:^|[^a-z0-9])(?:like|compatible with)[\s"'(]+$/
  * All tokens of a catalog in one walk over a lower-cased user agent. What comes back includes those that do not count
  * (vetoed, or named only in likeness) with the reason. A token off its boundaries is no hit.
  */
-export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => Hit[] {
-  const root: Node = { next: new Map() }
-  const exact = new Map<string, Terminal>()
+export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => TokenMatch[] {
+  const root: TrieNode = { next: new Map() }
+  const exact = new Map<string, TokenEntry>()
   for (const agent of catalog.agents) {
     const exclude = (agent.ua_exclude ?? []).map((word) => word.toLowerCase())
     for (const token of agent.ua_tokens) {
       const terminal = { agent, token, exclude }
       if (agent.ua_match === 'exact-ua') exact.set(token.toLowerCase(), terminal)
-      if (agent.ua_match === 'token') grow(root, token).token = terminal
-      if (agent.ua_match === 'substring') grow(root, token).substring = terminal
+      if (agent.ua_match === 'token') addToken(root, token).token = terminal
+      if (agent.ua_match === 'substring') addToken(root, token).substring = terminal
     }
   }
   return (userAgent) => {
-    const hits: Hit[] = []
+    const hits: TokenMatch[] = []
     const whole = exact.get(userAgent)
-    if (whole) hits.push(toHit(whole, userAgent, 0))
+    if (whole) hits.push(toMatch(whole, userAgent, 0))
     for (let at = 0; at < userAgent.length; at++) {
-      const bounded = at === 0 || !alphanumeric(userAgent.charCodeAt(at - 1))
+      const bounded = at === 0 || !isAlphanumeric(userAgent.charCodeAt(at - 1))
       let node = root.next.get(userAgent.charCodeAt(at))
       for (let end = at + 1; node !== undefined; end++) {
-        if (node.token && bounded && !letter(userAgent.charCodeAt(end))) hits.push(toHit(node.token, userAgent, at))
-        if (node.substring) hits.push(toHit(node.substring, userAgent, at))
+        if (node.token && bounded && !isLetter(userAgent.charCodeAt(end))) hits.push(toMatch(node.token, userAgent, at))
+        if (node.substring) hits.push(toMatch(node.substring, userAgent, at))
         node = node.next.get(userAgent.charCodeAt(end))
       }
     }
@@ -62,7 +62,7 @@ export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: str
   }
 }
 
-function grow(root: Node, token: string): Node {
+function addToken(root: TrieNode, token: string): TrieNode {
   let node = root
   for (const char of token.toLowerCase()) {
     let next = node.next.get(char.charCodeAt(0))
@@ -75,11 +75,11 @@ function grow(root: Node, token: string): Node {
   return node
 }
 
-function toHit({ agent, token, exclude }: Terminal, userAgent: string, at: number): Hit {
+function toMatch({ agent, token, exclude }: TokenEntry, userAgent: string, at: number): TokenMatch {
   const veto = exclude.find((word) => userAgent.includes(word))
-  if (veto !== undefined) return { agent, token, at, refused: `vetoed by "${veto}"` }
+  if (veto !== undefined) return { agent, token, at, ignoredBecause: `vetoed by "${veto}"` }
   // The words of likeness are at most 17 characters before the token: a longer look back would cost for nothing.
   if (LIKENESS.test(userAgent.slice(Math.max(0, at - 24), at)))
-    return { agent, token, at, refused: 'named as a likeness' }
+    return { agent, token, at, ignoredBecause: 'named as a likeness' }
   return { agent, token, at }
 }

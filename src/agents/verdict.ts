@@ -1,16 +1,23 @@
 import type { Agent } from './catalog.js'
 
 /** How a claim to be an agent was checked, and with what result (contract 3). */
-export const VERIFICATIONS = ['web_bot_auth', 'ranges', 'rdns', 'spoofed', 'unverifiable', 'indeterminate'] as const
-export type Verification = (typeof VERIFICATIONS)[number]
+export const VERIFICATION_STATUSES = [
+  'web_bot_auth',
+  'ranges',
+  'rdns',
+  'spoofed',
+  'unverifiable',
+  'indeterminate',
+] as const
+export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
 
 export interface Verdict {
   /** True where confirmed, false where spoofed, null where nobody can say. */
   verified: boolean | null
-  verification: Verification
+  verification: VerificationStatus
 }
 
-export const VERDICT: { readonly [V in Verification]: Verdict } = {
+export const VERDICTS: { readonly [V in VerificationStatus]: Verdict } = {
   web_bot_auth: { verified: true, verification: 'web_bot_auth' },
   ranges: { verified: true, verification: 'ranges' },
   rdns: { verified: true, verification: 'rdns' },
@@ -20,7 +27,7 @@ export const VERDICT: { readonly [V in Verification]: Verdict } = {
 }
 
 /** What of a request its verification needs; an `Observation` is one. */
-export interface Request {
+export interface VerifiableRequest {
   method: string
   hostname: string
   pathname: string
@@ -34,14 +41,14 @@ export interface Request {
 }
 
 /** What can be said at once, and where more may be known soon, that: it never rejects and ends in bounded time. */
-export interface Checked {
+export interface ClaimCheck {
   now: Verdict
   later?: Promise<Verdict>
 }
 
 export interface Verifier {
   /** The agent whose valid Web Bot Auth signature a request carries, whatever its user agent says; undefined: none. */
-  signer(request: Request, at: number): Agent | undefined
+  signer(request: VerifiableRequest, at: number): Agent | undefined
   /** Whether a request is this agent's. `at` is milliseconds since 1970, when it arrived. Never throws, never waits. */
-  check(agent: Agent | undefined, request: Request, at: number): Checked
+  check(agent: Agent | undefined, request: VerifiableRequest, at: number): ClaimCheck
 }

@@ -1,4 +1,4 @@
-import { CAPS, cap } from './caps.js'
+import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** What a landing address says of the campaign that led to it; values as they were sent, decoded once. */
 export interface Campaign {
@@ -13,7 +13,7 @@ export interface Campaign {
   click: 'google' | 'bing' | null
 }
 
-const NONE: Campaign = {
+const NO_CAMPAIGN: Campaign = {
   utm_source: null,
   utm_medium: null,
   utm_campaign: null,
@@ -31,45 +31,46 @@ const CLICK_IDS: Record<string, 'google' | 'bing'> = {
   msclkid: 'bing',
 }
 /** As far as a query string is read. */
-const QUERY_LENGTH = 8192
-const TEXT = CAPS.text
+const MAX_QUERY_CHARACTERS = 8192
+const MAX_TEXT_CHARACTERS = MAX_CHARACTERS.text
 
 /** The campaign of a query string without its question mark. The first of several wins, an empty one is none. */
-export function campaign(query: string | undefined): Campaign {
-  if (!query) return NONE
+export function parseCampaign(query: string | undefined): Campaign {
+  if (!query) return NO_CAMPAIGN
   let found: Campaign | undefined
   let source: string | undefined
   let ref: string | undefined
-  const text = query.slice(0, QUERY_LENGTH)
+  const text = query.slice(0, MAX_QUERY_CHARACTERS)
   for (let start = 0; start < text.length; ) {
     const amp = text.indexOf('&', start)
     const end = amp < 0 ? text.length : amp
     const pair = text.slice(start, end)
     const equals = pair.indexOf('=')
     if (equals > 0 && equals < pair.length - 1) {
-      const key = decode(pair.slice(0, equals)).toLowerCase()
-      const value = () => cap(decode(pair.slice(equals + 1)).trim(), TEXT)
-      if (isUtm(key)) {
-        found ??= { ...NONE }
+      const key = decodeComponent(pair.slice(0, equals)).toLowerCase()
+      const value = () => truncate(decodeComponent(pair.slice(equals + 1)).trim(), MAX_TEXT_CHARACTERS)
+      if (isUtmParameter(key)) {
+        found ??= { ...NO_CAMPAIGN }
         found[key] ??= value() || null
       } else if (key === 'source') source ??= value()
       else if (key === 'ref') ref ??= value()
       else if (Object.hasOwn(CLICK_IDS, key)) {
-        found ??= { ...NONE }
+        found ??= { ...NO_CAMPAIGN }
         found.click ??= CLICK_IDS[key] ?? null
       }
     }
     start = end + 1
   }
   const tag = source || ref
-  return tag ? { ...(found ?? NONE), ref: tag } : (found ?? NONE)
+  return tag ? { ...(found ?? NO_CAMPAIGN), ref: tag } : (found ?? NO_CAMPAIGN)
 }
 
-const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'] as const
-const isUtm = (key: string): key is (typeof UTM)[number] => UTM.some((utm) => utm === key)
+const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'] as const
+const isUtmParameter = (key: string): key is (typeof UTM_PARAMETERS)[number] =>
+  UTM_PARAMETERS.some((utm) => utm === key)
 
 /** A malformed escape stands as it was sent. */
-function decode(text: string): string {
+function decodeComponent(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   if (!spaced.includes('%')) return spaced
   try {

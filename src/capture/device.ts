@@ -1,7 +1,7 @@
 import UAParser from 'ua-parser-js'
-import { createRecent } from '../cache.js'
-import { CAPS, cap } from './caps.js'
+import { createRecentCache } from '../cache.js'
 import type { Observation } from './observation.js'
+import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** What a browser says of itself; what it does not say is null. */
 export interface Device {
@@ -15,7 +15,7 @@ export interface Device {
   device_type: string | null
 }
 
-const HINTS = [
+const HINT_HEADERS = [
   'sec-ch-ua',
   'sec-ch-ua-full-version-list',
   'sec-ch-ua-platform',
@@ -26,19 +26,19 @@ const HINTS = [
 const SEPARATOR = '\n'
 
 /** What is said of a browser that there was no time to read. */
-const UNREAD: Device = { browser: null, browser_version: null, os: null, os_version: null, device_type: null }
+const UNKNOWN_DEVICE: Device = { browser: null, browser_version: null, os: null, os_version: null, device_type: null }
 
 /** At most this share of the time, and never more than `BURST` milliseconds ahead, goes into reading new user agents. */
-const SHARE = 0.5
-const BURST = 2000
+const MAX_TIME_SHARE = 0.5
+const MAX_BURST_MS = 2000
 
 /**
  * Reads user agents (already capped) with the client hints beside them; the last `limit` answers are kept. A new one
  * costs 0.1 ms, one made to hurt the parser 5 ms: with a `clock` (monotonic milliseconds), a flood of those leaves
  * some devices unknown instead of holding up every row behind it.
  */
-export function createDevices({ limit = 8192, clock }: { limit?: number; clock?: () => number } = {}) {
-  const known = createRecent<string, Device>(limit)
+export function createDeviceReader({ limit = 8192, clock }: { limit?: number; clock?: () => number } = {}) {
+  const known = createRecentCache<string, Device>(limit)
   let spent = 0
   let last = clock?.() ?? 0
 
@@ -46,11 +46,11 @@ export function createDevices({ limit = 8192, clock }: { limit?: number; clock?:
     const device = known.get(key)
     if (device !== undefined) return device
     const began = clock?.() ?? 0
-    spent = Math.max(0, spent - (began - last) * SHARE)
+    spent = Math.max(0, spent - (began - last) * MAX_TIME_SHARE)
     last = began
-    if (spent >= BURST) return UNREAD
+    if (spent >= MAX_BURST_MS) return UNKNOWN_DEVICE
     const [userAgent = '', ...hints] = key.split(SEPARATOR)
-    const parsed = parse(userAgent, hints)
+    const parsed = parseDevice(userAgent, hints)
     known.set(key, parsed)
     spent += (clock?.() ?? 0) - began
     return parsed
@@ -60,12 +60,12 @@ export function createDevices({ limit = 8192, clock }: { limit?: number; clock?:
     if (headers === undefined || (headers['sec-ch-ua'] === undefined && headers['sec-ch-ua-platform'] === undefined))
       return read(userAgent)
     let key = userAgent
-    for (const name of HINTS) key += SEPARATOR + cap(headers[name] ?? '', 256)
+    for (const name of HINT_HEADERS) key += SEPARATOR + truncate(headers[name] ?? '', 256)
     return read(key)
   }
 }
 
-const BROWSERS: Record<string, string> = {
+const BROWSER_NAMES: Record<string, string> = {
   'Mobile Safari': 'Safari',
   'Mobile Chrome': 'Chrome',
   'Mobile Firefox': 'Firefox',
@@ -81,7 +81,7 @@ const BROWSERS: Record<string, string> = {
   'Oculus Browser': 'Meta Quest Browser',
 }
 
-const SYSTEMS: Record<string, string> = {
+const SYSTEM_NAMES: Record<string, string> = {
   'Mac OS': 'macOS',
   'Chromium OS': 'ChromeOS',
   'Chrome OS': 'ChromeOS',
@@ -89,7 +89,7 @@ const SYSTEMS: Record<string, string> = {
   'Firefox OS': 'KaiOS',
 }
 /** Distributions are one system here: only some of them say their name, in some browsers. */
-const LINUX = new Set([
+const LINUX_DISTRIBUTIONS = new Set([
   'Ubuntu',
   'Debian',
   'Fedora',
@@ -115,47 +115,51 @@ const LINUX = new Set([
   'Lubuntu',
 ])
 
-const TYPES: Record<string, string> = { smarttv: 'tv' }
+const DEVICE_TYPES: Record<string, string> = { smarttv: 'tv' }
 
-function parse(userAgent: string, hints: readonly string[]): Device {
+function parseDevice(userAgent: string, hints: readonly string[]): Device {
   const { browser, os, device } = new UAParser(userAgent).getResult()
-  const system = named(os.name, SYSTEMS)
+  const system = normaliseName(os.name, SYSTEM_NAMES)
   const claimed: Device = {
-    browser: named(browser.name, BROWSERS),
-    browser_version: version(browser.version),
-    os: system !== null && LINUX.has(system) ? 'Linux' : system,
-    os_version: system === 'ChromeOS' || system === 'webOS' ? null : version(os.version),
-    device_type: device.type === undefined ? null : (TYPES[device.type] ?? device.type),
+    browser: normaliseName(browser.name, BROWSER_NAMES),
+    browser_version: shortVersion(browser.version),
+    os: system !== null && LINUX_DISTRIBUTIONS.has(system) ? 'Linux' : system,
+    os_version: system === 'ChromeOS' || system === 'webOS' ? null : shortVersion(os.version),
+    device_type: device.type === undefined ? null : (DEVICE_TYPES[device.type] ?? device.type),
   }
-  return settle(withHints(withRepairs(claimed, userAgent), hints))
+  return withDeviceType(applyClientHints(correctParserErrors(claimed, userAgent), hints))
 }
 
-const named = (name: string | undefined, names: Record<string, string>): string | null =>
-  name === undefined || name === '' ? null : Object.hasOwn(names, name) ? (names[name] ?? null) : cap(name, CAPS.text)
+const normaliseName = (name: string | undefined, names: Record<string, string>): string | null =>
+  name === undefined || name === ''
+    ? null
+    : Object.hasOwn(names, name)
+      ? (names[name] ?? null)
+      : truncate(name, MAX_CHARACTERS.text)
 
 /** Major and minor: `142.0.7444.77` is `142`, `18.6` stays, `XP` stays. */
-function version(text: string | undefined): string | null {
+function shortVersion(text: string | undefined): string | null {
   if (text === undefined || text === '') return null
   const [, major, minor] = /^(\d+)(?:\.(\d+))?/.exec(text) ?? []
-  if (major === undefined) return cap(text, 32)
-  return cap(minor === undefined || /^0+$/.test(minor) ? major : `${major}.${minor}`, 32)
+  if (major === undefined) return truncate(text, 32)
+  return truncate(minor === undefined || /^0+$/.test(minor) ? major : `${major}.${minor}`, 32)
 }
 
 /** What the parser, whose last free version is of 2024, reads wrong. */
-function withRepairs(device: Device, userAgent: string): Device {
+function correctParserErrors(device: Device, userAgent: string): Device {
   if (/Apple ?Watch|Watch OS/.test(userAgent))
     return { ...device, os: 'watchOS', os_version: null, device_type: 'wearable' }
   if (device.browser === 'Meta Quest Browser') return { ...device, os: 'Android', os_version: null, device_type: 'xr' }
   if (device.os === 'iOS') {
     // Since iOS 26 the system's number stands still at 18 and Safari's own carries it on.
     const [, safari] = /Version\/(\d+\.\d+)/.exec(userAgent) ?? []
-    if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...device, os_version: version(safari) }
+    if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...device, os_version: shortVersion(safari) }
   }
   return device
 }
 
 /** Brands that call themselves Chrome in the user agent, by the names they use in `Sec-CH-UA`. */
-const BRANDS: Record<string, string> = {
+const BRAND_NAMES: Record<string, string> = {
   Brave: 'Brave',
   Vivaldi: 'Vivaldi',
   Opera: 'Opera',
@@ -168,23 +172,23 @@ const BRANDS: Record<string, string> = {
 }
 
 /** Client hints say what the user agent no longer does (W3C User-Agent Client Hints). */
-function withHints(
+function applyClientHints(
   device: Device,
   [brands = '', full = '', platform = '', release = '', mobile = '']: readonly string[],
 ): Device {
   const told = { ...device }
   for (const [, brand = '', number] of `${full},${brands}`.matchAll(/"([^"]{1,64})"\s*;\s*v="(\d[\d.]{0,31})"/g))
-    if (Object.hasOwn(BRANDS, brand)) {
-      told.browser = BRANDS[brand] ?? null
-      told.browser_version = version(number)
+    if (Object.hasOwn(BRAND_NAMES, brand)) {
+      told.browser = BRAND_NAMES[brand] ?? null
+      told.browser_version = shortVersion(number)
       break
     }
   const system = unquote(platform)
-  if (system !== '' && system !== 'Unknown') told.os = named(system, SYSTEMS)
+  if (system !== '' && system !== 'Unknown') told.os = normaliseName(system, SYSTEM_NAMES)
   if (told.os !== device.os) told.os_version = null
   const number = unquote(release)
   if (/^\d/.test(number))
-    told.os_version = told.os === 'Windows' ? (windows(number) ?? told.os_version) : version(number)
+    told.os_version = told.os === 'Windows' ? (windowsVersion(number) ?? told.os_version) : shortVersion(number)
   if (mobile === '?1' && (told.device_type === null || told.device_type === 'desktop')) told.device_type = 'mobile'
   return told
 }
@@ -192,13 +196,13 @@ function withHints(
 const unquote = (text: string) => text.replace(/^"|"$/g, '').trim()
 
 /** The hint counts the API's version, not the product's: 13 and later is Windows 11, 1 to 10 Windows 10, 0 an older one. */
-function windows(release: string): string | null {
+function windowsVersion(release: string): string | null {
   const major = Number.parseInt(release, 10)
   return major >= 13 ? '11' : major >= 1 ? '10' : null
 }
 
 /** A browser on a known system that names no device is at a desk. */
-const settle = (device: Device): Device =>
+const withDeviceType = (device: Device): Device =>
   device.device_type === null && (device.browser !== null || device.os !== null)
     ? { ...device, device_type: device.os === 'Android' || device.os === 'iOS' ? 'mobile' : 'desktop' }
     : device

@@ -2,7 +2,7 @@ import type { Vitals } from '../rows.js'
 import type { Observation } from './observation.js'
 
 /** What a browser can tell of (spec 6). */
-export const KINDS = [
+export const HIT_KINDS = [
   'pageview',
   'custom',
   'outbound',
@@ -12,7 +12,7 @@ export const KINDS = [
   'web_vitals',
   'engagement',
 ] as const
-export type Kind = (typeof KINDS)[number]
+export type HitKind = (typeof HIT_KINDS)[number]
 
 /**
  * What a browser says of itself (spec 2.4), under full names, with what its request adds. Texts are as long as the
@@ -22,7 +22,7 @@ export interface Hit {
   site: number
   /** When it came in: ISO-8601 UTC with milliseconds. */
   timestamp: string
-  kind: Kind
+  kind: HitKind
   /** Of a custom event. */
   name?: string
   /** The page, by its URL: the hostname in lower case without the port, the path as written, the query without its mark. */

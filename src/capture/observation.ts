@@ -72,7 +72,8 @@ export const OBSERVED_HEADERS = [
   'x-moz',
 ] as const
 
-const OPT_OUT = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
+const OPT_OUT_COOKIE = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
 
 /** Whether a `Cookie` header has the first-party opt-out in it, which is all that is ever read of one. */
-export const saysOptOut = (cookie: string | undefined): boolean => cookie !== undefined && OPT_OUT.test(cookie)
+export const hasOptOutCookie = (cookie: string | undefined): boolean =>
+  cookie !== undefined && OPT_OUT_COOKIE.test(cookie)

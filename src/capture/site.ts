@@ -12,23 +12,23 @@ export interface Site {
   excluded_paths: readonly string[]
 }
 
-export type SiteOf = (hostname: string) => Site | undefined
+export type SiteByHostname = (hostname: string) => Site | undefined
 export type SiteById = (id: number) => Site | undefined
 
-export const bare = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
+export const withoutWww = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
 
 /**
  * The site a hostname belongs to: the one that lists it, else the one that lists it with or without `www.`, else the
  * one that lists none. Of two that claim the same, the first.
  */
-export function createSiteOf(sites: readonly Site[]): SiteOf {
+export function createSiteLookup(sites: readonly Site[]): SiteByHostname {
   const exact = new Map<string, Site>()
   const loose = new Map<string, Site>()
   for (const site of sites)
     for (const domain of site.domains) {
       if (!exact.has(domain)) exact.set(domain, site)
-      if (!loose.has(bare(domain))) loose.set(bare(domain), site)
+      if (!loose.has(withoutWww(domain))) loose.set(withoutWww(domain), site)
     }
   const rest = sites.find((site) => site.domains.length === 0)
-  return (hostname) => exact.get(hostname) ?? loose.get(bare(hostname)) ?? rest
+  return (hostname) => exact.get(hostname) ?? loose.get(withoutWww(hostname)) ?? rest
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Refreshed } from '../agents/ranges/holding.js'
-import { number } from '../export/words.js'
+import { RefreshResult } from '../agents/ranges/status.js'
+import { formatNumber } from '../export/format.js'
 import { connect, isRunning } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
@@ -8,7 +8,7 @@ import { table } from './table.js'
 import { Failure } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
-const Answer = z.object({ data: z.array(Refreshed) })
+const Answer = z.object({ data: z.array(RefreshResult) })
 
 export const agentsRefresh: Command = {
   name: 'agents refresh',
@@ -44,7 +44,7 @@ export const agentsRefresh: Command = {
   },
 }
 
-const shown = (terminal: Parameters<typeof table>[0], told: readonly Refreshed[]) =>
+const shown = (terminal: Parameters<typeof table>[0], told: readonly RefreshResult[]) =>
   table(
     terminal,
     [
@@ -60,7 +60,7 @@ const shown = (terminal: Parameters<typeof table>[0], told: readonly Refreshed[]
       .sort((a, b) => a.status.localeCompare(b.status) || a.source.localeCompare(b.source))
       .map(({ status, of, count, refreshed_at, agents, source, error }) => [
         status,
-        number(count),
+        formatNumber(count),
         of,
         refreshed_at?.slice(0, 16).replace('T', ' ') ?? '',
         agents.length > 2 ? `${agents.slice(0, 2).join(',')} +${agents.length - 2}` : agents.join(','),

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { parseAddress } from '../address.js'
 import { loadCatalog } from '../agents/catalog.js'
 import { createExplain } from '../agents/identify.js'
-import { listing } from '../agents/listing.js'
+import { listAgents } from '../agents/listing.js'
 import type { Config } from '../config.js'
-import { number } from '../export/words.js'
-import { Claim } from '../http/agents.js'
-import { openPlaces, type Place } from '../ingest/place/places.js'
+import { formatNumber } from '../export/format.js'
+import { AgentIdentification } from '../http/agent-control.js'
+import { openPlaceLookup, type Place } from '../ingest/place/place-lookup.js'
 import { connect, isRunning } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
@@ -22,7 +22,7 @@ export const agents: Command = {
   flags: [JSON_FLAG],
   async run(call) {
     const { json } = flagsOf(call, Flags)
-    const known = listing(loadCatalog())
+    const known = listAgents(loadCatalog())
     if (json) call.terminal.out(`${safeJson(known, 2)}\n`)
     else
       call.terminal.out(
@@ -88,14 +88,14 @@ export const agentsIdentify: Command = {
   },
 }
 
-const Answer = z.object({ data: Claim })
+const Answer = z.object({ data: AgentIdentification })
 
 /** What the running instance finds of the claim; where there is none to ask, why nothing was checked. */
 async function checkOf(
   { config, terminal }: CommandCall,
   user_agent: string,
   ip: string | undefined,
-): Promise<{ claim?: NonNullable<Claim>; unchecked?: string }> {
+): Promise<{ claim?: NonNullable<AgentIdentification>; unchecked?: string }> {
   if (ip === undefined) return { unchecked: 'say with --ip where it came from' }
   try {
     if (!(await isRunning(config.data)))
@@ -117,9 +117,9 @@ async function checkOf(
   }
 }
 
-function claimText({ verification, ranges }: NonNullable<Claim>, operator: string): string {
+function claimText({ verification, ranges }: NonNullable<AgentIdentification>, operator: string): string {
   const list = ranges
-    ? ` (${number(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)}${ranges.stale ? ', stale' : ''})`
+    ? ` (${formatNumber(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)}${ranges.stale ? ', stale' : ''})`
     : ''
   return {
     web_bot_auth: 'yes, by its signature',
@@ -136,7 +136,7 @@ const agoOf = (instant: string): string => {
   return hours === 0 ? 'fetched within the hour' : hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`
 }
 
-const placesOf = ({ geoip }: Config) => openPlaces(geoip === undefined ? {} : { geoip })
+const placesOf = ({ geoip }: Config) => openPlaceLookup(geoip === undefined ? {} : { geoip })
 
 const placeText = ({ city, region, country, asn }: Place): string =>
   [city, region, country, asn === null ? null : `AS${asn}`].filter((part) => part !== null).join(', ') ||

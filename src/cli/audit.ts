@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Entry } from '../manage/audit-log.js'
+import { AuditEntry } from '../manage/audit-log.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
@@ -27,7 +27,7 @@ export const audit: Command = {
       const query = new URLSearchParams({ limit: n, ...(org === undefined ? {} : { org }) })
       const answer = await client.call('GET', `/control/audit?${query}`)
       const data = z
-        .object({ data: z.array(Entry) })
+        .object({ data: z.array(AuditEntry) })
         .parse(answer)
         .data.toReversed()
       if (json) call.terminal.out(`${safeJson(data, 2)}\n`)

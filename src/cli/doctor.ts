@@ -2,10 +2,10 @@ import { constants, existsSync } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { Holding } from '../agents/ranges/holding.js'
+import { RangesStatus } from '../agents/ranges/status.js'
 import type { Config } from '../config.js'
-import { bytes } from '../export/words.js'
-import { openPlaces } from '../ingest/place/places.js'
+import { formatBytes } from '../export/format.js'
+import { openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { connect, isRunning } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
@@ -93,12 +93,12 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
     free < min_free_disk
       ? fail(
           'disk',
-          `${bytes(free)} free: rows are not stored below ${bytes(min_free_disk)}`,
+          `${formatBytes(free)} free: rows are not stored below ${formatBytes(min_free_disk)}`,
           `Make room on the disk of ${place}, or lower --min-free-disk.`,
         )
       : free < 2 * min_free_disk
-        ? warn('disk', `${bytes(free)} free`, 'Make room soon.')
-        : ok('disk', `${bytes(free)} free`),
+        ? warn('disk', `${formatBytes(free)} free`, 'Make room soon.')
+        : ok('disk', `${formatBytes(free)} free`),
   ]
 }
 
@@ -115,13 +115,13 @@ const Status = z.object({
   }),
 })
 
-const Held = z.object({ data: z.array(Holding) })
+const Held = z.object({ data: z.array(RangesStatus) })
 
 /** What is to be said of a running instance, the site that it stands in front of, and what it verifies agents by. */
 async function instance({ config, terminal }: CommandCall): Promise<{
   finding: Finding
   origin?: string | undefined
-  held?: Holding[] | undefined
+  held?: RangesStatus[] | undefined
   collector?: string | undefined
 }> {
   if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
@@ -212,7 +212,7 @@ async function robots(ask: (path: string) => Promise<Response>): Promise<Finding
 }
 
 /** By what the running instance holds, or, where none runs, what one with these settings would. */
-function published(config: Config, running: Holding[] | undefined): Finding {
+function published(config: Config, running: RangesStatus[] | undefined): Finding {
   const check = 'published addresses'
   const mend = config.offline
     ? 'Give newer copies with --ranges; without them agents cannot be verified by address.'
@@ -234,7 +234,7 @@ function published(config: Config, running: Holding[] | undefined): Finding {
 
 function geoData(geoip: string | undefined): Finding {
   try {
-    const { sources } = openPlaces(geoip === undefined ? {} : { geoip })
+    const { sources } = openPlaceLookup(geoip === undefined ? {} : { geoip })
     if (sources.length === 0)
       return fail('geo data', 'is not there', 'Build it: npm run build; or reinstall the package.')
     const said = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Config } from '../config.js'
-import { ListedUser, UserLink } from '../http/account/control.js'
+import { UserLink, UserView } from '../http/account/control.js'
 import type { Instance, Log } from '../instance/instance.js'
 
 /** Where the service listens, as a person on this machine writes it. */
@@ -9,7 +9,7 @@ export function serviceOf({ admin_host, admin_port }: Pick<Config, 'admin_host' 
   return `http://${host.includes(':') ? `[${host}]` : host}:${admin_port}`
 }
 
-const Users = z.object({ data: z.array(ListedUser) })
+const Users = z.object({ data: z.array(UserView) })
 const Link = z.object({ data: UserLink })
 
 /**

@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
-import { publicPart } from '../http/public.js'
-import { scriptName } from '../http/script.js'
+import { createPublicApp } from '../http/public-app.js'
+import { scriptName } from '../http/tracker-script.js'
 import type { Instance, Log } from '../instance/instance.js'
 import { clientAddress, isTrusted, parseTrust, type Trust } from '../proxy/address.js'
-import { toNodeHandler, under } from '../proxy/bridge.js'
-import { type Pair, readPair } from '../proxy/certificate.js'
-import { schemeOf } from '../proxy/facts.js'
-import { requestHead } from '../proxy/headers.js'
+import { readCertificate, type TlsCertificate } from '../proxy/certificate.js'
 import { plainAddress } from '../proxy/hop.js'
-import { createProxy, type ProxyOptions } from '../proxy/listener.js'
-import { createTlsListener } from '../proxy/tls.js'
+import { readRequestHead } from '../proxy/message-heads.js'
+import { isUnderBasePath, toNodeHandler } from '../proxy/node-handler.js'
+import { schemeOf } from '../proxy/observe-request.js'
+import { createProxy, type ProxyOptions } from '../proxy/proxy.js'
+import { createTlsListener } from '../proxy/tls-listener.js'
 import { createUpgrader } from '../proxy/upgrade.js'
 import { Failure } from './terminal.js'
 
@@ -37,10 +37,10 @@ export function trustOf(config: Config): Trust {
 }
 
 /** The certificate of `--tls-cert` and `--tls-key`, where they are given; throws `Failure` naming what is wrong. */
-export async function pairOf({ tls_cert, tls_key }: Config): Promise<Pair | undefined> {
+export async function pairOf({ tls_cert, tls_key }: Config): Promise<TlsCertificate | undefined> {
   if (tls_cert === undefined || tls_key === undefined) return undefined
   try {
-    return await readPair(tls_cert, tls_key)
+    return await readCertificate(tls_cert, tls_key)
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : String(error))
   }
@@ -66,7 +66,7 @@ export function createFront(
   deps: {
     origin: URL
     trust: Trust
-    pair: Pair | undefined
+    pair: TlsCertificate | undefined
     instance: Instance
     log: Log
     /** Files this process may have open; undefined where the system does not say. */
@@ -81,7 +81,7 @@ export function createFront(
     const site = instance.siteOf(hostname)
     return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`
   }
-  const own = (path: string) => under(config.base_path, path)
+  const own = (path: string) => isUnderBasePath(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000
   const idleTimeout = config.origin_idle_timeout * 1000
 
@@ -90,15 +90,20 @@ export function createFront(
     requestHeaders(req: IncomingMessage) {
       const peer = plainAddress(req.socket.remoteAddress ?? '')
       const proto = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
-      const { fields, host } = requestHead(req.rawHeaders, { peer, trusted: trusts(peer), proto, crumbs: false })
+      const { fields, host } = readRequestHead(req.rawHeaders, {
+        peer,
+        trusted: trusts(peer),
+        proto,
+        splitsCookies: false,
+      })
       return [...(host === undefined ? [] : ['Host', host]), ...fields]
     },
     clientAddress: address,
-    own,
+    isServicePath: own,
     headersTimeout,
     idleTimeout,
     record,
-    ordinary: (socket) => proxy.server.emit('connection', socket),
+    handleAsOrdinary: (socket) => proxy.server.emit('connection', socket),
     onError: (kind, error) => {
       if (kind === 'fault') log.error({ err: error }, 'an upgrade failed by our fault')
     },
@@ -106,7 +111,7 @@ export function createFront(
   const scheme = pair ? 'https' : 'http'
   const ours = toNodeHandler(
     {
-      fetch: publicPart((request, peer) => instance.fetch(request, peer), config.expose),
+      fetch: createPublicApp((request, peer) => instance.fetch(request, peer), config.expose),
       hit: (req, res, taken) => instance.hit(req, res, taken),
     },
     { basePath: config.base_path },
@@ -115,18 +120,20 @@ export function createFront(
     origin,
     record,
     clientAddress: address,
-    trusts,
-    own,
-    handle: (req, res) => void ours(req, res, address(req), { hop: hopOf(req, scheme, trust) }),
-    policySeen: (hostname, path, at) => instance.policySeen(hostname, path, at),
-    ...(config.inject ? { script } : {}),
+    isTrustedPeer: trusts,
+    isServicePath: own,
+    serve: (req, res) => void ours(req, res, address(req), { hop: hopOf(req, scheme, trust) }),
+    onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
+    ...(config.inject ? { scriptFor: script } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,
     ...(openFiles === undefined ? {} : { maxConnections: connectionsFor(openFiles) }),
   })
 
-  const tls = pair && createTlsListener({ pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
+  const tls =
+    pair &&
+    createTlsListener({ certificate: pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
   const server = tls?.server ?? proxy.server
 
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bytes } from '../export/words.js'
+import { formatBytes } from '../export/format.js'
 import { visible } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { fit } from './width.js'
@@ -57,7 +57,7 @@ export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
     fit(visible(who), 24),
     mark,
     (row.status ?? 200) >= 400 ? style(terminal, 'red', status) : status,
-    fit(agent ? bytes(agent.bytes) : '', 8, true),
+    fit(agent ? formatBytes(agent.bytes) : '', 8, true),
     fit(row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`, 8, true),
     visible(row.pathname),
     ...(row.audience === 'human' && row.kind !== undefined && row.kind !== 'pageview' ? [deedOf(row)] : []),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ShownMember } from '../http/members.js'
+import { MemberView } from '../http/members.js'
 import { OrgOfMember } from '../manage/orgs.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
@@ -73,7 +73,7 @@ export const membersList: Command = {
     const client = await connect(call.config, call.terminal)
     try {
       const answer = await client.call('GET', `/api/orgs/${org}/members`)
-      const { data } = z.object({ data: z.array(ShownMember) }).parse(answer)
+      const { data } = z.object({ data: z.array(MemberView) }).parse(answer)
       if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
       else
         call.terminal.out(

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
 import type { Config } from '../config.js'
 import { createResolve } from '../outbound/resolve.js'
-import { fetchPolicy } from '../policy/fetch.js'
-import { createPolicies } from '../policy/policies.js'
-import { agentNamed, nameable, reportOf } from '../policy/report.js'
+import { fetchPolicy } from '../policy/fetch-policy.js'
+import { createPolicyCache } from '../policy/policy-cache.js'
+import { agentsForRobots, createPolicyReport, findAgent } from '../policy/report.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson, visible } from './escape.js'
@@ -146,8 +146,8 @@ async function asked(text: string, terminal: Terminal, { agent, path = '/' }: As
     throw new Failure(`${text} is no http or https URL, as in https://example.com`, 2)
   const { version } = terminal
   // Only here: its client of the internet is a quarter of what every other command would load.
-  const { createOutbound } = await import('../outbound/guard.js')
-  const { createOriginOutbound } = await import('../outbound/origin.js')
+  const { createOutbound } = await import('../outbound/guarded-outbound.js')
+  const { createOriginOutbound } = await import('../outbound/origin-outbound.js')
   const outbound = createOutbound({ resolve: createResolve(new Resolver()), offline: false, version })
   const ask = createOriginOutbound({ origin: new URL(url.origin), version, outbound })
   const { hostname } = url
@@ -159,13 +159,13 @@ async function asked(text: string, terminal: Terminal, { agent, path = '/' }: As
   ])
   if (robots?.status === 0) throw new Failure(`${robots.url}: ${robots.reason}.`)
   const catalog = loadCatalog()
-  return reportOf({
+  return createPolicyReport({
     hostname,
-    agents: agent === undefined ? nameable(catalog) : [agentNamed(catalog, agent)],
+    agents: agent === undefined ? agentsForRobots(catalog) : [findAgent(catalog, agent)],
     path,
     robots: robots ? [robots] : [],
     llms: llms ? [llms] : [],
-    policyOf: createPolicies(),
+    policyOf: createPolicyCache(),
   })
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { number } from '../export/words.js'
-import { Reclassified } from '../http/agents.js'
+import { formatNumber } from '../export/format.js'
+import { ReclassifyResult } from '../http/agent-control.js'
 import { connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
 import { safeJson } from './escape.js'
@@ -9,7 +9,7 @@ import { table } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
-const Answer = z.object({ data: Reclassified })
+const Answer = z.object({ data: ReclassifyResult })
 
 export const agentsReclassify: Command = {
   name: 'agents reclassify',
@@ -39,7 +39,9 @@ export const agentsReclassify: Command = {
           return
         }
         if (stopped)
-          throw new Failure(`Stopped after ${number(total.rows)} rows, which are done; run it again for the rest.`)
+          throw new Failure(
+            `Stopped after ${formatNumber(total.rows)} rows, which are done; run it again for the rest.`,
+          )
       }
     } finally {
       bar.clear()
@@ -51,10 +53,10 @@ export const agentsReclassify: Command = {
 interface Totals {
   rows: number
   changed: number
-  moves: Map<string, z.infer<typeof Reclassified>['moves'][number]>
+  moves: Map<string, z.infer<typeof ReclassifyResult>['moves'][number]>
 }
 
-function add(total: Totals, { rows, changed, moves }: z.infer<typeof Reclassified>): void {
+function add(total: Totals, { rows, changed, moves }: z.infer<typeof ReclassifyResult>): void {
   total.rows += rows
   total.changed += changed
   for (const move of moves) {
@@ -72,10 +74,10 @@ const asJson = (total: Totals, catalog_version: string) =>
 
 function asText(terminal: Terminal, total: Totals, version: string): string {
   if (total.rows === 0) return `Every row is of the catalog of ${version}.\n`
-  const moves = ranked(total).map((move) => [number(move.rows), move.from, move.to])
+  const moves = ranked(total).map((move) => [formatNumber(move.rows), move.from, move.to])
   const shown =
     moves.length === 0
       ? ''
       : table(terminal, [{ title: 'ROWS', right: true }, { title: 'WAS' }, { title: 'IS' }], moves)
-  return `${shown}${number(total.rows)} rows identified again by the catalog of ${version}: ${number(total.changed)} have another agent.\n`
+  return `${shown}${formatNumber(total.rows)} rows identified again by the catalog of ${version}: ${formatNumber(total.changed)} have another agent.\n`
 }

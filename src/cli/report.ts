@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { reportOf, titleOf } from '../export/report.js'
+import { findReport, readTitle } from '../export/report-names.js'
 import type { Cell, Table } from '../export/sheet.js'
-import { tablesOf } from '../export/tables.js'
+import { createTables } from '../export/sheet-tables.js'
 import { METRICS } from '../query/metrics.js'
 import { bar, barWidth } from './bars.js'
 import type { Client } from './client.js'
@@ -24,7 +24,7 @@ const pathOf = (path: string, query: Readonly<Record<string, string>>) => `${pat
 /** Throws `Failure` (usage) for a name that is no report's. */
 export function checkReport(name: string): void {
   try {
-    reportOf(name)
+    findReport(name)
   } catch (error) {
     throw new Failure(`--report: ${error instanceof Error ? error.message : String(error)}`, 2)
   }
@@ -63,7 +63,7 @@ const Answered = z.looseObject({
 
 /** A report's answer as the API gives it. */
 export async function askReport(client: Client, { report, query }: Asked): Promise<unknown> {
-  const { read, words } = reportOf(report)
+  const { read, words } = findReport(report)
   const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
   return client.call('GET', pathOf(path, query))
 }
@@ -71,10 +71,10 @@ export async function askReport(client: Client, { report, query }: Asked): Promi
 /** The same for a person: its tables, with a bar beside what they are ranked by. */
 export function shownReport(terminal: Terminal, report: string, answer: unknown): string {
   const { data, meta } = Answered.parse(answer)
-  const { read } = reportOf(report)
+  const { read } = findReport(report)
   const metrics = new Set<string>(METRICS[meta.query.audience])
-  const tables = tablesOf({
-    title: titleOf(read),
+  const tables = createTables({
+    title: readTitle(read),
     read,
     tz: meta.query.tz,
     compared: meta.comparison !== undefined,

@@ -101,7 +101,7 @@ async function serveInstance(
   const { admin_host: host, admin_port: port } = config
   const trust = trustOf(config)
   const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port, {
-    doors: (req, res, taken) => instance.hit(req, res, taken),
+    handleTrack: (req, res, taken) => instance.hit(req, res, taken),
     client: (req) => clientOf(req, trust),
     scheme: (req) => clientScheme(req, 'http', trust),
   }).catch((error) => {

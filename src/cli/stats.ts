@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bytes, duration, number, percent } from '../export/words.js'
+import { formatBytes, formatDuration, formatNumber, formatPercent } from '../export/format.js'
 import { bar, barWidth } from './bars.js'
 import { type Client, connect } from './client.js'
 import { type Command, flagsOf, JSON_FLAG } from './command.js'
@@ -130,7 +130,7 @@ export const stats: Command = {
 
 const counted = (name: string, n: number): [string, string] => [
   n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
-  number(n),
+  formatNumber(n),
 ]
 
 const shown = (terminal: Terminal, name: string, range: string, found: Summary): string => {
@@ -150,7 +150,7 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
       [{ title: metric.toUpperCase(), right: true }, ...(width > 0 ? [{ title: '' }] : []), { title }],
       rows.map((row, i) => {
         const value = values[i] ?? 0
-        return [number(value), ...(width > 0 ? [bar(value, most, width)] : []), row.value ?? '(none)']
+        return [formatNumber(value), ...(width > 0 ? [bar(value, most, width)] : []), row.value ?? '(none)']
       }),
     )
   }
@@ -162,8 +162,8 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
       counted('visitor', people.visitors),
       counted('session', people.sessions),
       counted('pageview', people.pageviews),
-      ['bounce', people.bounce === undefined ? undefined : percent(people.bounce)],
-      ['a session', people.duration === undefined ? undefined : duration(people.duration)],
+      ['bounce', people.bounce === undefined ? undefined : formatPercent(people.bounce)],
+      ['a session', people.duration === undefined ? undefined : formatDuration(people.duration)],
     ]),
     '',
     ranked('PAGE', found.pages, 'pageviews'),
@@ -172,13 +172,15 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     line([
       counted('fetch', agents.fetches),
       counted('agent', agents.agents),
-      ['verified', number(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
-      ['spoofed', agents.spoofed > 0 ? number(agents.spoofed) : undefined],
+      ['verified', formatNumber(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
+      ['spoofed', agents.spoofed > 0 ? formatNumber(agents.spoofed) : undefined],
       [
         'not to be told',
-        agents.indeterminate + agents.unverifiable > 0 ? number(agents.indeterminate + agents.unverifiable) : undefined,
+        agents.indeterminate + agents.unverifiable > 0
+          ? formatNumber(agents.indeterminate + agents.unverifiable)
+          : undefined,
       ],
-      ['sent', bytes(agents.bytes)],
+      ['sent', formatBytes(agents.bytes)],
     ]),
     '',
     ranked('AGENT', found.top_agents, 'fetches'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ListedUser, UserLink } from '../http/account/control.js'
+import { UserLink, UserView } from '../http/account/control.js'
 import { ROLES } from '../manage/roles.js'
 import { connect } from './client.js'
 import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
@@ -31,7 +31,7 @@ const Create = z.object({
   passwordStdin: z.boolean().default(false),
   json: z.boolean().default(false),
 })
-const One = z.object({ data: ListedUser })
+const One = z.object({ data: UserView })
 
 export const usersCreate: Command = {
   name: 'users create',
@@ -67,7 +67,7 @@ export const usersCreate: Command = {
 }
 
 const List = z.object({ json: z.boolean().default(false) })
-const Many = z.object({ data: z.array(ListedUser) })
+const Many = z.object({ data: z.array(UserView) })
 
 export const usersList: Command = {
   name: 'users list',

@@ -1,7 +1,7 @@
 import { type Dialect, join, raw, sql } from '../sql.js'
 
 /** DuckDB's words. Instants are TIMESTAMP columns in UTC, ids UBIGINT, properties JSON text. */
-export const duckdb: Dialect = {
+export const duckdbDialect: Dialect = {
   placeholder: (position, value) => {
     const type =
       value instanceof Date
@@ -19,8 +19,8 @@ export const duckdb: Dialect = {
   startsWith: (column, prefix) => sql`starts_with(${column}, ${prefix})`,
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
-  number: (column) => sql`try_cast(${column} as double)`,
-  decimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
+  toNumber: (column) => sql`try_cast(${column} as double)`,
+  toDecimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
   // Half a surrogate pair, which a browser can send, is JSON to JavaScript and an error to DuckDB.
   jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
   // One pass over each text, and its keys in two lists side by side: a lookup by key would read it once a key.
@@ -28,12 +28,12 @@ export const duckdb: Dialect = {
     select f.*, unnest(map_keys(pairs)) as key, unnest(map_values(pairs)) as value
     from (select *, try(from_json(${column}, '"map(varchar, varchar)"')) as pairs from (${from}) j) f`,
   tuple: (values) => sql`row(${join(values, ', ')})`,
-  member: (tuple, position) => sql`${tuple}[${raw(String(position))}]`,
-  few: (column, from) => sql`select unnest(list(distinct ${column})) from ${from}`,
-  first: (value, by) => sql`arg_min(${value}, ${by})`,
-  last: (value, by) => sql`arg_max(${value}, ${by})`,
+  tupleMember: (tuple, position) => sql`${tuple}[${raw(String(position))}]`,
+  distinctList: (column, from) => sql`select unnest(list(distinct ${column})) from ${from}`,
+  firstBy: (value, by) => sql`arg_min(${value}, ${by})`,
+  lastBy: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,
-  quotient: (value, size) => sql`(${value} // ${size})`,
+  divideInteger: (value, size) => sql`(${value} // ${size})`,
   addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
   quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
   quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,

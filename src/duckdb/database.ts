@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
-import { cancelled, isFatal, tookTooLong, waitedTooLong } from './fault.js'
-import { type Connections, READERS } from './open.js'
+import { type Connections, READ_CONNECTIONS } from './open.js'
+import { isFatal, queryCancelled, queryTimedOut, queueTimedOut } from './query-errors.js'
 import { createSlots, type Slots } from './slots.js'
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
@@ -28,43 +28,47 @@ export interface Database {
 }
 
 /** Milliseconds. */
-export interface Limits {
+export interface ReadTimeouts {
   /** One piece of reading. */
   timeout_ms: number
   /** Waiting for a connection to read on. */
   wait_ms: number
 }
 
-export const LIMITS: Limits = { timeout_ms: 30_000, wait_ms: 30_000 }
+export const DEFAULT_READ_TIMEOUTS: ReadTimeouts = { timeout_ms: 30_000, wait_ms: 30_000 }
 
 /** Times in milliseconds of a clock that never jumps. */
 export interface ReopenOptions {
   now: () => number
   /** Waited after the first failure to reopen; doubled up to `longest` while it goes on. */
-  first: number
-  longest: number
+  first_retry_ms: number
+  max_retry_ms: number
   onReopen: (cause: unknown) => void
-  limits: Limits
+  limits: ReadTimeouts
 }
 
 /**
  * An interrupt is forgotten when a statement begins, and one that is prepared or waits for a thread has not begun: it is
  * said again until the work has ended, ms.
  */
-const AGAIN = 10
+const INTERRUPT_INTERVAL_MS = 10
 
 /**
  * A checkpoint that fails (a full disk) invalidates the whole instance: every statement then fails until the file is
  * closed and opened again, which brings every committed row back (reference/performance.md 4).
  */
-export function keepOpen(opened: Connections, open: () => Promise<Connections>, options: ReopenOptions): Database {
+export function createReopeningDatabase(
+  opened: Connections,
+  open: () => Promise<Connections>,
+  options: ReopenOptions,
+): Database {
   const { timeout_ms, wait_ms } = options.limits
   let current: Connections | undefined = opened
   let broken: { cause: unknown } | undefined
   let reopening: Promise<void> | undefined
   let closed = false
   let notBefore = 0
-  let wait = options.first
+  let wait = options.first_retry_ms
   const running = new Set<Promise<unknown>>()
   const stops = new Set<(why: ApiError) => void>()
 
@@ -84,11 +88,11 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
       current = await open()
     } catch (error) {
       notBefore = options.now() + wait
-      wait = Math.min(wait * 2, options.longest)
+      wait = Math.min(wait * 2, options.max_retry_ms)
       throw new ApiError('database_error', 'The database cannot be opened.', undefined, { cause: error })
     }
     broken = undefined
-    wait = options.first
+    wait = options.first_retry_ms
     options.onReopen(cause)
   }
 
@@ -123,17 +127,17 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
     work: Work<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    if (signal?.aborted) throw cancelled()
+    if (signal?.aborted) throw queryCancelled()
     let reason: ApiError | undefined
     let again: NodeJS.Timeout | undefined
     const stop = (why: ApiError) => {
       if (reason) return
       reason = why
       connection.interrupt()
-      again = setInterval(() => connection.interrupt(), AGAIN)
+      again = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
     }
-    const leave = () => stop(cancelled())
-    const late = setTimeout(() => stop(tookTooLong(timeout_ms)), timeout_ms)
+    const leave = () => stop(queryCancelled())
+    const late = setTimeout(() => stop(queryTimedOut(timeout_ms)), timeout_ms)
     signal?.addEventListener('abort', leave, { once: true })
     stops.add(stop)
     try {
@@ -150,13 +154,13 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
 
   const inTurn = async <T>(slots: Slots, task: (slot: number) => Promise<T>, signal?: AbortSignal): Promise<T> => {
     try {
-      return await slots(task, { signal, wait_ms, late: () => waitedTooLong(wait_ms) })
+      return await slots(task, { signal, wait_ms, late: () => queueTimedOut(wait_ms) })
     } catch (error) {
-      throw signal?.aborted && error === signal.reason ? cancelled() : error
+      throw signal?.aborted && error === signal.reason ? queryCancelled() : error
     }
   }
 
-  const reads = createSlots(READERS)
+  const reads = createSlots(READ_CONNECTIONS)
   const holds = createSlots(1)
   const writes = createSlots(1)
   return {
@@ -178,8 +182,8 @@ export function keepOpen(opened: Connections, open: () => Promise<Connections>, 
           const open = await opening()
           // Each piece takes its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
-            (work) => reads(() => read(open, open.holder, work, signal), { signal }),
-            (work) => read(open, open.holder, work),
+            (work) => reads(() => read(open, open.streamer, work, signal), { signal }),
+            (work) => read(open, open.streamer, work),
           )
         },
         signal,

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Database, keepOpen, LIMITS, type Limits } from './database.js'
+import { createReopeningDatabase, type Database, DEFAULT_READ_TIMEOUTS, type ReadTimeouts } from './database.js'
 import { type Migration, migrate } from './migrate.js'
-import { type Connections, openFile, type Settings, StoreHeld } from './open.js'
-import { type Opened, openMended, type Repair } from './repair.js'
+import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError } from './open.js'
+import { openWithRepair, type Repair, type RepairedFile } from './repair.js'
 import type { WalReport } from './wal.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
@@ -12,19 +12,19 @@ export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: un
 export interface DataFileOptions {
   file: string
   migrations: readonly Migration[]
-  settings: Settings
+  settings: FileSettings
   /** Wall clock, for names of files that are set aside. */
   now: () => Date
   /** Milliseconds of a clock that never jumps. */
   clock: () => number
   log: Log
-  limits?: Partial<Limits> | undefined
+  limits?: Partial<ReadTimeouts> | undefined
   /** Milliseconds for which it waits for a file that another process has; 0. */
   lock_ms?: number
 }
 
 /** Between two tries for a file that another process has, ms. */
-const LOCK_RETRY = 50
+const LOCK_RETRY_MS = 50
 
 export interface DataFile extends Database {
   /** What opening had to give up; each is in the log already. */
@@ -40,14 +40,14 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
   const { file, migrations, settings, log } = options
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connect = async (): Promise<Connections> => {
-    const connections = await openFile(file, settings)
+    const connections = await openDatabaseFile(file, settings)
     // What a killed process spilled; no other can be using it, for the lock is ours.
     rmSync(`${file}.tmp`, { recursive: true, force: true })
     return connections
   }
   const mended = async () => {
-    const opened = await whenFree(() => openMended(file, connect, options.now), options)
-    for (const { what, kept, bytes, why } of opened.repairs) {
+    const opened = await retryWhileLocked(() => openWithRepair(file, connect, options.now), options)
+    for (const { what, backup: kept, bytes, why } of opened.repairs) {
       log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${kept} (${why})`)
     }
     return opened
@@ -60,11 +60,11 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
     connections.close()
     throw error
   }
-  const database = keepOpen(connections, async () => (await mended()).connections, {
+  const database = createReopeningDatabase(connections, async () => (await mended()).connections, {
     now: options.clock,
-    first: 250,
-    longest: 5_000,
-    limits: { ...LIMITS, ...options.limits },
+    first_retry_ms: 250,
+    max_retry_ms: 5_000,
+    limits: { ...DEFAULT_READ_TIMEOUTS, ...options.limits },
     onReopen: (cause) => log('warn', `${file} was closed and opened again after an error`, cause),
   })
   return {
@@ -76,17 +76,17 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
 }
 
 /** The whole of it is tried again: of a log that was read while another process wrote it nothing can be said. */
-async function whenFree(
-  open: () => Promise<Opened>,
+async function retryWhileLocked(
+  open: () => Promise<RepairedFile>,
   { clock, lock_ms = 0 }: Pick<DataFileOptions, 'clock' | 'lock_ms'>,
-): Promise<Opened> {
+): Promise<RepairedFile> {
   const until = clock() + lock_ms
   for (;;) {
     try {
       return await open()
     } catch (error) {
-      if (!(error instanceof StoreHeld) || clock() >= until) throw error
-      await sleep(LOCK_RETRY)
+      if (!(error instanceof StoreLockedError) || clock() >= until) throw error
+      await sleep(LOCK_RETRY_MS)
     }
   }
 }

@@ -1,5 +1,5 @@
+import { AGGREGATES_SCHEMA, PRIORS_SCHEMA } from './aggregate-step.js'
 import type { Migration } from './migrate.js'
-import { PRIORS_SCHEMA, ROLLUP_SCHEMA } from './rollup.js'
 
 /**
  * Plain columns and nothing else: no key, index or reference, whose replay from the log is where the known faults lie
@@ -42,9 +42,9 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'alter table events add column error varchar',
     'alter table events add column traits varchar',
   ],
-  ROLLUP_SCHEMA,
+  AGGREGATES_SCHEMA,
   [
-    // What other servers handed over, so that it is not taken twice (src/capture/delivery.ts).
+    // What other servers handed over, so that it is not taken twice (src/capture/edge-delivery.ts).
     `create table deliveries (
       site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
   ],

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { StoreFault } from './open.js'
+import { StoreOpenError } from './open.js'
 
 /** The statements that lead from one version of a schema to the next; its version is its place in the list, from 1. */
 export type Migration = readonly string[]
@@ -14,7 +14,7 @@ export async function migrate(connection: DuckDBConnection, file: string, migrat
   const reader = await connection.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
   const at = Number(reader.value(0, 0))
   if (at > migrations.length) {
-    throw new StoreFault(`${file} has schema version ${at}, and this readership knows up to ${migrations.length}`)
+    throw new StoreOpenError(`${file} has schema version ${at}, and this readership knows up to ${migrations.length}`)
   }
   for (const [index, statements] of migrations.entries()) {
     if (index < at) continue

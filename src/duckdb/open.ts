@@ -1,18 +1,18 @@
 import { chmodSync } from 'node:fs'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { DuckDBInstance } from './engine.js'
-import { isOpenHere } from './held.js'
-import { withQuietThreads } from './quiet.js'
+import { DuckDBInstance } from './bindings.js'
+import { isOpenHere } from './open-check.js'
+import { withLowPriorityThreads } from './thread-priority.js'
 
 /** The store cannot be opened, and only the operator can change that. `message` is one line that names the file. */
-export class StoreFault extends Error {
+export class StoreOpenError extends Error {
   override readonly name = 'StoreFault'
 }
 
 /** Another process has it. */
-export class StoreHeld extends StoreFault {}
+export class StoreLockedError extends StoreOpenError {}
 
-export interface Settings {
+export interface FileSettings {
   /** As DuckDB writes sizes, `512MB`. */
   memory_limit: string
   threads: number
@@ -24,14 +24,14 @@ export interface Settings {
  * Reads at once. A running one holds one of the four threads that Node has for files and names too, whatever the cores,
  * and uses `threads` cores by itself: with the writer's and that of the held connection, two are what there is.
  */
-export const READERS = 2
+export const READ_CONNECTIONS = 2
 
 /** One open file, each connection used for one statement at a time. */
 export interface Connections {
   writer: DuckDBConnection
   readers: readonly DuckDBConnection[]
   /** Reads too, and may keep what it found over several statements. */
-  holder: DuckDBConnection
+  streamer: DuckDBConnection
   /** Synchronous, with a checkpoint; no statement may be running. */
   close(): void
 }
@@ -40,9 +40,9 @@ export interface Connections {
  * Opens `file` for this process alone and locks it down: no file, extension or setting can be reached by SQL.
  * Throws what DuckDB says, or `StoreFault` where this process has it open already.
  */
-export async function openFile(file: string, settings: Settings): Promise<Connections> {
-  if (isOpenHere(file)) throw new StoreFault(`${file} is still open in this process`)
-  const instance = await withQuietThreads(() =>
+export async function openDatabaseFile(file: string, settings: FileSettings): Promise<Connections> {
+  if (isOpenHere(file)) throw new StoreOpenError(`${file} is still open in this process`)
+  const instance = await withLowPriorityThreads(() =>
     DuckDBInstance.create(file, {
       threads: String(settings.threads),
       memory_limit: settings.memory_limit,
@@ -59,7 +59,7 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     chmodSync(file, 0o600)
     const writer = await instance.connect()
     const readers: DuckDBConnection[] = []
-    for (let n = 0; n < READERS; n++) readers.push(await instance.connect())
+    for (let n = 0; n < READ_CONNECTIONS; n++) readers.push(await instance.connect())
     const holder = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
     // Given to `create`, it is not heeded.
@@ -69,7 +69,7 @@ export async function openFile(file: string, settings: Settings): Promise<Connec
     return {
       writer,
       readers,
-      holder,
+      streamer: holder,
       close() {
         for (const connection of [...readers, holder, writer]) connection.disconnectSync()
         instance.closeSync()

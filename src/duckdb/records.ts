@@ -2,7 +2,7 @@ import { ApiError } from '../errors.js'
 import type { Records } from '../store.js'
 import { CONTROL_SCHEMA } from './control-schema.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
-import { runAll, runQuery } from './query.js'
+import { runQuery, runTransaction } from './query.js'
 
 /** Opens `control.duckdb`, the store of records. Throws `StoreFault`. */
 export async function openRecords(
@@ -25,7 +25,7 @@ export async function openRecords(
     },
     async write(...statements) {
       try {
-        await file.write((writer) => runAll(writer, statements))
+        await file.write((writer) => runTransaction(writer, statements))
       } catch (cause) {
         throw failed(cause)
       }

@@ -1,7 +1,7 @@
 /** Runs a task on one of so many slots; those that find none wait in the order of asking. */
-export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: Turn) => Promise<T>
+export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: WaitOptions) => Promise<T>
 
-export interface Turn {
+export interface WaitOptions {
   /** Aborted while the task waits, it never starts: rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** Rejects with `late()` where the task waited this long, ms. */
@@ -14,7 +14,7 @@ export function createSlots(count: number): Slots {
   const free = Array.from({ length: count }, (_, slot) => slot)
   const waiting = new Set<(slot: number) => void>()
 
-  const turnOf = ({ signal, wait_ms, late }: Turn): Promise<number> =>
+  const turnOf = ({ signal, wait_ms, late }: WaitOptions): Promise<number> =>
     new Promise((resolve, reject) => {
       const settle = () => {
         waiting.delete(enter)

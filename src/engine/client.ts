@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import type { DoorDrop } from '../capture/drop.js'
-import { duckdb } from '../dialects/duckdb.js'
-import { threadsFor } from '../duckdb/quiet.js'
+import type { EndpointDrop } from '../capture/drops.js'
+import { duckdbDialect } from '../dialects/duckdb.js'
+import { threadsFor } from '../duckdb/thread-priority.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
-import { type Child, startChild } from './child.js'
-import { coresOf } from './cores.js'
+import type { CommitPosition } from './commit-position.js'
+import { usableCores } from './cores.js'
 import type { Engine, EngineStatus, TailRow, WorkerUsage } from './engine.js'
-import { thisMachine } from './machine.js'
-import type { Mark } from './mark.js'
-import { memoryLimit } from './memory.js'
+import { inspectMachine } from './machine.js'
+import { defaultMemoryLimit } from './memory.js'
 import { createOutbox } from './outbox.js'
 import type { FromWorker, Statement, ToWorker, WorkerOptions } from './protocol.js'
-import { cancelled, createStreams } from './streams.js'
+import { createStreamReceiver, queryCancelled } from './stream-receiver.js'
+import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
 export interface EngineOptions {
   /** The data directory: `events.duckdb`, `control.duckdb`, `salts.json`. Made where there is none. */
@@ -50,10 +50,10 @@ export interface EngineOptions {
 }
 
 /** Behind a death the next worker starts after this long, doubled up to the longest while it goes on dying. */
-const FIRST_RESTART = 100
-const LONGEST_RESTART = 10_000
+const FIRST_RESTART_DELAY_MS = 100
+const MAX_RESTART_DELAY_MS = 10_000
 /** A worker that lived this long has the next death forgiven. */
-const HEALTHY = 60_000
+const HEALTHY_UPTIME_MS = 60_000
 
 /**
  * Starts the worker's process and resolves once both files are open. Rejects with an `Error` of one line where they cannot
@@ -62,15 +62,15 @@ const HEALTHY = 60_000
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { log, drain_ms = 10_000, close_ms = 20_000 } = options
-  const calls = new Map<number, Call<ResultRow[]>>()
-  const asked = new Map<number, Call<unknown>>()
+  const calls = new Map<number, PendingCall<ResultRow[]>>()
+  const asked = new Map<number, PendingCall<unknown>>()
   const listeners = new Set<(row: TailRow) => void>()
-  const dropListeners = new Set<(dropped: DoorDrop) => void>()
+  const dropListeners = new Set<(dropped: EndpointDrop) => void>()
   const policyListeners = new Set<(change: PolicyChange) => void>()
   const reopenListeners = new Set<() => void>()
   const flush_ms: number[] = []
-  let acked: Mark = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
-  let worker: Child | undefined
+  let acked: CommitPosition = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
+  let worker: WorkerProcess | undefined
   let status: Pick<EngineStatus, 'state' | 'reason'> = { state: 'starting' }
   let usage: WorkerUsage | undefined
   let losses: readonly string[] = []
@@ -87,11 +87,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
   const tell = (message: ToWorker) => worker?.post(message)
   const outbox = createOutbox({ post })
-  const streams = createStreams({ tell })
+  const streams = createStreamReceiver({ tell })
 
-  const settle = (mark: Mark) => {
+  const settle = (mark: CommitPosition) => {
     acked = mark
-    outbox.committed(mark.sequence)
+    outbox.acknowledge(mark.sequence)
   }
 
   const receive = (message: FromWorker) => {
@@ -150,15 +150,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
-  const send = <T>(waiting: Map<number, Call<T>>, make: (id: number) => ToWorker, id = nextCall++): Promise<T> =>
+  const send = <T>(waiting: Map<number, PendingCall<T>>, make: (id: number) => ToWorker, id = nextCall++): Promise<T> =>
     new Promise((resolve, reject) => {
       post(make(id))
       waiting.set(id, { resolve, reject })
     })
   const query = (file: 'events' | 'control') => async (asked: Sql, signal?: AbortSignal) => {
-    if (signal?.aborted) throw cancelled()
+    if (signal?.aborted) throw queryCancelled()
     const id = nextCall++
-    const answer = send(calls, () => ({ type: 'query', id, file, statement: statementOf(asked) }), id)
+    const answer = send(calls, () => ({ type: 'query', id, file, statement: toStatement(asked) }), id)
     const leave = () => tell({ type: 'cancel', id })
     signal?.addEventListener('abort', leave, { once: true })
     try {
@@ -169,20 +169,20 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
   const stream = (asked: Sql, signal?: AbortSignal) => {
     const id = nextCall++
-    return streams.open(id, () => post({ type: 'stream', id, statement: statementOf(asked) }), signal)
+    return streams.open(id, () => post({ type: 'stream', id, statement: toStatement(asked) }), signal)
   }
   const records: Records = {
     query: query('control'),
     async write(...statements) {
-      await send(calls, (id) => ({ type: 'write', id, statements: statements.map(statementOf) }))
+      await send(calls, (id) => ({ type: 'write', id, statements: statements.map(toStatement) }))
     },
   }
 
   const launch = (whenOpen: () => void, whenDead: (reason: string) => void) => {
     const workerOptions: WorkerOptions = {
       data: options.data,
-      memory_limit: options.memory_limit ?? memoryLimit(thisMachine()),
-      threads: threadsFor(coresOf(thisMachine())),
+      memory_limit: options.memory_limit ?? defaultMemoryLimit(inspectMachine()),
+      threads: threadsFor(usableCores(inspectMachine())),
       min_free_disk: options.min_free_disk ?? 512 << 20,
       ...(options.geoip === undefined ? {} : { geoip: options.geoip }),
       ranges: options.ranges ?? [],
@@ -195,7 +195,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     }
     const started = performance.now()
     failure = undefined
-    const child = startChild({
+    const child = startWorkerProcess({
       entry: options.entry ?? new URL('../worker/entry.js', import.meta.url),
       heap_mb: options.heap_mb ?? 512,
       options: workerOptions,
@@ -215,20 +215,20 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       }
       if (worker !== child) return
       status = { state: 'ready' }
-      outbox.open()
+      outbox.resume()
       whenOpen()
     }
     void child.ended.then((reason) => {
       worker = undefined
       usage = undefined
-      outbox.close()
+      outbox.pause()
       const again = new ApiError('database_error', 'The store is being opened again.')
       for (const waiting of [calls, asked]) {
         for (const call of waiting.values()) call.reject(again)
         waiting.clear()
       }
       streams.endAll(again)
-      deaths = performance.now() - started > HEALTHY ? 1 : deaths + 1
+      deaths = performance.now() - started > HEALTHY_UPTIME_MS ? 1 : deaths + 1
       whenDead(failure ?? reason)
     })
   }
@@ -237,7 +237,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     if (closing) return
     status = { state: 'degraded', reason }
     log.error({ reason }, 'the worker ended and is started again')
-    const wait = Math.min(LONGEST_RESTART, FIRST_RESTART * 2 ** Math.min(deaths - 1, 10))
+    const wait = Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** Math.min(deaths - 1, 10))
     restarting = setTimeout(() => {
       restarts += 1
       launch(() => {
@@ -262,7 +262,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
       return parcel.count > 0 || delivery ? outbox.add(parcel, delivery) : Promise.resolve()
     },
-    events: { dialect: duckdb, query: query('events'), stream },
+    events: { dialect: duckdbDialect, query: query('events'), stream },
     records,
     ask: (name, argument) => send(asked, (id) => ({ type: 'ask', id, name, argument })),
     status: () => ({
@@ -281,15 +281,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         if (listeners.delete(listener) && listeners.size === 0 && worker) post({ type: 'tail', on: false })
       }
     },
-    onPolicy(listener) {
+    onPolicyChange(listener) {
       policyListeners.add(listener)
       return () => policyListeners.delete(listener)
     },
-    onDropped(listener) {
+    onDrop(listener) {
       dropListeners.add(listener)
       return () => dropListeners.delete(listener)
     },
-    onReopened(listener) {
+    onRestart(listener) {
       reopenListeners.add(listener)
       return () => reopenListeners.delete(listener)
     },
@@ -299,7 +299,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       clearTimeout(restarting)
       await new Promise<void>((resolve) => {
         const late = setTimeout(resolve, worker ? drain_ms : 0)
-        void outbox.drained().then(() => {
+        void outbox.whenEmpty().then(() => {
           clearTimeout(late)
           resolve()
         })
@@ -309,15 +309,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       const late = setTimeout(() => worker?.kill(), close_ms)
       await worker?.ended
       clearTimeout(late)
-      outbox.giveUp(new ApiError('database_error', 'The store closed before these rows were stored.'))
+      outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
       status = { state: 'closed' }
     },
   }
 }
 
-interface Call<T> {
+interface PendingCall<T> {
   resolve: (answer: T) => void
   reject: (error: ApiError) => void
 }
 
-const statementOf = ({ text, values }: Sql): Statement => ({ text, values })
+const toStatement = ({ text, values }: Sql): Statement => ({ text, values })

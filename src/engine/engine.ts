@@ -1,6 +1,6 @@
-import type { Delivery } from '../capture/delivery.js'
-import type { DoorDrop, Drops } from '../capture/drop.js'
-import type { Parcel } from '../capture/parcel.js'
+import type { DropCounts, EndpointDrop } from '../capture/drops.js'
+import type { EdgeDelivery } from '../capture/edge-delivery.js'
+import type { PackedBatch } from '../capture/packed-batch.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { AgentEventRow, EventRow } from '../rows.js'
 import type { Records, Store } from '../store.js'
@@ -11,7 +11,7 @@ export interface Engine {
    * Resolves when every row of the batch is committed, once, across any number of worker restarts; `delivery` is then
    * among the stored ones.
    */
-  record(parcel: Parcel, delivery?: Delivery): Promise<void>
+  record(parcel: PackedBatch, delivery?: EdgeDelivery): Promise<void>
   readonly events: Pick<Store, 'query' | 'stream' | 'dialect'>
   readonly records: Records
   /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */
@@ -20,14 +20,14 @@ export interface Engine {
   /** Every row from now on, as it is committed; call what is returned to stop. */
   tail(listener: (row: TailRow) => void): () => void
   /** Every change of a robots.txt or llms.txt from now on; call what is returned to stop. */
-  onPolicy(listener: (change: PolicyChange) => void): () => void
+  onPolicyChange(listener: (change: PolicyChange) => void): () => void
   /**
    * What came in from outside and became no row, once each, by the time `record` resolves; call what is returned to stop.
    * Of a worker that dies between a commit and its word of it they are in `status` alone.
    */
-  onDropped(listener: (dropped: DoorDrop) => void): () => void
+  onDrop(listener: (dropped: EndpointDrop) => void): () => void
   /** A worker that died was followed by another: what its files hold may be less than was read of them; call what is returned to stop. */
-  onReopened(listener: () => void): () => void
+  onRestart(listener: () => void): () => void
   close(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface EngineStatus {
   reason?: string
   /** Rows committed since the process started. */
   rows: { human: number; agent: number }
-  drops: Drops
+  drops: DropCounts
   /** Times the worker was started again. */
   restarts: number
   /** Its process, while there is one: memory and CPU of the store are there, and not in the process that serves the site. */
@@ -57,5 +57,7 @@ export interface WorkerUsage {
 }
 
 /** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */
-export type TailRow = ({ audience: 'human' } & Hexed<EventRow>) | ({ audience: 'agent' } & Hexed<AgentEventRow>)
-type Hexed<R> = { [K in keyof R]: R[K] extends bigint ? string : R[K] }
+export type TailRow =
+  | ({ audience: 'human' } & WithHexIds<EventRow>)
+  | ({ audience: 'agent' } & WithHexIds<AgentEventRow>)
+type WithHexIds<R> = { [K in keyof R]: R[K] extends bigint ? string : R[K] }

@@ -1,26 +1,26 @@
-import type { Delivery } from '../capture/delivery.js'
-import type { Parcel } from '../capture/parcel.js'
+import type { EdgeDelivery } from '../capture/edge-delivery.js'
+import type { PackedBatch } from '../capture/packed-batch.js'
 import { ApiError } from '../errors.js'
 import type { ToWorker } from './protocol.js'
 
 export interface Outbox {
   /** Resolves when the whole batch is committed. */
-  add(parcel: Parcel, delivery?: Delivery): Promise<void>
+  add(parcel: PackedBatch, delivery?: EdgeDelivery): Promise<void>
   /** Every batch up to this number is stored. */
-  committed(sequence: number): void
+  acknowledge(sequence: number): void
   /** A worker takes batches from now on. */
-  open(): void
+  resume(): void
   /** It died: what it had not committed waits for the next. */
-  close(): void
+  pause(): void
   /** Resolves when nothing waits. */
-  drained(): Promise<void>
-  giveUp(error: ApiError): void
+  whenEmpty(): Promise<void>
+  rejectAll(error: ApiError): void
 }
 
-interface Item {
+interface QueuedBatch {
   sequence: number
-  parcel: Parcel
-  delivery: Delivery | undefined
+  parcel: PackedBatch
+  delivery: EdgeDelivery | undefined
   sent: boolean
   /** Workers that died with it on their hands. */
   deaths: number
@@ -29,20 +29,20 @@ interface Item {
 }
 
 /** Batches on the worker's hands; the rest waits here, where it is kept for the next worker anyway. */
-const WINDOW = 8
+const MAX_BATCHES_IN_FLIGHT = 8
 /** A batch on hand at this many deaths goes alone, and at the second of those it is given up as the cause. */
-const SUSPECT = 1
+const DEATHS_BEFORE_ISOLATION = 1
 
 /** Batches in order, each kept until it is committed: what a worker dies with is handed to the next. */
 export function createOutbox({ post }: { post: (message: ToWorker) => void }): Outbox {
-  const items: Item[] = []
+  const items: QueuedBatch[] = []
   const whenEmpty: (() => void)[] = []
   let taking = false
   let last = 0
 
   const pump = () => {
     while (taking) {
-      const window = (items[0]?.deaths ?? 0) >= SUSPECT ? 1 : WINDOW
+      const window = (items[0]?.deaths ?? 0) >= DEATHS_BEFORE_ISOLATION ? 1 : MAX_BATCHES_IN_FLIGHT
       const next = items.slice(0, window).find((item) => !item.sent)
       if (!next) return
       try {
@@ -69,30 +69,30 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }): O
         items.push({ sequence: last, parcel, delivery, sent: false, deaths: 0, resolve, reject })
         pump()
       }),
-    committed(sequence) {
+    acknowledge(sequence) {
       while (items[0] && items[0].sequence <= sequence) items.shift()?.resolve()
       rest()
       pump()
     },
-    open() {
+    resume() {
       taking = true
       pump()
     },
-    close() {
+    pause() {
       taking = false
       for (const item of items) {
         if (item.sent) item.deaths += 1
         item.sent = false
       }
       const first = items[0]
-      if (first && first.deaths > SUSPECT + 1) {
+      if (first && first.deaths > DEATHS_BEFORE_ISOLATION + 1) {
         items.shift()
         first.reject(new ApiError('internal_error', 'The worker died of this batch again and again.'))
         rest()
       }
     },
-    drained: () => (items.length === 0 ? Promise.resolve() : new Promise((resolve) => whenEmpty.push(resolve))),
-    giveUp(error) {
+    whenEmpty: () => (items.length === 0 ? Promise.resolve() : new Promise((resolve) => whenEmpty.push(resolve))),
+    rejectAll(error) {
       for (const item of items.splice(0)) item.reject(error)
       rest()
     },

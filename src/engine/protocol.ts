@@ -1,14 +1,14 @@
-import type { Delivery } from '../capture/delivery.js'
-import type { DoorDrop, Drops } from '../capture/drop.js'
-import type { Parcel } from '../capture/parcel.js'
-import type { Limits } from '../duckdb/database.js'
-import type { Patience } from '../duckdb/stream.js'
+import type { DropCounts, EndpointDrop } from '../capture/drops.js'
+import type { EdgeDelivery } from '../capture/edge-delivery.js'
+import type { PackedBatch } from '../capture/packed-batch.js'
+import type { ReadTimeouts } from '../duckdb/database.js'
+import type { StreamTimeouts } from '../duckdb/row-stream.js'
 import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Param } from '../sql.js'
 import type { ResultRow } from '../store.js'
+import type { CommitPosition } from './commit-position.js'
 import type { TailRow, WorkerUsage } from './engine.js'
-import type { Mark } from './mark.js'
 
 /** What the worker is started with: its first message. */
 export interface WorkerOptions {
@@ -29,11 +29,11 @@ export interface WorkerOptions {
   /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */
   origin?: string
   /** Of reads; absent: the store's own. */
-  limits?: Partial<Limits & Patience>
+  limits?: Partial<ReadTimeouts & StreamTimeouts>
   /** Milliseconds for which it waits for files that another process has; absent: its own. */
   lock_ms?: number
   /** How far the site's process had come when the worker before it died. */
-  from: Mark
+  from: CommitPosition
 }
 
 /** `Sql` without its class, which a message does not keep. */
@@ -43,10 +43,10 @@ export interface Statement {
 }
 
 /** Chunks of a stream that the asker has not done with: one is worked on, one is there behind it. */
-export const WINDOW = 2
+export const MAX_UNACKNOWLEDGED_CHUNKS = 2
 
 export type ToWorker =
-  | { type: 'batch'; sequence: number; parcel: Parcel; delivery?: Delivery }
+  | { type: 'batch'; sequence: number; parcel: PackedBatch; delivery?: EdgeDelivery }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
   /** Answered by `chunk`s, no more of them unacknowledged than `WINDOW`, and an `answer` of none behind the last. */
   | { type: 'stream'; id: number; statement: Statement }
@@ -60,11 +60,11 @@ export type ToWorker =
 
 export type FromWorker =
   /** Both files are open; batches up to `mark.sequence` are stored. */
-  | { type: 'ready'; mark: Mark; losses: readonly string[] }
+  | { type: 'ready'; mark: CommitPosition; losses: readonly string[] }
   /** They cannot be opened, and only the operator can change that; the worker ends. */
   | { type: 'failed'; message: string }
   /** `dropped`: what of these batches came in from outside and became no row. */
-  | { type: 'committed'; mark: Mark; dropped: readonly DoorDrop[]; ms: number }
+  | { type: 'committed'; mark: CommitPosition; dropped: readonly EndpointDrop[]; ms: number }
   /** Why nothing is stored at the moment; absent: all is well again. */
   | { type: 'state'; reason?: string }
   /** Each second. */
@@ -78,9 +78,9 @@ export type FromWorker =
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
 
 /** Adds `more` to `drops`, by reason. */
-export function addDrops(drops: Drops, more: Drops): Drops {
-  const sum: Drops = { ...drops }
-  let reason: keyof Drops
+export function sumDrops(drops: DropCounts, more: DropCounts): DropCounts {
+  const sum: DropCounts = { ...drops }
+  let reason: keyof DropCounts
   for (reason in more) sum[reason] = (sum[reason] ?? 0) + (more[reason] ?? 0)
   return sum
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** A column of a table: where its value stands in a row of `data`, and what it is. */
-export interface Column {
+export interface LayoutColumn {
   /** Dotted: `people.before`. */
   readonly name: string
   readonly path: readonly string[]
@@ -10,18 +10,18 @@ export interface Column {
 }
 
 /** A table that an answer is made of. Of rows that hold rows again there is a tree of them. */
-export interface Layout {
+export interface TableLayout {
   readonly name: string
   /** From the row that they are in to these rows: one object, or a list of them. */
   readonly path: readonly string[]
   /** Columns of the rows above, which say whose these rows are. */
-  readonly inherited: readonly Column[]
-  readonly columns: readonly Column[]
+  readonly inherited: readonly LayoutColumn[]
+  readonly columns: readonly LayoutColumn[]
   /** Not shown: it has nothing but what the tables in it inherit. */
-  readonly shown: boolean
+  readonly visible: boolean
   /** Whether the tables in it inherit what its rows are told by. */
-  readonly hands: boolean
-  readonly tables: readonly Layout[]
+  readonly passesNames: boolean
+  readonly tables: readonly TableLayout[]
 }
 
 export interface LayoutOptions {
@@ -36,72 +36,72 @@ export interface LayoutOptions {
 }
 
 /** One row for a file: its cells stand under `inherited`, then `columns`. */
-export interface Row {
-  readonly table: Layout
+export interface LayoutRow {
+  readonly table: TableLayout
   readonly cells: readonly unknown[]
 }
 
 /** The tables of a read, from the shape of its `data`: the same for the same question, whatever rows it finds. */
-export const layoutOf = (name: string, schema: z.ZodType, options: LayoutOptions): Layout =>
-  tableOf({ name, path: [], schema, above: [], root: true }, { ...options, seen: namesIn(options.data) })
+export const createLayout = (name: string, schema: z.ZodType, options: LayoutOptions): TableLayout =>
+  createTableLayout({ name, path: [], schema, above: [], root: true }, { ...options, seen: collectNames(options.data) })
 
 /** Every name of a value in it, at any depth. */
-function namesIn(data: unknown, names = new Set<string>()): Set<string> {
-  if (Array.isArray(data)) for (const one of data) namesIn(one, names)
+function collectNames(data: unknown, names = new Set<string>()): Set<string> {
+  if (Array.isArray(data)) for (const one of data) collectNames(one, names)
   else if (isObject(data))
     for (const [name, value] of Object.entries(data)) {
       names.add(name)
-      if (isObject(value)) namesIn(value, names)
+      if (isObject(value)) collectNames(value, names)
     }
   return names
 }
 
 /** Every table that is shown, the outer before the inner. */
-export const shownOf = (layout: Layout): Layout[] => [
-  ...(layout.shown ? [layout] : []),
-  ...layout.tables.flatMap((table) => shownOf(table)),
+export const visibleTables = (layout: TableLayout): TableLayout[] => [
+  ...(layout.visible ? [layout] : []),
+  ...layout.tables.flatMap((table) => visibleTables(table)),
 ]
 
 /** The rows of an answer, each before those that are in it. */
-export function* rowsOf(layout: Layout, data: unknown, above: readonly unknown[] = []): Generator<Row> {
-  const found = at(data, layout.path)
+export function* layoutRows(layout: TableLayout, data: unknown, above: readonly unknown[] = []): Generator<LayoutRow> {
+  const found = valueAt(data, layout.path)
   for (const row of Array.isArray(found) ? found : found === undefined ? [] : [found]) {
-    const own = layout.columns.map((column) => at(row, column.path))
-    if (layout.shown) yield { table: layout, cells: above.length === 0 ? own : [...above, ...own] }
+    const own = layout.columns.map((column) => valueAt(row, column.path))
+    if (layout.visible) yield { table: layout, cells: above.length === 0 ? own : [...above, ...own] }
     if (layout.tables.length === 0) continue
-    const handed = layout.hands ? own.filter((_, i) => isName(layout.columns[i])) : []
-    for (const table of layout.tables) yield* rowsOf(table, row, [...above, ...handed])
+    const handed = layout.passesNames ? own.filter((_, i) => isNameColumn(layout.columns[i])) : []
+    for (const table of layout.tables) yield* layoutRows(table, row, [...above, ...handed])
   }
 }
 
-const at = (value: unknown, path: readonly string[]): unknown =>
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((node, key) => (isObject(node) ? Reflect.get(node, key) : undefined), value)
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** What tells a row from its neighbours rather than measures it. */
-const isName = (column: Column | undefined): boolean =>
+const isNameColumn = (column: LayoutColumn | undefined): boolean =>
   column !== undefined && (column.kind === 'text' || column.kind === 'list' || column.name === 'id')
 
-interface Options extends LayoutOptions {
+interface LayoutContext extends LayoutOptions {
   readonly seen: ReadonlySet<string>
 }
 
-interface Nested {
+interface NestedTable {
   readonly path: readonly string[]
   readonly schema: z.ZodType
 }
 
-function tableOf(
-  { name, path, schema, above, root }: Nested & { name: string; above: readonly Column[]; root: boolean },
-  options: Options,
-): Layout {
-  const given = bare(schema)
+function createTableLayout(
+  { name, path, schema, above, root }: NestedTable & { name: string; above: readonly LayoutColumn[]; root: boolean },
+  options: LayoutContext,
+): TableLayout {
+  const given = unwrapSchema(schema)
   const single = !(given instanceof z.ZodArray)
-  const { columns, nested } = partsOf(single ? given : bare(given.element), options)
-  const shown = nested.length === 0 || columns.some((column) => !isName(column))
+  const { columns, nested } = splitSchema(single ? given : unwrapSchema(given.element), options)
+  const shown = nested.length === 0 || columns.some((column) => !isNameColumn(column))
   // The one row of an answer has a table of its own, and tells nothing from anything.
   const hands = !(root && single && shown)
-  const handed = hands ? columns.filter(isName) : []
+  const handed = hands ? columns.filter(isNameColumn) : []
   const taken = new Set(columns.map((column) => column.name))
   const inherited = above.map((column) => (taken.has(column.name) ? { ...column, name: `of.${column.name}` } : column))
   return {
@@ -109,35 +109,36 @@ function tableOf(
     path,
     inherited,
     columns,
-    shown,
-    hands,
+    visible: shown,
+    passesNames: hands,
     tables: nested.map((inner) => {
       const own = inner.path.join('.')
       const called = root && single ? own : `${name}.${own}`
-      return tableOf({ ...inner, name: called, above: [...inherited, ...handed], root: false }, options)
+      return createTableLayout({ ...inner, name: called, above: [...inherited, ...handed], root: false }, options)
     }),
   }
 }
 
 /** What a row's shape holds: columns, those of objects in it among them, and lists of rows. */
-function partsOf(schema: z.ZodType, options: Options): { columns: Column[]; nested: Nested[] } {
-  const columns: Column[] = []
-  const nested: Nested[] = []
-  const add = (path: readonly string[], kind: Column['kind']) => columns.push({ name: path.join('.'), path, kind })
+function splitSchema(schema: z.ZodType, options: LayoutContext): { columns: LayoutColumn[]; nested: NestedTable[] } {
+  const columns: LayoutColumn[] = []
+  const nested: NestedTable[] = []
+  const add = (path: readonly string[], kind: LayoutColumn['kind']) =>
+    columns.push({ name: path.join('.'), path, kind })
   const visit = (node: z.ZodType, path: readonly string[]) => {
     const key = path.at(-1) ?? ''
     if (key === 'comparison' && !options.compared) return
     if (node instanceof z.ZodObject) {
-      for (const [name, inner] of Object.entries(node.shape)) visit(bare(inner), [...path, name])
+      for (const [name, inner] of Object.entries(node.shape)) visit(unwrapSchema(inner), [...path, name])
     } else if (node instanceof z.ZodArray) {
-      const element = bare(node.element)
+      const element = unwrapSchema(node.element)
       if (element instanceof z.ZodObject) nested.push({ path, schema: node })
       else add(path, 'list')
     } else if (node instanceof z.ZodRecord) {
-      const keys = bare(node.keyType)
+      const keys = unwrapSchema(node.keyType)
       if (path.length === 1 && (key === 'comparison' || key === 'change')) return
       if (!(keys instanceof z.ZodEnum)) add(path, 'json')
-      else for (const name of keys.options) visit(bare(node.valueType), [...path, String(name)])
+      else for (const name of keys.options) visit(unwrapSchema(node.valueType), [...path, String(name)])
     } else if (node instanceof z.ZodNumber) {
       const stranger =
         path.length === 1 && options.known.has(key) && !options.metrics.has(key) && !options.seen.has(key)
@@ -154,10 +155,14 @@ function partsOf(schema: z.ZodType, options: Options): { columns: Column[]; nest
     ...metrics,
     ...columns.slice(Math.max(first, 0)).filter((column) => !metrics.includes(column)),
   ]
-  if (options.compared && schema instanceof z.ZodObject && bare(schema.shape.comparison) instanceof z.ZodRecord) {
+  if (
+    options.compared &&
+    schema instanceof z.ZodObject &&
+    unwrapSchema(schema.shape.comparison) instanceof z.ZodRecord
+  ) {
     for (const group of ['comparison', 'change'])
       ordered.push(
-        ...metrics.map((column): Column => {
+        ...metrics.map((column): LayoutColumn => {
           const path = [group, column.name]
           return { name: path.join('.'), path, kind: group === 'change' ? 'number' : column.kind }
         }),
@@ -167,8 +172,8 @@ function partsOf(schema: z.ZodType, options: Options): { columns: Column[]; nest
 }
 
 /** A shape without the words around it. */
-function bare(schema: unknown): z.ZodType {
+function unwrapSchema(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return bare(schema.unwrap())
+    return unwrapSchema(schema.unwrap())
   return schema instanceof z.ZodType ? schema : z.unknown()
 }

@@ -17,11 +17,11 @@ export interface Chart {
   readonly title: string
   /** Of the buckets, in their order. */
   readonly labels: readonly string[]
-  readonly series: readonly Line[]
+  readonly series: readonly Series[]
   /** The values of the axis, from 0 up, and how they are written. */
   readonly axis: readonly { readonly value: number; readonly text: string }[]
 }
-export interface Line {
+export interface Series {
   readonly name: string
   /** Undefined where there is nothing to say. */
   readonly values: readonly (number | undefined)[]

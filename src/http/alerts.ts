@@ -1,37 +1,41 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { Alert, AlertChange, AlertSecret, type Alerts, finishedAlert, NewAlert } from '../manage/alerts.js'
+import { Alert, AlertChange, AlertSecret, type Alerts, NewAlert, normaliseAlert } from '../manage/alerts.js'
 import type { Sites } from '../manage/sites.js'
-import { endOf, windowOf } from '../notify/alerting.js'
-import { checkAskable } from '../notify/measure.js'
+import { alertWindow, lastCompleteMinute } from '../notify/alert-evaluator.js'
+import { checkAlertQuery } from '../notify/measure.js'
 import type { Notify } from '../notify/notify.js'
 import type { NewNotice } from '../notify/outbox.js'
-import { Delivery } from '../notify/outbox.js'
-import type { Deps } from '../query/read.js'
-import { reaching, routesOf } from './managed.js'
-import { answer, type Call, type Route, Total } from './route.js'
-import { createTurns } from './turns.js'
+import { DeliveryStatus } from '../notify/outbox.js'
+import type { ReadDependencies } from '../query/read.js'
+import { createKeyLock } from './key-lock.js'
+import { type Call, jsonResponse, type Route, TotalMeta } from './route.js'
+import { createRecordAccess, recordRoutes } from './site-records.js'
 
-export interface AlertRoutes {
+export interface AlertRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly alerts: Alerts
   readonly notify: Pick<Notify, 'testAlert' | 'tests' | 'deliveries' | 'mails'>
   /** What a read is answered from, by an asker who may ask of every site. */
-  asks(signal: AbortSignal): Deps
+  readContext(signal: AbortSignal): ReadDependencies
   now(): Date
 }
 
 /** `/api/alerts` (contract 7): the records, a test, the secret of their webhooks, what was delivered. */
-export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): Route[] {
+export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: AlertRoutesDeps): Route[] {
   const kind = { name: 'alerts', one: 'alert', all: alerts }
-  const { own } = reaching(sites, kind)
-  const spared = createSpared(notify)
+  const { own } = createRecordAccess(sites, kind)
+  const spared = createTestLimit(notify)
   return [
-    ...routesOf(sites, {
+    ...recordRoutes(sites, {
       ...{ ...kind, shape: Alert, made: NewAlert, changed: AlertChange },
       async finish(given) {
-        const alert = finishedAlert(given)
-        await checkAskable(alert, windowOf(alert, endOf(now())), asks(AbortSignal.timeout(ASKING)))
+        const alert = normaliseAlert(given)
+        await checkAlertQuery(
+          alert,
+          alertWindow(alert, lastCompleteMinute(now())),
+          asks(AbortSignal.timeout(CHECK_TIMEOUT_MS)),
+        )
         return alert
       },
       once: { shape: { secret: AlertSecret }, tell: async ({ id }) => ({ secret: await alerts.secret(id) }) },
@@ -39,12 +43,12 @@ export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): 
     {
       ...{ method: 'post', path: '/api/alerts/{id}/test', access: 'manage:write', tag: 'alerts' },
       summary: "Send a sample to each of an alert's channels, now",
-      data: Queued,
-      meta: Warned,
+      data: QueuedCount,
+      meta: WarningsMeta,
       status: 202,
       run: async (call) => {
         const { record, site } = await own(call)
-        return tested(
+        return testResponse(
           await spared({ alert: record.id }, call, () => notify.testAlert(record, site)),
           notify.mails || record.channels.every(({ type }) => type === 'webhook'),
         )
@@ -56,52 +60,56 @@ export function alertRoutes({ sites, alerts, notify, asks, now }: AlertRoutes): 
       data: z.object({ id: z.int(), secret: AlertSecret }),
       run: async (call) => {
         const { record, deed } = await own(call)
-        return answer({ id: record.id, secret: await alerts.rotate(record.id, deed) })
+        return jsonResponse({ id: record.id, secret: await alerts.rotateSecret(record.id, deed) })
       },
     },
     {
       ...{ method: 'get', path: '/api/alerts/{id}/deliveries', access: 'manage:read', tag: 'alerts' },
       summary: 'What was sent of an alert in the last 30 days, the latest first, and what became of it; at most 200',
-      data: z.array(Delivery),
-      meta: Total,
+      data: z.array(DeliveryStatus),
+      meta: TotalMeta,
       run: async (call) => {
         const found = await notify.deliveries({ alert: (await own(call)).record.id })
-        return answer(found, { total: found.length })
+        return jsonResponse(found, { total: found.length })
       },
     },
   ]
 }
 
 /** Milliseconds for the question whether an alert can be asked. */
-const ASKING = 30_000
+const CHECK_TIMEOUT_MS = 30_000
 
-export const Queued = z.object({ queued: z.int().describe('Deliveries under way: see `deliveries`.') })
-export const Warned = z.object({
+export const QueuedCount = z.object({ queued: z.int().describe('Deliveries under way: see `deliveries`.') })
+export const WarningsMeta = z.object({
   warnings: z.array(z.object({ code: z.string(), message: z.string() })).describe('`no_mail_server`: mails will fail.'),
 })
 
 /** What was put into the outbox, and whether its mails can be sent. */
-export const tested = (queued: number, sendable: boolean): Response => {
+export const testResponse = (queued: number, sendable: boolean): Response => {
   const warnings = sendable
     ? []
     : [{ code: 'no_mail_server', message: 'No mail server is set: a delivery by e-mail fails.' }]
-  return answer({ queued }, { warnings }, 202)
+  return jsonResponse({ queued }, { warnings }, 202)
 }
 
-const TESTS = 5
-const WITHIN = 60_000
+const MAX_TESTS = 5
+const TEST_WINDOW_MS = 60_000
 
 /**
  * Tests go to somebody's server or mailbox: throws `rate_limited` for more than five a minute. Those of one alert or report
  * wait for one another: what is under way is in no table yet.
  */
-export function createSpared(notify: Pick<Notify, 'tests'>) {
-  const turns = createTurns()
-  return <T>(of: NewNotice['of'], { at, request }: Pick<Call, 'at' | 'request'>, test: () => Promise<T>): Promise<T> =>
+export function createTestLimit(notify: Pick<Notify, 'tests'>) {
+  const turns = createKeyLock()
+  return <T>(
+    of: NewNotice['source'],
+    { at, request }: Pick<Call, 'at' | 'request'>,
+    test: () => Promise<T>,
+  ): Promise<T> =>
     turns(JSON.stringify(of), request.signal, async () => {
       // Each of its channels has one.
-      const made = await notify.tests(of, new Date(at.getTime() - WITHIN))
-      if (made >= TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
+      const made = await notify.tests(of, new Date(at.getTime() - TEST_WINDOW_MS))
+      if (made >= MAX_TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
       return test()
     })
 }

@@ -3,13 +3,13 @@ import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import { authorize, type Credentials } from './auth.js'
-import { cors, openCors } from './cors.js'
-import { docsPage } from './docs.js'
-import { failure, renderError } from './error.js'
+import { corsForAnyOrigin, corsForOrigins } from './cors.js'
+import { docsPage } from './docs-page.js'
+import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
-import { openApi } from './openapi.js'
-import { parametersOf, type Route } from './route.js'
-import { watched } from './still.js'
+import { createOpenApiDocument } from './openapi.js'
+import { cutOffOnRevocation } from './revocation.js'
+import { type Route, readSearchParams } from './route.js'
 
 /** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
 export interface Peer {
@@ -18,9 +18,9 @@ export interface Peer {
 }
 
 /** Larger than any body that a route of the service takes. */
-const MAX_BODY = 64 * 1024
+const MAX_BODY_BYTES = 64 * 1024
 
-function once<T>(make: () => T): () => T {
+function memoize<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {
     made ??= { value: make() }
@@ -61,8 +61,8 @@ export function createApp(deps: {
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const limited = bodyLimit({
-    maxSize: MAX_BODY,
-    onError: () => failure('bad_request', 'The body is larger than 64 KB.', undefined, 413),
+    maxSize: MAX_BODY_BYTES,
+    onError: () => errorResponse('bad_request', 'The body is larger than 64 KB.', undefined, 413),
   })
   for (const route of deps.routes) {
     if ('direct' in route) {
@@ -70,9 +70,9 @@ export function createApp(deps: {
       continue
     }
     const path = route.path.replace(/\{(\w+)\}/g, ':$1')
-    if (route.access === 'stats:read') app.use(path, cors(deps.cors_origins ?? []))
-    if (route.open_to_pages) app.use(path, openCors(route.method, route.open_to_pages))
-    if (!route.reads_body) app.on(route.method.toUpperCase(), path, limited)
+    if (route.access === 'stats:read') app.use(path, corsForOrigins(deps.cors_origins ?? []))
+    if (route.anyOriginHeaders) app.use(path, corsForAnyOrigin(route.method, route.anyOriginHeaders))
+    if (!route.readsOwnBody) app.on(route.method.toUpperCase(), path, limited)
     app.on(route.method.toUpperCase(), path, async (c) => {
       try {
         const { ip, operator } = c.env
@@ -81,10 +81,12 @@ export function createApp(deps: {
         const share = c.req.query('share') ?? null
         const caller = { operator, request, share }
         const principal = await authorize(access, caller, deps.credentials)
-        const query = parametersOf(new URL(c.req.url), route)
+        const query = readSearchParams(new URL(c.req.url), route)
         const response = await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
         // What is no JSON may take as long to send as its reader likes.
-        return route.type === undefined ? response : watched(response, principal, caller, deps.credentials)
+        return route.contentType === undefined
+          ? response
+          : cutOffOnRevocation(response, principal, caller, deps.credentials)
       } catch (error) {
         // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
         // client left is nobody's news.
@@ -93,8 +95,8 @@ export function createApp(deps: {
     })
   }
   // Made when it is first asked for: it takes longer than all else of a start.
-  const document = once(() => openApi(deps.routes, deps.version, loadExamples()))
-  const docs = once(() => docsPage(document()))
+  const document = memoize(() => createOpenApiDocument(deps.routes, deps.version, loadExamples()))
+  const docs = memoize(() => docsPage(document()))
   app.get('/api/openapi.json', (c) => c.json(document()))
   app.get('/api/docs', (c) => c.html(docs()))
   app.get('/', (c) => c.redirect('api/docs'))

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { type AuditLog, Entry } from '../manage/audit-log.js'
+import { AuditEntry, type AuditLog } from '../manage/audit-log.js'
 import type { Orgs } from '../manage/orgs.js'
-import { organisationOf } from './organisation.js'
-import { answer, Id, queryOf, type Route } from './route.js'
+import { orgOfPath } from './org-access.js'
+import { Id, jsonResponse, parseQuery, type Route } from './route.js'
 
-const Wanted = z.object({
+const AuditQuery = z.object({
   action: z.string().max(100).optional().describe('Only this action: create, change, delete, ...'),
   object: z.string().max(100).optional().describe('Only of this kind of object: site, key, member, ...'),
   since: z.iso
@@ -15,8 +15,10 @@ const Wanted = z.object({
   limit: z.coerce.number().int().min(1).max(1_000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
   page: z.coerce.number().int().min(1).max(1_000_000).default(1).describe('Page, from 1 (default).'),
 })
-const OfAll = Wanted.extend({ org: Id.optional().describe('Of one organisation, also one that is gone.') })
-const Page = z.object({
+const InstanceAuditQuery = AuditQuery.extend({
+  org: Id.optional().describe('Of one organisation, also one that is gone.'),
+})
+const PageMeta = z.object({
   total: z.int().describe('Rows there are.'),
   page: z.int(),
   limit: z.int(),
@@ -24,29 +26,29 @@ const Page = z.object({
 
 /** What was done in an organisation, and for the operator in any. */
 export function auditRoutes({ orgs, audit }: { orgs: Pick<Orgs, 'get'>; audit: AuditLog }): Route[] {
-  const found = async (wanted: z.infer<typeof OfAll>) => {
+  const found = async (wanted: z.infer<typeof InstanceAuditQuery>) => {
     const { entries, total } = await audit.list(wanted)
-    return answer(entries, { total, page: wanted.page, limit: wanted.limit })
+    return jsonResponse(entries, { total, page: wanted.page, limit: wanted.limit })
   }
   return [
     {
       ...{ method: 'get', path: '/api/orgs/{id}/audit', access: 'admin', tag: 'orgs' },
       summary: 'What was done in an organisation, by whom and from where, the newest first',
-      query: Wanted,
-      data: z.array(Entry),
-      meta: Page,
+      query: AuditQuery,
+      data: z.array(AuditEntry),
+      meta: PageMeta,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        return found({ ...queryOf(call, Wanted), org: id })
+        const { id } = await orgOfPath(call, orgs)
+        return found({ ...parseQuery(call, AuditQuery), org: id })
       },
     },
     {
       ...{ method: 'get', path: '/control/audit', access: 'operator', tag: 'control' },
       summary: 'What was done in any organisation',
-      query: OfAll,
-      data: z.array(Entry),
-      meta: Page,
-      run: async (call) => found(queryOf(call, OfAll)),
+      query: InstanceAuditQuery,
+      data: z.array(AuditEntry),
+      meta: PageMeta,
+      run: async (call) => found(parseQuery(call, InstanceAuditQuery)),
     },
   ]
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { Dropped, type Drops } from '../manage/drops.js'
+import { DailyDrops, type Drops } from '../manage/drops.js'
 import type { Sites } from '../manage/sites.js'
-import { reaches } from './auth.js'
-import { answer, idOf, queryOf, type Route, Total } from './route.js'
+import { canReachSite } from './auth.js'
+import { jsonResponse, parseQuery, pathId, type Route, TotalMeta } from './route.js'
 
-const Within = z.object({
+const DropsQuery = z.object({
   days: z.coerce.number().int().min(1).max(366).default(30).describe('So many days of UTC, today included.'),
 })
 
@@ -17,15 +17,15 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
     access: 'manage:read',
     tag: 'sites',
     summary: 'What came in for a site and was not recorded, by day, door and reason',
-    query: Within,
-    data: z.array(Dropped),
-    meta: Total,
+    query: DropsQuery,
+    data: z.array(DailyDrops),
+    meta: TotalMeta,
     run: async (call) => {
-      const { days } = queryOf(call, Within)
-      const site = await sites.get(idOf(call))
-      if (!site || !reaches(call, site)) throw new ApiError('not_found', 'There is no such site.')
+      const { days } = parseQuery(call, DropsQuery)
+      const site = await sites.get(pathId(call))
+      if (!site || !canReachSite(call, site)) throw new ApiError('not_found', 'There is no such site.')
       const rows = await drops.list(site.id, days)
-      return answer(rows, { total: rows.length })
+      return jsonResponse(rows, { total: rows.length })
     },
   },
 ]

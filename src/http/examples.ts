@@ -10,19 +10,19 @@ const Example = z.object({
 })
 export type Example = z.output<typeof Example>
 
-let shipped: ReadonlyMap<string, Example> | undefined
+let cachedExamples: ReadonlyMap<string, Example> | undefined
 
 /**
  * By `get /api/stats/overview`: one true call of each route, recorded from the service over the tests' sample rows.
  * `node dist/test/http/openapi.test.js --write` records them anew; the test fails while they differ.
  */
 export function loadExamples(): ReadonlyMap<string, Example> {
-  shipped ??= new Map(
+  cachedExamples ??= new Map(
     Object.entries(
       z
         .record(z.string(), Example)
         .parse(JSON.parse(readFileSync(new URL('./examples.json', import.meta.url), 'utf8'))),
     ),
   )
-  return shipped
+  return cachedExamples
 }

@@ -1,31 +1,38 @@
 import { z } from 'zod'
-import { sheetOf } from '../export/compile.js'
-import { disposition } from '../export/filename.js'
-import { linesOf } from '../export/lines.js'
-import type { Pdf } from '../export/pdf.js'
-import { ExportQuery, partsOf, REPORT, type Report, reportOf, titleOf } from '../export/report.js'
-import { PRINTED } from '../export/tables.js'
-import { parseQuery } from '../query/envelope.js'
+import { createCsvLines } from '../export/csv-lines.js'
+import { contentDisposition } from '../export/filename.js'
+import type { PdfRenderer } from '../export/pdf.js'
+import {
+  ExportQuery,
+  findReport,
+  listReportReads,
+  type NamedReport,
+  ReportParameter,
+  readTitle,
+} from '../export/report-names.js'
+import { createSheet } from '../export/report-sheet.js'
+import { MAX_PRINTED_ROWS } from '../export/sheet-tables.js'
+import { parseParameters } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
-import { type Deps, understand } from '../query/read.js'
+import { prepareRead, type ReadDependencies } from '../query/read.js'
 import type { Store } from '../store.js'
-import { depsOf, type ReadDeps } from './reads.js'
+import { createReadDeps, type ReadDeps } from './reads.js'
 import type { Route } from './route.js'
 
 export type ExportDeps = Omit<ReadDeps, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
-  pdf: Pdf
+  pdf: PdfRenderer
   /** Hears why a file that was begun was not ended. */
   log(error: unknown): void
 }
 
-const TABLE = z
+const TableParameter = z
   .string()
   .max(200)
   .optional()
   .describe('One table alone, of a report that has several; default all, each line with the name of its `table`.')
-const Asked = z.object({ report: REPORT })
-const AskedOfCsv = Asked.extend({ table: TABLE })
+const ReportQuery = z.object({ report: ReportParameter })
+const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
 /** The reads as files to take away (spec 4.6, contract 5): the same envelope, the same data. */
 export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
@@ -36,23 +43,23 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     tag: 'stats',
     summary:
       "A report as CSV, whole: a header row, RFC 4180, UTF-8. What is absent is empty; lists are joined by `; `, lists of rows are tables of their own, other objects JSON. A text that begins with = + - @ tab, an end of line or ' has one ' put before it, so that no spreadsheet computes it",
-    query: ExportQuery.extend({ table: TABLE }),
-    type: 'text/csv; charset=utf-8',
+    query: ExportQuery.extend({ table: TableParameter }),
+    contentType: 'text/csv; charset=utf-8',
     run: async (call) => {
-      const { report: asked, table } = parseQuery(AskedOfCsv, call.query)
-      const report = reportOf(asked)
+      const { report: asked, table } = parseParameters(CsvQuery, call.query)
+      const report = findReport(asked)
       const stop = new AbortController()
-      const of = depsOf(deps, call)
-      const found = await linesOf(
+      const of = createReadDeps(deps, call)
+      const found = await createCsvLines(
         report,
         call.query,
         { ...of, store: deps.store },
         { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
       )
-      return new Response(bodyOf(found, stop, log), {
+      return new Response(streamLines(found, stop, log), {
         headers: {
           'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': await nameOf(deps, report, found.plan, 'csv'),
+          'content-disposition': await dispositionFor(deps, report, found.plan, 'csv'),
         },
       })
     },
@@ -62,15 +69,15 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     path: '/api/stats/export.pdf',
     access: 'stats:read',
     tag: 'stats',
-    summary: `A report as PDF: what was asked, its charts, and of each table the first ${PRINTED} rows`,
+    summary: `A report as PDF: what was asked, its charts, and of each table the first ${MAX_PRINTED_ROWS} rows`,
     query: ExportQuery,
-    type: 'application/pdf',
+    contentType: 'application/pdf',
     run: async (call) => {
-      const { report, plan, bytes } = await drawn(call.query, { ...deps, pdf }, depsOf(deps, call))
+      const { report, plan, bytes } = await drawReport(call.query, { ...deps, pdf }, createReadDeps(deps, call))
       return new Response(bytes, {
         headers: {
           'content-type': 'application/pdf',
-          'content-disposition': await nameOf(deps, report, plan, 'pdf'),
+          'content-disposition': await dispositionFor(deps, report, plan, 'pdf'),
         },
       })
     },
@@ -78,52 +85,59 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
 ]
 
 /** A report as PDF, of whatever site its query names: for who has asked for it by mail. */
-export const drawFor =
-  (deps: Omit<ExportDeps, 'log' | 'store'> & Pick<ReadDeps, 'store'>, asks: (signal: AbortSignal) => Deps) =>
+export const createPdfDrawer =
+  (
+    deps: Omit<ExportDeps, 'log' | 'store'> & Pick<ReadDeps, 'store'>,
+    asks: (signal: AbortSignal) => ReadDependencies,
+  ) =>
   async (query: URLSearchParams): Promise<Uint8Array> =>
-    (await drawn(query, deps, asks(AbortSignal.timeout(DRAWING)))).bytes
+    (await drawReport(query, deps, asks(AbortSignal.timeout(DRAW_TIMEOUT_MS)))).bytes
 
 /** Milliseconds that a PDF may take which no request waits for. */
-const DRAWING = 60_000
+const DRAW_TIMEOUT_MS = 60_000
 
-async function drawn(query: URLSearchParams, { pdf, sites, now }: Pick<ExportDeps, 'pdf' | 'sites' | 'now'>, of: Deps) {
-  const report = reportOf(parseQuery(Asked, query).report)
-  const { plan, segment, answers } = await printed(report, query, of)
+async function drawReport(
+  query: URLSearchParams,
+  { pdf, sites, now }: Pick<ExportDeps, 'pdf' | 'sites' | 'now'>,
+  of: ReadDependencies,
+) {
+  const report = findReport(parseParameters(ReportQuery, query).report)
+  const { plan, segment, answers } = await answerReport(report, query, of)
   const site = (await sites.get(plan.site))?.name ?? ''
-  const sheet = sheetOf({ site, report: report.name, segment, now: now() }, answers)
+  const sheet = createSheet({ site, report: report.name, segment, now: now() }, answers)
   return { report, plan, bytes: await pdf.draw(sheet, of.signal) }
 }
 
 /** A report's answers, of lists as many rows as are printed. */
-async function printed(report: Report, query: URLSearchParams, deps: Deps) {
+async function answerReport(report: NamedReport, query: URLSearchParams, deps: ReadDependencies) {
   const bounded = new URLSearchParams(query)
-  if (!query.has('limit')) bounded.set('limit', String(PRINTED))
-  const own = await understand(report.read, report.read.list ? bounded : query, deps, report.words)
+  if (!query.has('limit')) bounded.set('limit', String(MAX_PRINTED_ROWS))
+  const own = await prepareRead(report.read, report.read.list ? bounded : query, deps, report.words)
   const answers = await Promise.all(
-    partsOf(report).map(async ({ read, words }) => {
-      const of = read === report.read ? own : await understand(read, query, deps, words)
-      return { title: titleOf(read), read, plan: of.plan, answered: await of.answer() }
+    listReportReads(report).map(async ({ read, words }) => {
+      const of = read === report.read ? own : await prepareRead(read, query, deps, words)
+      return { title: readTitle(read), read, plan: of.plan, answered: await of.run() }
     }),
   )
   return { plan: own.plan, segment: own.segment, answers }
 }
 
-async function nameOf(
+async function dispositionFor(
   { sites }: Pick<ReadDeps, 'sites'>,
-  { name }: Report,
+  { name }: NamedReport,
   { site, window, tz }: Plan,
   ending: 'csv' | 'pdf',
 ) {
-  return disposition(
+  return contentDisposition(
     { site: { id: site, name: (await sites.get(site))?.name ?? '' }, report: name, window, tz },
     ending,
   )
 }
 
-type Lines = Pick<Awaited<ReturnType<typeof linesOf>>, 'lines' | 'close'>
+type CsvSource = Pick<Awaited<ReturnType<typeof createCsvLines>>, 'lines' | 'close'>
 
 /** As fast as it is read and no faster. What fails in the middle ends the connection, so that no part passes for the whole. */
-function bodyOf({ lines, close }: Lines, stop: AbortController, log: (error: unknown) => void) {
+function streamLines({ lines, close }: CsvSource, stop: AbortController, log: (error: unknown) => void) {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
     {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { Accepted, Invitation, type Invitations, NewInvitation } from '../manage/invitations.js'
+import { AcceptInvitation, Invitation, type Invitations, NewInvitation } from '../manage/invitations.js'
 import { OrgOfMember, type Orgs } from '../manage/orgs.js'
-import type { Mail, Send } from '../notify/mail-shape.js'
-import { deedOf } from './auth.js'
-import { organisationOf, signedIn } from './organisation.js'
-import { answer, bodyOf, Id, type Route, Total } from './route.js'
+import type { MailMessage, SendMail } from '../notify/mail-message.js'
+import { auditContext } from './auth.js'
+import { orgOfPath, requireUser } from './org-access.js'
+import { Id, jsonResponse, parseBody, type Route, TotalMeta } from './route.js'
 
 /** Invitations into an organisation, and their acceptance: for people alone (spec 5.3 rule 4). */
 export function invitationRoutes(deps: {
@@ -14,7 +14,7 @@ export function invitationRoutes(deps: {
   /** The address under which somebody accepts, for one who asks by `request`. */
   link(request: Request, token: string): string
   /** Not waited for: the answer has the link in any case. */
-  send: Send
+  send: SendMail
   log(error: unknown): void
 }): Route[] {
   const { orgs, invitations, link, send, log } = deps
@@ -24,11 +24,11 @@ export function invitationRoutes(deps: {
       ...{ ...route, method: 'get', path: '/api/orgs/{id}/invitations', access: 'admin' },
       summary: 'Invitations that nobody accepted yet',
       data: z.array(Invitation),
-      meta: Total,
+      meta: TotalMeta,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
+        const { id } = await orgOfPath(call, orgs)
         const all = await invitations.list(id)
-        return answer(all, { total: all.length })
+        return jsonResponse(all, { total: all.length })
       },
     },
     {
@@ -41,15 +41,15 @@ export function invitationRoutes(deps: {
           .describe('To be handed on by other ways, this once. Only that in the mail shows the address to be theirs.'),
       }),
       status: 201,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const org = await organisationOf(call, orgs)
+        const org = await orgOfPath(call, orgs)
         const { principal } = call
         const actor = principal.kind === 'person' ? principal.user.id : undefined
-        const asked = await bodyOf(call, NewInvitation)
-        const { invitation, token, mailed } = await invitations.create(org.id, asked, actor, deedOf(call, org.id))
-        void send(mailOf(invitation, org.name, link(call.request, mailed))).catch(log)
-        return answer({ ...invitation, link: link(call.request, token) }, undefined, 201)
+        const asked = await parseBody(call, NewInvitation)
+        const { invitation, token, mailed } = await invitations.create(org.id, asked, actor, auditContext(call, org.id))
+        void send(invitationMail(invitation, org.name, link(call.request, mailed))).catch(log)
+        return jsonResponse({ ...invitation, link: link(call.request, token) }, undefined, 201)
       },
     },
     {
@@ -57,30 +57,34 @@ export function invitationRoutes(deps: {
       summary: 'Take an invitation back',
       status: 204,
       run: async (call) => {
-        const org = await organisationOf(call, orgs)
+        const org = await orgOfPath(call, orgs)
         const id = Id.safeParse(call.params.invitation)
         if (!id.success) throw new ApiError('not_found', 'There is no such invitation.')
-        await invitations.delete(org.id, id.data, deedOf(call, org.id))
+        await invitations.delete(org.id, id.data, auditContext(call, org.id))
         return new Response(null, { status: 204 })
       },
     },
     {
       ...{ ...route, method: 'post', path: '/api/invitations/accept', access: 'person' },
       summary: 'Become a member, by the link that went to the own e-mail address',
-      body: Accepted,
+      body: AcceptInvitation,
       data: OrgOfMember,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const { token } = await bodyOf(call, Accepted)
-        const user = signedIn(call)
-        const { org, role } = await invitations.accept(token, user, deedOf(call, 0).by, call.at)
-        return answer({ ...(await orgs.get(org)), role })
+        const { token } = await parseBody(call, AcceptInvitation)
+        const user = requireUser(call)
+        const { org, role } = await invitations.accept(token, user, auditContext(call, 0).by, call.at)
+        return jsonResponse({ ...(await orgs.get(org)), role })
       },
     },
   ]
 }
 
-const mailOf = ({ id, email, role, invited_by, expires_at }: Invitation, org: string, link: string): Mail => ({
+const invitationMail = (
+  { id, email, role, invited_by, expires_at }: Invitation,
+  org: string,
+  link: string,
+): MailMessage => ({
   to: email,
   key: `invitation ${id}`,
   subject: `Invitation to ${org}`,

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
-import { deedOf, reachesOrg } from './auth.js'
-import { named } from './organisation.js'
-import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total } from './route.js'
+import { auditContext, canReachOrg } from './auth.js'
+import { chooseOrg } from './org-access.js'
+import { type Call, Id, jsonResponse, parseBody, parseQuery, pathId, type Route, TotalMeta } from './route.js'
 
-const OfOrg = z.object({
+const KeysQuery = z.object({
   org: Id.optional().describe('Of this organisation; needed by who is in several.'),
 })
 
 /** `/api/keys` (spec 4.9): for admins who are signed in, and never for a key (spec 5.3 rule 4). */
 export function keyRoutes(keys: Keys): Route[] {
   const own = async (call: Call): Promise<Key> => {
-    const key = await keys.get(idOf(call))
-    if (reachesOrg(call, key.org)) return key
+    const key = await keys.get(pathId(call))
+    if (canReachOrg(call, key.org)) return key
     throw new ApiError('not_found', 'There is no such key.')
   }
   const route = { access: 'admin', tag: 'keys' } as const
@@ -21,13 +21,15 @@ export function keyRoutes(keys: Keys): Route[] {
     {
       ...{ ...route, method: 'get', path: '/api/keys' },
       summary: 'API keys by prefix and name',
-      query: OfOrg,
+      query: KeysQuery,
       data: z.array(Key),
-      meta: Total,
+      meta: TotalMeta,
       run: async (call) => {
-        const { org } = queryOf(call, OfOrg)
-        const all = await keys.list(org === undefined && call.principal.kind === 'operator' ? org : named(call, org))
-        return answer(all, { total: all.length })
+        const { org } = parseQuery(call, KeysQuery)
+        const all = await keys.list(
+          org === undefined && call.principal.kind === 'operator' ? org : chooseOrg(call, org),
+        )
+        return jsonResponse(all, { total: all.length })
       },
     },
     {
@@ -36,11 +38,11 @@ export function keyRoutes(keys: Keys): Route[] {
       body: NewKey,
       data: Key.extend({ secret: z.string() }),
       status: 201,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const asked = await bodyOf(call, NewKey)
-        const org = named(call, asked.org)
-        return answer(await keys.create({ ...asked, org }, deedOf(call, org)), undefined, 201)
+        const asked = await parseBody(call, NewKey)
+        const org = chooseOrg(call, asked.org)
+        return jsonResponse(await keys.create({ ...asked, org }, auditContext(call, org)), undefined, 201)
       },
     },
     {
@@ -49,7 +51,7 @@ export function keyRoutes(keys: Keys): Route[] {
       status: 204,
       run: async (call) => {
         const { id, org } = await own(call)
-        await keys.revoke(id, deedOf(call, org))
+        await keys.revoke(id, auditContext(call, org))
         return new Response(null, { status: 204 })
       },
     },
@@ -57,7 +59,7 @@ export function keyRoutes(keys: Keys): Route[] {
       ...{ ...route, method: 'get', path: '/api/keys/{id}/usage' },
       summary: 'When a key was last used, and how much',
       data: KeyUsage,
-      run: async (call) => answer(await keys.usage((await own(call)).id)),
+      run: async (call) => jsonResponse(await keys.usage((await own(call)).id)),
     },
   ]
 }

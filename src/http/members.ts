@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import type { Member, Members, Named } from '../manage/members.js'
+import type { Member, MemberRef, Members } from '../manage/members.js'
 import type { Orgs } from '../manage/orgs.js'
 import { ROLES } from '../manage/roles.js'
 import type { Users } from '../manage/users.js'
-import { deedOf } from './auth.js'
-import { organisationOf } from './organisation.js'
-import { answer, bodyOf, type Call, Id, type Route, Total } from './route.js'
+import { auditContext } from './auth.js'
+import { orgOfPath } from './org-access.js'
+import { type Call, Id, jsonResponse, parseBody, type Route, TotalMeta } from './route.js'
 
 /** A member as the API shows them. */
-export const ShownMember = z.object({
+export const MemberView = z.object({
   user: z.int(),
   email: z.string(),
   name: z.string(),
@@ -17,22 +17,22 @@ export const ShownMember = z.object({
   since: z.iso.datetime(),
 })
 
-const Change = z.strictObject({ role: z.enum(ROLES).optional() })
+const RoleChange = z.strictObject({ role: z.enum(ROLES).optional() })
 const Transfer = z.strictObject({ user: z.int().positive().describe('A member, who becomes an owner.') })
 
 /** Who is in an organisation (contract 7): for people alone (spec 5.3 rule 4). */
 export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; users: Pick<Users, 'get'> }): Route[] {
   const { orgs, members, users } = deps
-  const shown = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof ShownMember>[]> => {
+  const shown = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof MemberView>[]> => {
     const user = await users.get(user_id)
     const { email, name } = user ?? {}
     return email === undefined || name === undefined
       ? []
       : [{ user: user_id, email, name, role, since: created_at.toISOString() }]
   }
-  const one = async (member: Member) => answer((await shown(member))[0])
+  const one = async (member: Member) => jsonResponse((await shown(member))[0])
   /** A member of the organisation by their account's id. */
-  const known = async (org: number, id: unknown, field?: string): Promise<Named & Member> => {
+  const known = async (org: number, id: unknown, field?: string): Promise<MemberRef & Member> => {
     const user = Id.safeParse(id).data
     const member = (await members.ofOrg(org)).find(({ user_id }) => user_id === user)
     const account = member && (await users.get(member.user_id))
@@ -45,26 +45,26 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
     {
       ...{ ...route, method: 'get', path: '/api/orgs/{id}/members', access: 'viewer' },
       summary: 'Who is in an organisation, and as what',
-      data: z.array(ShownMember),
-      meta: Total,
+      data: z.array(MemberView),
+      meta: TotalMeta,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
+        const { id } = await orgOfPath(call, orgs)
         const all = (await Promise.all((await members.ofOrg(id)).map(shown))).flat()
-        return answer(all, { total: all.length })
+        return jsonResponse(all, { total: all.length })
       },
     },
     {
       ...{ ...route, method: 'patch', path: '/api/orgs/{id}/members/{user}', access: 'admin' },
       summary: 'Change what a member is; only owners decide about owners',
-      body: Change,
-      data: ShownMember,
-      conflicts: true,
+      body: RoleChange,
+      data: MemberView,
+      mayConflict: true,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        const { role } = await bodyOf(call, Change)
+        const { id } = await orgOfPath(call, orgs)
+        const { role } = await parseBody(call, RoleChange)
         const member = await known(id, call.params.user)
         return one(
-          role === undefined ? member : await members.change(id, member, role, actorOf(call), deedOf(call, id)),
+          role === undefined ? member : await members.change(id, member, role, actorOf(call), auditContext(call, id)),
         )
       },
     },
@@ -72,10 +72,10 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       ...{ ...route, method: 'delete', path: '/api/orgs/{id}/members/{user}', access: 'viewer' },
       summary: 'Remove a member, or leave',
       status: 204,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        await members.remove(id, await known(id, call.params.user), actorOf(call), deedOf(call, id))
+        const { id } = await orgOfPath(call, orgs)
+        await members.remove(id, await known(id, call.params.user), actorOf(call), auditContext(call, id))
         return new Response(null, { status: 204 })
       },
     },
@@ -83,11 +83,11 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       ...{ ...route, method: 'post', path: '/api/orgs/{id}/transfer', access: 'owner' },
       summary: 'Make a member an owner, and the owner who asks an admin',
       body: Transfer,
-      data: ShownMember,
+      data: MemberView,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        const { user } = await bodyOf(call, Transfer)
-        return one(await members.transfer(id, await known(id, user, 'user'), actorOf(call), deedOf(call, id)))
+        const { id } = await orgOfPath(call, orgs)
+        const { user } = await parseBody(call, Transfer)
+        return one(await members.transfer(id, await known(id, user, 'user'), actorOf(call), auditContext(call, id)))
       },
     },
   ]

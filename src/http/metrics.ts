@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Door, DropReason, Drops } from '../capture/drop.js'
+import type { DropCounts, DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { EngineStatus } from '../engine/engine.js'
 
 /** What the proxy counts, since its start. */
@@ -13,11 +13,11 @@ export interface ProxyCounts {
 }
 
 /** Plain counters, asked for when somebody scrapes: no hot path knows this file. */
-export interface Sources {
+export interface MetricSources {
   health(): EngineStatus
-  recorder(): { waiting: number; drops: Drops; on: boolean }
+  recorder(): { waiting: number; drops: DropCounts; on: boolean }
   /** What the doors dropped, for whichever site. */
-  doors?(): readonly { door: Door; reason: DropReason; count: number }[]
+  ingestDrops?(): readonly { door: IngestEndpoint; reason: DropReason; count: number }[]
   /** Nothing where there is no proxy. */
   proxy(): ProxyCounts | undefined
 }
@@ -28,7 +28,7 @@ export interface Metrics {
 }
 
 /** Counters and gauges that ask when somebody scrapes, beside those that every process has. */
-export function createGauges() {
+export function createMetricRegistry() {
   const registry = new Registry()
   const registers = [registry]
   // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names, of this process.
@@ -65,7 +65,7 @@ export function createGauges() {
 }
 
 /** Of the doors, where there are any. */
-export function addDoors(registers: Registry[], doors: Sources['doors']) {
+export function addIngestDrops(registers: Registry[], doors: MetricSources['ingestDrops']) {
   new Counter({
     name: 'readership_door_drops_total',
     help: 'Hits and rows from outside that became no row, by door and reason; what the worker dropped of them is in readership_drops_total too.',
@@ -79,9 +79,9 @@ export function addDoors(registers: Registry[], doors: Sources['doors']) {
 }
 
 /** Of the proxy in front, where there is one. */
-export function addProxy(
-  { counter, gauge }: Pick<ReturnType<typeof createGauges>, 'counter' | 'gauge'>,
-  proxy: Sources['proxy'],
+export function addProxyMetrics(
+  { counter, gauge }: Pick<ReturnType<typeof createMetricRegistry>, 'counter' | 'gauge'>,
+  proxy: MetricSources['proxy'],
 ) {
   counter(
     'readership_requests_total',
@@ -94,8 +94,8 @@ export function addProxy(
 }
 
 /** The metrics of one instance (issue 2, Terminal). */
-export function createMetrics(sources: Sources): Metrics {
-  const { counter, gauge, registers, render } = createGauges()
+export function createMetrics(sources: MetricSources): Metrics {
+  const { counter, gauge, registers, render } = createMetricRegistry()
   const { health, recorder, proxy } = sources
   counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
   counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
@@ -103,7 +103,7 @@ export function createMetrics(sources: Sources): Metrics {
     for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
     return drops
   })
-  addDoors(registers, sources.doors)
+  addIngestDrops(registers, sources.ingestDrops)
   gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
   gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
     health().state === 'ready' ? 1 : 0,
@@ -138,6 +138,6 @@ export function createMetrics(sources: Sources): Metrics {
       }
     },
   })
-  addProxy({ counter, gauge }, proxy)
+  addProxyMetrics({ counter, gauge }, proxy)
   return { render }
 }

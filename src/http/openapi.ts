@@ -1,26 +1,26 @@
 import { z } from 'zod'
-import { credentialsOf, isOpen, SIGNATURE, takesKeys } from './auth.js'
-import { SESSION } from './cookie.js'
-import { ErrorBody } from './error.js'
+import { acceptsApiKeys, credentialKinds, isUnauthenticated, SIGNATURE_HEADER } from './auth.js'
+import { errorComponents, errorReferences } from './documented-errors.js'
+import { ErrorBody } from './error-response.js'
 import type { Example } from './examples.js'
-import { failureResponses, failuresOf } from './failures.js'
+import { FILTER_SCHEMAS, type JsonSchema, toJsonSchema } from './json-schema.js'
 import {
   type Content,
+  createParameterSchemas,
+  describeParameters,
   type Parameter,
-  parametersOf,
   type Reference,
-  schemasOfParameters,
   shareParameters,
-} from './parameters.js'
+} from './openapi-parameters.js'
 import type { Route } from './route.js'
-import { FILTERS, type Schema, schemaOf } from './schema.js'
+import { SESSION_COOKIE } from './session-cookie.js'
 
-export interface Reply {
+export interface ApiResponseObject {
   description: string
-  headers?: Record<string, { description: string; schema: Schema; example?: unknown }>
+  headers?: Record<string, { description: string; schema: JsonSchema; example?: unknown }>
   content?: Content
 }
-export interface Operation {
+export interface ApiOperation {
   operationId: string
   tags: string[]
   summary: string
@@ -28,26 +28,26 @@ export interface Operation {
   security: Record<string, string[]>[]
   parameters?: (Parameter | Reference)[]
   requestBody?: { required: true; content: Content }
-  responses: Record<string, Reply | Reference>
+  responses: Record<string, ApiResponseObject | Reference>
   /** The call that the examples are of. */
   'x-codeSamples'?: { lang: string; source: string }[]
 }
-export interface Document {
+export interface OpenApiDocument {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string; license: { name: string; url: string } }
   servers: { url: string; description: string }[]
   tags: { name: string; description: string }[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, ApiOperation>>
   components: {
-    schemas: Record<string, Schema>
+    schemas: Record<string, JsonSchema>
     parameters: Record<string, Parameter>
-    responses: Record<string, Reply>
+    responses: Record<string, ApiResponseObject>
     securitySchemes: Record<string, object>
   }
 }
 
 /** What the groups of routes are about; one that is not here is its own description. */
-const TAGS: Record<string, string> = {
+const TAG_DESCRIPTIONS: Record<string, string> = {
   stats: 'What people read, and where a question has both answers, what agents did.',
   agents: 'What agents fetched: crawlers, assistants and all others that are not people.',
   'citation-gap': 'What agents took of each URL, and what came back in people.',
@@ -72,7 +72,7 @@ const TAGS: Record<string, string> = {
   service: 'Health and counters of the service itself.',
 }
 
-const NEEDS: Partial<Record<Route['access'], string>> = {
+const ACCESS_DESCRIPTIONS: Partial<Record<Route['access'], string>> = {
   signed: "a signature by the site's ingest key, or the scope ingest:write",
   person: 'somebody who is signed in; API keys are refused',
   viewer: 'a member, signed in; API keys are refused',
@@ -81,42 +81,43 @@ const NEEDS: Partial<Record<Route['access'], string>> = {
 }
 
 /** What a caller needs, in words. */
-export const need = ({ access }: Pick<Route, 'access'>): string => NEEDS[access] ?? `the scope ${access}`
+export const describeAccess = ({ access }: Pick<Route, 'access'>): string =>
+  ACCESS_DESCRIPTIONS[access] ?? `the scope ${access}`
 
-const said = (failures: NonNullable<Route['failures']>): Record<string, Reply> =>
+const describeResponses = (failures: NonNullable<Route['otherResponses']>): Record<string, ApiResponseObject> =>
   Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
 
-const nameOf = (route: Route) =>
+const operationId = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
 
 /** A call as it is typed, with a key where one is needed. */
-const curl = ({ method, access }: Route, { request, body }: Example): string =>
+const curlCommand = ({ method, access }: Route, { request, body }: Example): string =>
   [
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(isOpen(access)
+    ...(isUnauthenticated(access)
       ? []
-      : [takesKeys(access) ? '-H "Authorization: Bearer $KEY"' : '-b "service_session=$SESSION"']),
+      : [acceptsApiKeys(access) ? '-H "Authorization: Bearer $KEY"' : '-b "service_session=$SESSION"']),
     ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
   ].join(' ')
 
 /** A route as the document has it: what the table says, what follows from it, and a true call of it. */
-function operationOf(
+function describeOperation(
   route: Route,
   call: Example | undefined,
-  schemas: Record<string, Schema>,
-  ofParameter: ReturnType<typeof schemasOfParameters>,
-): Operation {
-  const guarded = !isOpen(route.access)
+  schemas: Record<string, JsonSchema>,
+  ofParameter: ReturnType<typeof createParameterSchemas>,
+): ApiOperation {
+  const guarded = !isUnauthenticated(route.access)
   const example = call?.answer === undefined ? {} : { example: call.answer }
   const content: Content =
     route.data === undefined
-      ? { [route.type ?? 'application/json']: { schema: { type: 'string' }, ...example } }
+      ? { [route.contentType ?? 'application/json']: { schema: { type: 'string' }, ...example } }
       : {
           'application/json': {
-            schema: schemaOf(
+            schema: toJsonSchema(
               z.object({ data: route.data, ...(route.meta ? { meta: route.meta } : {}) }),
               'output',
               schemas,
@@ -125,38 +126,42 @@ function operationOf(
           },
         }
   const body = route.body && {
-    schema: schemaOf(route.body, 'input', schemas),
+    schema: toJsonSchema(route.body, 'input', schemas),
     ...(call?.body ? { example: call.body } : {}),
   }
-  const parameters = parametersOf(route, call, ofParameter)
+  const parameters = describeParameters(route, call, ofParameter)
   return {
-    operationId: nameOf(route),
+    operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
-    description: guarded ? `Needs ${need(route)}.` : 'Open.',
-    security: credentialsOf(route.access).map((kind) => ({ [kind]: [] })),
+    description: guarded ? `Needs ${describeAccess(route)}.` : 'Open.',
+    security: credentialKinds(route.access).map((kind) => ({ [kind]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
       [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'The answer.', content },
       ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.', content } } : {}),
-      ...(route.failures ? said(route.failures) : failuresOf(route)),
+      ...(route.otherResponses ? describeResponses(route.otherResponses) : errorReferences(route)),
     },
-    ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curl(route, call) }] } : {}),
+    ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curlCommand(route, call) }] } : {}),
   }
 }
 
 /** The document that is served at `/api/openapi.json`: every route of the table but the operator's own. */
-export function openApi(routes: readonly Route[], version: string, examples: ReadonlyMap<string, Example>): Document {
+export function createOpenApiDocument(
+  routes: readonly Route[],
+  version: string,
+  examples: ReadonlyMap<string, Example>,
+): OpenApiDocument {
   const shown = routes.filter((route) => route.access !== 'operator')
-  const schemas: Record<string, Schema> = { ...FILTERS }
-  schemas.Error = schemaOf(ErrorBody, 'output', schemas)
-  const ofParameter = schemasOfParameters(schemas)
-  const paths: Document['paths'] = {}
+  const schemas: Record<string, JsonSchema> = { ...FILTER_SCHEMAS }
+  schemas.Error = toJsonSchema(ErrorBody, 'output', schemas)
+  const ofParameter = createParameterSchemas(schemas)
+  const paths: OpenApiDocument['paths'] = {}
   for (const route of shown)
     paths[route.path] = {
       ...paths[route.path],
-      [route.method]: operationOf(route, examples.get(`${route.method} ${route.path}`), schemas, ofParameter),
+      [route.method]: describeOperation(route, examples.get(`${route.method} ${route.path}`), schemas, ofParameter),
     }
   return {
     openapi: '3.1.0',
@@ -168,11 +173,14 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
     },
     // From where the document lies: the service may lie under a base path.
     servers: [{ url: '..', description: 'This service.' }],
-    tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] ?? name })),
+    tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: TAG_DESCRIPTIONS[name] ?? name,
+    })),
     components: {
       parameters: shareParameters(Object.values(paths).flatMap((methods) => Object.values(methods))),
       schemas,
-      responses: failureResponses(),
+      responses: errorComponents(),
       securitySchemes: {
         api_key: {
           type: 'http',
@@ -182,7 +190,7 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
         session: {
           type: 'apiKey',
           in: 'cookie',
-          name: SESSION,
+          name: SESSION_COOKIE,
           description: 'Set by `POST /api/auth/login`, for browsers: what it writes takes a same-origin proof as well.',
         },
         share: {
@@ -195,7 +203,7 @@ export function openApi(routes: readonly Route[], version: string, examples: Rea
         ingest_signature: {
           type: 'apiKey',
           in: 'header',
-          name: SIGNATURE,
+          name: SIGNATURE_HEADER,
           description:
             "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with the site's ingest key, over the digits of t, a period and the bytes of the body. Within five minutes of the server's clock, and once.",
         },

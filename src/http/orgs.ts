@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { NewOrg, type Org, OrgChange, OrgOfMember, type Orgs } from '../manage/orgs.js'
-import { deedOf } from './auth.js'
-import { organisationOf } from './organisation.js'
-import { answer, bodyOf, type Call, type Route, Total } from './route.js'
+import { auditContext } from './auth.js'
+import { orgOfPath } from './org-access.js'
+import { type Call, jsonResponse, parseBody, type Route, TotalMeta } from './route.js'
 
 /** The record with what the caller is in it. */
 const shownTo = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typeof OrgOfMember> => {
@@ -19,11 +19,11 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       ...{ ...route, method: 'get', path: '/api/orgs', access: 'person' },
       summary: 'The organisations that the caller is in, and as what',
       data: z.array(OrgOfMember),
-      meta: Total,
+      meta: TotalMeta,
       run: async (call) => {
         const { principal } = call
         const mine = (await orgs.list()).filter(({ id }) => principal.kind !== 'person' || principal.roles.has(id))
-        return answer(
+        return jsonResponse(
           mine.map((org) => shownTo(call, org)),
           { total: mine.length },
         )
@@ -35,35 +35,35 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       body: NewOrg,
       data: OrgOfMember,
       status: 201,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const { name } = await bodyOf(call, NewOrg)
+        const { name } = await parseBody(call, NewOrg)
         const owner = call.principal.kind === 'person' ? call.principal.user.id : undefined
-        const made = await orgs.create(name, owner, call.at, deedOf(call, 0).by)
+        const made = await orgs.create(name, owner, call.at, auditContext(call, 0).by)
         joined()
-        return answer({ ...made, ...(owner === undefined ? {} : { role: 'owner' }) }, undefined, 201)
+        return jsonResponse({ ...made, ...(owner === undefined ? {} : { role: 'owner' }) }, undefined, 201)
       },
     },
     {
       ...{ ...route, method: 'get', path: '/api/orgs/{id}', access: 'viewer' },
       summary: 'One organisation',
       data: OrgOfMember,
-      run: async (call) => answer(shownTo(call, await organisationOf(call, orgs))),
+      run: async (call) => jsonResponse(shownTo(call, await orgOfPath(call, orgs))),
     },
     {
       ...{ ...route, method: 'patch', path: '/api/orgs/{id}', access: 'admin' },
       summary: 'Change an organisation, in part',
       body: OrgChange,
       data: OrgOfMember,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        const change = await bodyOf(call, OrgChange)
+        const { id } = await orgOfPath(call, orgs)
+        const change = await parseBody(call, OrgChange)
         const { principal } = call
         // They would lock themselves out with all others.
         if (change.require_totp && principal.kind === 'person' && !principal.user.totp)
           throw new ApiError('conflict', 'Set up two-factor sign-in for your own account first.', 'require_totp')
-        return answer(shownTo(call, await orgs.change(id, change, deedOf(call, id))))
+        return jsonResponse(shownTo(call, await orgs.change(id, change, auditContext(call, id))))
       },
     },
     {
@@ -71,8 +71,8 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       summary: 'Delete an organisation with all its sites, seven days from now',
       status: 204,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        await orgs.delete(id, deedOf(call, id))
+        const { id } = await orgOfPath(call, orgs)
+        await orgs.delete(id, auditContext(call, id))
         return new Response(null, { status: 204 })
       },
     },
@@ -81,8 +81,8 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       summary: 'Take the deletion of an organisation back',
       data: OrgOfMember,
       run: async (call) => {
-        const { id } = await organisationOf(call, orgs)
-        return answer(shownTo(call, await orgs.restore(id, deedOf(call, id))))
+        const { id } = await orgOfPath(call, orgs)
+        return jsonResponse(shownTo(call, await orgs.restore(id, auditContext(call, id))))
       },
     },
   ]

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { createSiteOf } from '../capture/site.js'
+import { createSiteLookup } from '../capture/site.js'
 import { ASSISTANTS } from '../ingest/source.js'
-import type { Collection, Owned } from '../manage/collection.js'
+import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
-import { type Deps, runRead } from '../query/read.js'
+import { type ReadDependencies, runRead } from '../query/read.js'
 import { reads } from '../reads/index.js'
-import { reaches } from './auth.js'
-import type { Managed } from './managed.js'
-import { answer, type Call, type Route } from './route.js'
+import { canReachSite } from './auth.js'
+import { type Call, jsonResponse, type Route } from './route.js'
+import type { SiteRecords } from './site-records.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
 const Meta = z
@@ -30,15 +30,15 @@ const Meta = z
   })
   .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
 
-export type ReadDeps = Pick<Deps, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
+export type ReadDeps = Pick<ReadDependencies, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
   sites: Pick<Sites, 'get' | 'list'>
-} & Partial<Pick<Managed, 'goals' | 'funnels' | 'segments'>>
+} & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>
 
 /** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
-export function depsOf(
+export function createReadDeps(
   { sites, goals, funnels, segments, ...own }: ReadDeps,
   call: Pick<Call, 'principal' | 'access' | 'request'>,
-): Deps {
+): ReadDependencies {
   const { principal } = call
   const shared = principal.kind === 'share' ? principal.share : undefined
   return {
@@ -47,17 +47,17 @@ export function depsOf(
     assistants: ASSISTANTS,
     site: async (id) => {
       const site = await sites.get(id)
-      if (!site || !reaches(call, site)) return undefined
-      const siteOf = createSiteOf(await sites.list())
+      if (!site || !canReachSite(call, site)) return undefined
+      const siteOf = createSiteLookup(await sites.list())
       return { ...site, owns: (hostname) => siteOf(hostname)?.id === id }
     },
     goals: async (site) => (await goals?.list(site)) ?? [],
     segment: async (id, site) => {
-      const segment = await ofSite(segments, site, id)
+      const segment = await findInSite(segments, site, id)
       return shared && !segment?.shared ? undefined : segment?.filters
     },
-    ...(shared ? { always: shared.filters, mayAskBy: shared.mayAskBy } : {}),
-    funnel: async (id, site) => ofSite(funnels, site, id),
+    ...(shared ? { mandatory: shared.filters, checkDimension: shared.assertDimension } : {}),
+    funnel: async (id, site) => findInSite(funnels, site, id),
   }
 }
 
@@ -74,11 +74,11 @@ export const readRoutes = (deps: ReadDeps): Route[] =>
     data: read.data,
     meta: Meta,
     run: async (call) => {
-      const { data, meta } = await runRead(read, call.query, depsOf(deps, call), call.params)
-      return answer(data, meta)
+      const { data, meta } = await runRead(read, call.query, createReadDeps(deps, call), call.params)
+      return jsonResponse(data, meta)
     },
   }))
 
 /** The one of a site with the id that a request has: anything but a number of one of them names nothing. */
-const ofSite = async <O extends Owned>(all: Collection<O> | undefined, site: number, id: string) =>
+const findInSite = async <O extends SiteRecord>(all: Collection<O> | undefined, site: number, id: string) =>
   (await all?.list(site))?.find((each) => String(each.id) === id)

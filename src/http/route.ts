@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import type { Peer } from './app.js'
-import type { Access, Admitted } from './auth.js'
-import { check } from './error.js'
+import type { Access, Grant } from './auth.js'
+import { validate } from './error-response.js'
 
 /** One call of a route, after authorisation. */
-export interface Call extends Admitted {
+export interface Call extends Grant {
   request: Request
   /** Whose address; empty through the control socket. */
   ip: string
@@ -17,19 +17,19 @@ export interface Call extends Admitted {
 }
 
 /** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
-export type Route = Described & (Answering | Direct)
+export type Route = RouteDescription & (HandlerRoute | DirectRoute)
 
-interface Answering {
+interface HandlerRoute {
   run(call: Call): Promise<Response>
 }
 
 /** What is no part of the service's own manners: its body, its headers and its failures are its own. */
-interface Direct {
+interface DirectRoute {
   /** Asked before anything else is done, whatever the method; undefined: the method is none of this route's. */
   direct(request: Request, peer: Peer): Promise<Response> | undefined
 }
 
-interface Described {
+interface RouteDescription {
   method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI's form: `/api/keys/{id}`. */
   path: string
@@ -37,7 +37,7 @@ interface Described {
   tag: string
   summary: string
   /** What a word of the path is, where it is no `Id`. */
-  word?: z.ZodType
+  pathParameter?: z.ZodType
   query?: z.ZodObject
   body?: z.ZodType
   /** What `data` is on success, and what `meta` is where there is any; absent for an answer that is not the envelope. */
@@ -46,24 +46,24 @@ interface Described {
   /** Of the success; 200 when absent. */
   status?: 200 | 201 | 202 | 204
   /** What is there already may stand against it: 409. */
-  conflicts?: true
+  mayConflict?: true
   /** It reads its body itself, and bounds it; any other has at most 64 KB. */
-  reads_body?: true
+  readsOwnBody?: true
   /** Request headers with which pages of any origin may call it; absent: none may, but for `cors_origins`. */
-  open_to_pages?: readonly string[]
+  anyOriginHeaders?: readonly string[]
   /** Of the success, where it is not JSON. */
-  type?: string
+  contentType?: string
   /** All that it answers beside the success, by status, where that is not what follows from the rest. */
-  failures?: Readonly<Record<number, string>>
+  otherResponses?: Readonly<Record<number, string>>
 }
 
 export const Id = z.coerce.number().int().positive().describe('Its id.')
 
 /** The `meta` of a list that is whole. */
-export const Total = z.object({ total: z.int().describe('Rows there are.') })
+export const TotalMeta = z.object({ total: z.int().describe('Rows there are.') })
 
 /** The `id` of the path. One that cannot be an id names nothing that is there. */
-export function idOf(call: Call): number {
+export function pathId(call: Call): number {
   const id = Id.safeParse(call.params.id)
   if (!id.success) throw new ApiError('not_found', 'There is nothing here.')
   return id.data
@@ -73,7 +73,7 @@ export function idOf(call: Call): number {
  * The version that `If-Match` names, of a record as `ETag` had it; undefined where it asks for none. Throws
  * `bad_request` for what is no such name.
  */
-export function versionOf({ request }: Pick<Call, 'request'>): number | undefined {
+export function ifMatchVersion({ request }: Pick<Call, 'request'>): number | undefined {
   const header = request.headers.get('if-match')
   if (header === null || header.trim() === '*') return undefined
   const version = /^\s*"(\d{1,9})"\s*$/.exec(header)?.[1]
@@ -81,7 +81,7 @@ export function versionOf({ request }: Pick<Call, 'request'>): number | undefine
   return Number(version)
 }
 
-const decoded = (word: string): string | undefined => {
+const decodeQueryPart = (word: string): string | undefined => {
   try {
     return decodeURIComponent(word.replaceAll('+', ' '))
   } catch {
@@ -93,23 +93,23 @@ const decoded = (word: string): string | undefined => {
  * The query string of a call. A value of the route's own that is not percent-encoded UTF-8 is `validation_error`: what it
  * would be read as is not what was asked.
  */
-export function parametersOf({ search, searchParams }: URL, { query }: Pick<Route, 'query'>): URLSearchParams {
+export function readSearchParams({ search, searchParams }: URL, { query }: Pick<Route, 'query'>): URLSearchParams {
   for (const pair of search.slice(1).split('&')) {
     const at = pair.indexOf('=')
-    const name = decoded(at < 0 ? pair : pair.slice(0, at))
+    const name = decodeQueryPart(at < 0 ? pair : pair.slice(0, at))
     if (name === undefined || !Object.hasOwn(query?.shape ?? {}, name)) continue
-    if (decoded(at < 0 ? '' : pair.slice(at + 1)) === undefined)
+    if (decodeQueryPart(at < 0 ? '' : pair.slice(at + 1)) === undefined)
       throw new ApiError('validation_error', `${name} is not percent-encoded UTF-8.`, name)
   }
   return searchParams
 }
 
 /** The query string as `schema` has it; an unknown parameter is ignored (contract 4). */
-export const queryOf = <T extends z.ZodObject>(call: Call, schema: T): z.output<T> =>
-  check(schema, Object.fromEntries(call.query))
+export const parseQuery = <T extends z.ZodObject>(call: Call, schema: T): z.output<T> =>
+  validate(schema, Object.fromEntries(call.query))
 
 /** The JSON body as `schema` has it; throws `bad_request` for what is not JSON, `validation_error` for what is wrong. */
-export async function bodyOf<T extends z.ZodType>(call: Call, schema: T): Promise<z.output<T>> {
+export async function parseBody<T extends z.ZodType>(call: Call, schema: T): Promise<z.output<T>> {
   const text = await call.request.text()
   let value: unknown
   try {
@@ -117,13 +117,13 @@ export async function bodyOf<T extends z.ZodType>(call: Call, schema: T): Promis
   } catch (cause) {
     throw new ApiError('bad_request', 'The body is not JSON.', undefined, { cause })
   }
-  return check(schema, value)
+  return validate(schema, value)
 }
 
 /** A record, and which version of it this is. */
-export const versioned = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
+export const jsonWithEtag = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
   Response.json({ data: record }, { status, headers: { etag: `"${record.version}"` } })
 
 /** An answer in the envelope (spec 2.3). */
-export const answer = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
+export const jsonResponse = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
   Response.json(meta === undefined ? { data } : { data, meta }, { status })

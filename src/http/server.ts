@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Peer } from './app.js'
-import { failure } from './error.js'
-import type { nodeDoors } from './track/node.js'
+import { errorResponse } from './error-response.js'
+import type { createNodeTrackHandler } from './track/node-handler.js'
 
 type App = (request: Request, peer: Peer) => Promise<Response>
 
@@ -22,38 +22,42 @@ export interface Listener {
 /** `fetch` for a Node server, of whichever protocol. */
 export const nodeHandler = (
   fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
-  schemeOf?: Ways['scheme'],
+  schemeOf?: ListenerOptions['scheme'],
 ) =>
-  getRequestListener((request, { incoming }) => fetch(real(request, schemeOf?.(incoming)), incoming), {
+  getRequestListener((request, { incoming }) => fetch(toStandardRequest(request, schemeOf?.(incoming)), incoming), {
     // The process may be somebody else's application: its globals are not ours to replace.
     overrideGlobalObjects: false,
     // HTTP/1.0 need not say a host, and load balancers' health checks do not.
     hostname: 'localhost',
     // What `fetch` throws it renders itself: this is a target or a method that no `Request` can have.
-    errorHandler: () => failure('bad_request', 'This is no request that the service understands.'),
+    errorHandler: () => errorResponse('bad_request', 'This is no request that the service understands.'),
   })
 
 /**
  * The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. The
  * signal is theirs: it is aborted when the client leaves.
  */
-const real = ({ url, method, headers, body, signal }: Request, scheme?: 'http' | 'https'): Request =>
+const toStandardRequest = ({ url, method, headers, body, signal }: Request, scheme?: 'http' | 'https'): Request =>
   new Request(scheme === undefined ? url : url.replace(/^https?(?=:)/, scheme), {
     ...{ method, headers, signal },
     ...(body ? { body, duplex: 'half' } : {}),
   })
 
 /** What a listener may do beside handing web requests on. */
-export interface Ways {
+export interface ListenerOptions {
   /** Answers some requests by itself, and says so. */
-  doors?: ReturnType<typeof nodeDoors>
+  handleTrack?: ReturnType<typeof createNodeTrackHandler>
   /** The client of a request whose peer may be a proxy; the peer itself where this is absent. */
   client?(req: IncomingMessage | Http2ServerRequest): string
   /** What that client speaks, where TLS may end before us; the connection's own where this is absent. */
   scheme?(req: IncomingMessage | Http2ServerRequest): 'http' | 'https'
 }
 
-const serverOf = (app: App, operator: boolean, { doors, client = peerOf, scheme }: Ways = {}): Server => {
+const createListenerServer = (
+  app: App,
+  operator: boolean,
+  { handleTrack: doors, client = peerAddressOf, scheme }: ListenerOptions = {},
+): Server => {
   const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }), scheme)
   const server = createServer((req, res) => {
     if (!doors?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
@@ -66,9 +70,9 @@ const serverOf = (app: App, operator: boolean, { doors, client = peerOf, scheme 
   return server
 }
 
-const peerOf = (req: IncomingMessage | Http2ServerRequest): string => req.socket.remoteAddress ?? ''
+const peerAddressOf = (req: IncomingMessage | Http2ServerRequest): string => req.socket.remoteAddress ?? ''
 
-const closer = (server: Server) => async (grace: number) => {
+const createClose = (server: Server) => async (grace: number) => {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
@@ -82,19 +86,19 @@ export async function listenAdmin(
   app: App,
   host: string,
   port: number,
-  ways?: Ways,
+  ways?: ListenerOptions,
 ): Promise<Listener & { port: number }> {
-  const server = serverOf(app, false, ways)
+  const server = createListenerServer(app, false, ways)
   server.listen({ host, port })
   await once(server, 'listening')
   const address = server.address()
   const bound = typeof address === 'object' && address ? address.port : port
   const at = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
-  return { at, port: bound, close: (grace = 0) => closer(server)(grace) }
+  return { at, port: bound, close: (grace = 0) => createClose(server)(grace) }
 }
 
 /** Whether somebody answers at a socket. */
-const answers = async (path: string): Promise<boolean> => {
+const isListening = async (path: string): Promise<boolean> => {
   const socket = connect(path)
   try {
     await once(socket, 'connect')
@@ -107,7 +111,7 @@ const answers = async (path: string): Promise<boolean> => {
 }
 
 /** Bytes of a socket's path that every system takes: macOS has 103, Linux 107. Node cuts a longer one without a word. */
-const SOCKET_PATH = 103
+const MAX_SOCKET_PATH_BYTES = 103
 
 /**
  * Where the control socket of a data directory is: absolute or from here, whichever way to write it is shorter. Throws
@@ -118,9 +122,9 @@ export function socketPath(data: string): string {
   const near = relative('.', path)
   const shorter = Buffer.byteLength(near) < Buffer.byteLength(path) ? near : path
   const length = Buffer.byteLength(shorter)
-  if (length <= SOCKET_PATH) return shorter
+  if (length <= MAX_SOCKET_PATH_BYTES) return shorter
   throw new Error(
-    `${shorter} is too long for a socket: ${length} bytes, and at most ${SOCKET_PATH} work; choose a data directory with a shorter path, or start nearer to it.`,
+    `${shorter} is too long for a socket: ${length} bytes, and at most ${MAX_SOCKET_PATH_BYTES} work; choose a data directory with a shorter path, or start nearer to it.`,
   )
 }
 
@@ -130,10 +134,10 @@ export function socketPath(data: string): string {
  */
 export async function listenControl(app: App, path: string): Promise<Listener> {
   if (existsSync(path)) {
-    if (await answers(path)) throw new Error(`another readership answers at ${path}`)
+    if (await isListening(path)) throw new Error(`another readership answers at ${path}`)
     unlinkSync(path)
   }
-  const server = serverOf(app, true)
+  const server = createListenerServer(app, true)
   // Followers of `tail` stay for hours; a request is still whole within its time.
   server.timeout = 0
   const listening = once(server, 'listening')
@@ -142,5 +146,5 @@ export async function listenControl(app: App, path: string): Promise<Listener> {
   server.listen({ path })
   process.umask(before)
   await listening
-  return { at: path, close: (grace = 0) => closer(server)(grace) }
+  return { at: path, close: (grace = 0) => createClose(server)(grace) }
 }

@@ -2,17 +2,28 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
 import { NewSite, Site, SiteChange, type Sites } from '../manage/sites.js'
-import { deedOf, reaches } from './auth.js'
-import { named } from './organisation.js'
-import { answer, bodyOf, type Call, Id, idOf, queryOf, type Route, Total, versioned, versionOf } from './route.js'
+import { auditContext, canReachSite } from './auth.js'
+import { chooseOrg } from './org-access.js'
+import {
+  type Call,
+  Id,
+  ifMatchVersion,
+  jsonResponse,
+  jsonWithEtag,
+  parseBody,
+  parseQuery,
+  pathId,
+  type Route,
+  TotalMeta,
+} from './route.js'
 
-const OfOrg = z.object({ org: Id.optional().describe('Only of this organisation.') })
+const SitesQuery = z.object({ org: Id.optional().describe('Only of this organisation.') })
 
 /** `/api/sites` and what servers of a site sign with (contract 7); API keys never get at the latter (spec 5.3 rule 3). */
 export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: IngestKeys }): Route[] {
   const own = async (call: Call): Promise<Site> => {
-    const site = await sites.get(idOf(call))
-    if (site && reaches(call, site)) return site
+    const site = await sites.get(pathId(call))
+    if (site && canReachSite(call, site)) return site
     throw new ApiError('not_found', 'There is no such site.')
   }
   /** An organisation that locks its member out hides its sites among those of others, and does not shut all away. */
@@ -24,15 +35,15 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       access: 'manage:read',
       tag: 'sites',
       summary: 'The sites that the caller can reach',
-      query: OfOrg,
+      query: SitesQuery,
       data: z.array(Site),
-      meta: Total,
+      meta: TotalMeta,
       run: async (call) => {
-        const { org } = queryOf(call, OfOrg)
+        const { org } = parseQuery(call, SitesQuery)
         const all = (await sites.list()).filter(
-          (site) => (org === undefined || site.org === org) && !isLocked(call, site) && reaches(call, site),
+          (site) => (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site),
         )
-        return answer(all, { total: all.length })
+        return jsonResponse(all, { total: all.length })
       },
     },
     {
@@ -44,14 +55,14 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       body: NewSite,
       data: Site.extend({ ingest_key: z.string() }),
       status: 201,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
-        const asked = await bodyOf(call, NewSite)
-        const org = named(call, asked.org)
-        const site = await sites.create({ ...asked, org }, deedOf(call, org), ingestKeys.first())
+        const asked = await parseBody(call, NewSite)
+        const org = chooseOrg(call, asked.org)
+        const site = await sites.create({ ...asked, org }, auditContext(call, org), ingestKeys.firstKeyStatement())
         const { ingest_key } = await ingestKeys.get(site.id)
         const made = { ...site, ingest_key }
-        return versioned(made, 201)
+        return jsonWithEtag(made, 201)
       },
     },
     {
@@ -61,7 +72,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       tag: 'sites',
       summary: 'One site',
       data: Site,
-      run: async (call) => versioned(await own(call)),
+      run: async (call) => jsonWithEtag(await own(call)),
     },
     {
       method: 'patch',
@@ -71,10 +82,12 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       summary: 'Change a site, in part; in force at once',
       body: SiteChange,
       data: Site,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
         const { id, org } = await own(call)
-        return versioned(await sites.change(id, await bodyOf(call, SiteChange), deedOf(call, org), versionOf(call)))
+        return jsonWithEtag(
+          await sites.change(id, await parseBody(call, SiteChange), auditContext(call, org), ifMatchVersion(call)),
+        )
       },
     },
     {
@@ -84,10 +97,10 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       tag: 'sites',
       summary: 'Delete a site with everything of it, for good',
       status: 204,
-      conflicts: true,
+      mayConflict: true,
       run: async (call) => {
         const { id, org } = await own(call)
-        await sites.delete(id, deedOf(call, org), versionOf(call))
+        await sites.delete(id, auditContext(call, org), ifMatchVersion(call))
         return new Response(null, { status: 204 })
       },
     },
@@ -100,7 +113,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       data: IngestKey,
       run: async (call) => {
         const { id, org } = await own(call)
-        return answer(await ingestKeys.show(id, deedOf(call, org)))
+        return jsonResponse(await ingestKeys.show(id, auditContext(call, org)))
       },
     },
     {
@@ -112,7 +125,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       data: IngestKey,
       run: async (call) => {
         const { id, org } = await own(call)
-        return answer(await ingestKeys.rotate(id, deedOf(call, org)))
+        return jsonResponse(await ingestKeys.rotate(id, auditContext(call, org)))
       },
     },
   ]

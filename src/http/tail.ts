@@ -20,19 +20,22 @@ export const TailQuery = z.object({
 export type TailQuery = z.infer<typeof TailQuery>
 
 /** Lines that may wait for a slow reader; beyond it rows are left out and the reader is told how many. */
-const MAX_WAITING = 2_000
+const MAX_WAITING_LINES = 2_000
 
 /** Rows as newline-delimited JSON: the recent ones, then each as it is committed, until the reader leaves. */
-export function tail(engine: Pick<Engine, 'events' | 'tail'>, query: TailQuery): ReadableStream<Uint8Array> {
+export function createTailStream(
+  engine: Pick<Engine, 'events' | 'tail'>,
+  query: TailQuery,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let stop = () => {}
   let missed = 0
   return new ReadableStream<Uint8Array>(
     {
       async start(controller) {
-        const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value, absent)}\n`))
+        const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value, omitNull)}\n`))
         const live = (row: TailRow) => {
-          if (!wanted(query, row)) return
+          if (!matchesTailQuery(query, row)) return
           if ((controller.desiredSize ?? 0) <= 0) {
             missed++
             return
@@ -46,14 +49,14 @@ export function tail(engine: Pick<Engine, 'events' | 'tail'>, query: TailQuery):
         if (query.follow === '1')
           stop = engine.tail((row) => {
             if (!early) live(row)
-            else if (early.length < MAX_WAITING) early.push(row)
+            else if (early.length < MAX_WAITING_LINES) early.push(row)
             else missed++
           })
         try {
           const recent = query.n === 0 ? [] : await recentRows(engine.events, query)
           for (const row of recent) send(row)
-          const sent = new Set(recent.map(keyOf))
-          const waiting = early.filter((row) => !sent.has(keyOf(row)))
+          const sent = new Set(recent.map(rowKey))
+          const waiting = early.filter((row) => !sent.has(rowKey(row)))
           early = undefined
           for (const row of waiting) live(row)
         } catch (error) {
@@ -66,15 +69,15 @@ export function tail(engine: Pick<Engine, 'events' | 'tail'>, query: TailQuery):
         stop()
       },
     },
-    { highWaterMark: MAX_WAITING },
+    { highWaterMark: MAX_WAITING_LINES },
   )
 }
 
 /** What is not known is absent (contract 3), never null. */
-const absent = (_: string, value: unknown): unknown => value ?? undefined
+const omitNull = (_: string, value: unknown): unknown => value ?? undefined
 
 /** Two rows with the same key are one row, seen in the store and live. */
-const keyOf = (row: Record<string, unknown>): string =>
+const rowKey = (row: Record<string, unknown>): string =>
   JSON.stringify([
     row.timestamp,
     row.visitor_id,
@@ -85,7 +88,7 @@ const keyOf = (row: Record<string, unknown>): string =>
     row.duration_ms,
   ])
 
-const wanted = (query: TailQuery, row: TailRow): boolean => {
+const matchesTailQuery = (query: TailQuery, row: TailRow): boolean => {
   if (query.audience !== 'all' && query.audience !== row.audience) return false
   if (query.path !== undefined && !row.pathname.startsWith(query.path)) return false
   if (query.violations === '1' && (row.audience !== 'agent' || row.robots_allowed !== false)) return false

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { Erased, type Removals } from '../manage/removals.js'
+import { ErasureResult, type Removals } from '../manage/removals.js'
 import type { Sites } from '../manage/sites.js'
 import { HexId } from '../reads/shapes.js'
-import { deedOf, reaches } from './auth.js'
-import { answer, Id, queryOf, type Route } from './route.js'
+import { auditContext, canReachSite } from './auth.js'
+import { Id, jsonResponse, parseQuery, type Route } from './route.js'
 
-const OfSite = z.object({ site: Id.describe('The site.') })
+const EraseQuery = z.object({ site: Id.describe('The site.') })
 
 /** Erasure (contract 7): API keys never reach it (spec 5.3 rule 3). */
 export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<Removals, 'erase'> }): Route[] => [
@@ -16,15 +16,16 @@ export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<
     access: 'admin',
     tag: 'visitors',
     summary: 'Erase a person: every row of theirs, for good',
-    word: HexId.describe('As `/api/stats/visitors` shows them.'),
-    query: OfSite,
-    data: Erased,
+    pathParameter: HexId.describe('As `/api/stats/visitors` shows them.'),
+    query: EraseQuery,
+    data: ErasureResult,
     run: async (call) => {
       const id = HexId.safeParse(call.params.id)
       if (!id.success) throw new ApiError('not_found', 'There is nothing here.')
-      const site = await deps.sites.get(queryOf(call, OfSite).site)
-      if (site === undefined || !reaches(call, site)) throw new ApiError('not_found', 'There is no such site.', 'site')
-      return answer(await deps.removals.erase(site.id, id.data, deedOf(call, site.org)))
+      const site = await deps.sites.get(parseQuery(call, EraseQuery).site)
+      if (site === undefined || !canReachSite(call, site))
+        throw new ApiError('not_found', 'There is no such site.', 'site')
+      return jsonResponse(await deps.removals.erase(site.id, id.data, auditContext(call, site.org)))
     },
   },
 ]

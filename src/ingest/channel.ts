@@ -1,5 +1,5 @@
 import type { Campaign } from '../capture/campaign.js'
-import { AI_MEDIUMS, type Category, type Source } from './source.js'
+import { AI_UTM_MEDIUMS, type Category, type Source } from './source.js'
 
 export const CHANNELS = [
   'Cross-network',
@@ -40,15 +40,15 @@ interface Visit {
   assistant: boolean
 }
 
-const PAID_WORDS = new Set(['cpc', 'cpm', 'cpv', 'cpa', 'cpp', 'cpl', 'cpi', 'ppc', 'retargeting'])
-const DISPLAY = new Set(['display', 'banner', 'expandable', 'interstitial', 'cpm'])
-const SOCIAL = new Set(['social', 'social-network', 'social-media', 'sm', 'social network', 'social media'])
-const REFERRAL = new Set(['referral', 'app', 'link'])
-const EMAIL = /e[-_ ]?mail|newsletter/
+const PAID_MEDIUM_WORDS = new Set(['cpc', 'cpm', 'cpv', 'cpa', 'cpp', 'cpl', 'cpi', 'ppc', 'retargeting'])
+const DISPLAY_MEDIUMS = new Set(['display', 'banner', 'expandable', 'interstitial', 'cpm'])
+const SOCIAL_MEDIUMS = new Set(['social', 'social-network', 'social-media', 'sm', 'social network', 'social media'])
+const REFERRAL_MEDIUMS = new Set(['referral', 'app', 'link'])
+const EMAIL_WORDS = /e[-_ ]?mail|newsletter/
 
 /** A medium that was paid for, by its words: `paid-social`, `google_cpc`; not `podcpromo`. */
 const isPaid = (medium: string) =>
-  medium.startsWith('paid') || medium.split(/[^a-z0-9]+/).some((word) => PAID_WORDS.has(word))
+  medium.startsWith('paid') || medium.split(/[^a-z0-9]+/).some((word) => PAID_MEDIUM_WORDS.has(word))
 
 /** The default channel groups of the field, first match wins; names and order as GA4 publishes them, with AI assistants. */
 const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
@@ -57,14 +57,14 @@ const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
   ['Paid Search', (v) => v.category === 'search' && (v.paid || v.clicked)],
   ['Paid Social', (v) => v.category === 'social' && v.paid],
   ['Paid Video', (v) => v.category === 'video' && v.paid],
-  ['Display', (v) => DISPLAY.has(v.medium)],
+  ['Display', (v) => DISPLAY_MEDIUMS.has(v.medium)],
   ['Paid Other', (v) => v.paid],
   ['Organic Shopping', (v) => v.shopping],
-  ['Organic Social', (v) => v.category === 'social' || SOCIAL.has(v.medium)],
+  ['Organic Social', (v) => v.category === 'social' || SOCIAL_MEDIUMS.has(v.medium)],
   ['Organic Video', (v) => v.category === 'video' || v.medium.includes('video')],
   ['AI Assistants', (v) => v.assistant],
   ['Organic Search', (v) => v.category === 'search'],
-  ['Email', (v) => v.category === 'email' || EMAIL.test(v.tag) || EMAIL.test(v.medium)],
+  ['Email', (v) => v.category === 'email' || EMAIL_WORDS.test(v.tag) || EMAIL_WORDS.test(v.medium)],
   ['Affiliates', (v) => v.medium === 'affiliate'],
   ['Audio', (v) => v.medium === 'audio'],
   ['SMS', (v) => v.tag === 'sms' || v.medium === 'sms'],
@@ -72,11 +72,11 @@ const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
     'Mobile Push Notifications',
     (v) => v.medium.endsWith('push') || /mobile|notification/.test(v.medium) || v.tag === 'firebase',
   ],
-  ['Referral', (v) => REFERRAL.has(v.medium) || v.source !== ''],
+  ['Referral', (v) => REFERRAL_MEDIUMS.has(v.medium) || v.source !== ''],
 ]
 
 /** The channel of a visit, from its source, its campaign, and the source that its referrer alone names. */
-export function channel(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): Channel {
+export function channelOf(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): Channel {
   const medium = (campaign.utm_medium ?? '').toLowerCase()
   const name = (campaign.utm_campaign ?? '').toLowerCase()
   const network = source?.name === 'Google' ? 'google' : source?.name === 'Bing' ? 'bing' : null
@@ -90,7 +90,7 @@ export function channel(source: Source | undefined, campaign: Campaign, referrer
     clicked: network !== null && campaign.click === network,
     // "eshop" and "summer shop", not "workshop".
     shopping: source?.category === 'shopping' || /(?:[^a-df-z]|^)shop|shopping/.test(name),
-    assistant: source?.category === 'ai' || referrer?.category === 'ai' || AI_MEDIUMS.has(medium),
+    assistant: source?.category === 'ai' || referrer?.category === 'ai' || AI_UTM_MEDIUMS.has(medium),
   }
   return RULES.find(([, matches]) => matches(visit))?.[0] ?? 'Direct'
 }

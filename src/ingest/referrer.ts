@@ -1,5 +1,5 @@
-import { CAPS, cap } from '../capture/caps.js'
-import { bare } from '../capture/site.js'
+import { withoutWww } from '../capture/site.js'
+import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 
 export interface Referrer {
   /** Without credentials, port, query and fragment. */
@@ -12,7 +12,7 @@ export interface Referrer {
 }
 
 /** Hosts that send nobody: the machine itself, and where a visitor went to pay or sign in and came back from. */
-const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
+const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
 
 /**
  * A `Referer` header read without `URL`, undefined where it is none: not http(s) or an Android app, no host, a host with
@@ -25,28 +25,28 @@ export function parseReferrer(header: string | undefined): Referrer | undefined 
   const protocol = header.slice(0, scheme).toLowerCase()
   const app = protocol === 'android-app'
   if (!app && protocol !== 'https' && protocol !== 'http') return undefined
-  const end = indexOfAny(header, scheme + 3)
+  const end = authorityEnd(header, scheme + 3)
   const authority = header.slice(scheme + 3, end)
   const host = authority
     .slice(authority.lastIndexOf('@') + 1)
     .replace(/:\d*$/, '')
     .toLowerCase()
   if (
-    host.length > CAPS.hostname ||
+    host.length > MAX_CHARACTERS.hostname ||
     !/^(?:[a-z0-9_\u0080-\uffff-]+\.)*[a-z0-9_\u0080-\uffff-]+\.?$|^\[[0-9a-f:.]+\]$/.test(host)
   )
     return undefined
   const path = header.charAt(end) === '/' ? header.slice(end).replace(/[?#].*$/s, '') : '/'
   return {
-    url: cap(`${protocol}://${host}${path}`, CAPS.referrer),
-    host: app ? host : bare(host.replace(/\.$/, '')),
+    url: truncate(`${protocol}://${host}${path}`, MAX_CHARACTERS.referrer),
+    host: app ? host : withoutWww(host.replace(/\.$/, '')),
     path,
     app,
   }
 }
 
 /** Where the authority of a URL ends. */
-function indexOfAny(text: string, from: number): number {
+function authorityEnd(text: string, from: number): number {
   for (let i = from; i < text.length; i++) {
     const char = text[i]
     if (char === '/' || char === '?' || char === '#' || char === '\\') return i
@@ -55,8 +55,8 @@ function indexOfAny(text: string, from: number): number {
 }
 
 /** Whether a referrer is the site itself or the visitor's own machine: no arrival from elsewhere. */
-export const isOwn = ({ host }: Referrer, hostname: string, domains: readonly string[]): boolean =>
-  host === bare(hostname) ||
-  LOCAL.has(host) ||
+export const isOwnReferrer = ({ host }: Referrer, hostname: string, domains: readonly string[]): boolean =>
+  host === withoutWww(hostname) ||
+  LOCAL_HOSTS.has(host) ||
   host.endsWith('.localhost') ||
-  domains.some((domain) => bare(domain) === host)
+  domains.some((domain) => withoutWww(domain) === host)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Campaign } from '../capture/campaign.js'
-import { CAPS, cap } from '../capture/caps.js'
+import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { Referrer } from './referrer.js'
 
 const CATEGORIES = ['search', 'social', 'video', 'shopping', 'email', 'ai', 'other', 'ignored'] as const
@@ -66,15 +66,15 @@ const byPath = assistants.path_rules.map((rule) => ({
 }))
 
 /** Operators that the catalog of agents calls otherwise. */
-const IN_CATALOG: Readonly<Record<string, string>> = { Manus: 'Butterfly Effect (Manus)', Zhipu: 'Zhipu AI' }
+const CATALOG_OPERATORS: Readonly<Record<string, string>> = { Manus: 'Butterfly Effect (Manus)', Zhipu: 'Zhipu AI' }
 
 /** The sources that are AI assistants, each with its operator by the catalog's name, where it has agents there. */
 export const ASSISTANTS: readonly { readonly source: string; readonly operator: string }[] = assistants.operators.map(
-  ({ operator, product }) => ({ source: product, operator: IN_CATALOG[operator] ?? operator }),
+  ({ operator, product }) => ({ source: product, operator: CATALOG_OPERATORS[operator] ?? operator }),
 )
 
 /** `utm_medium` values that name an AI assistant, whatever the source. */
-export const AI_MEDIUMS: ReadonlySet<string> = new Set(assistants.utm_medium)
+export const AI_UTM_MEDIUMS: ReadonlySet<string> = new Set(assistants.utm_medium)
 
 /** What may follow a family's name. */
 const COUNTRY_ENDING = /^(?:com|[a-z]{2}|com?\.[a-z]{2})$/
@@ -104,7 +104,9 @@ function sourceOfTag(tag: string): Source {
   const lower = tag.toLowerCase()
   const host = lower.startsWith('www.') ? lower.slice(4) : lower
   const known = tags.get(lower) ?? (host.includes('.') ? sourceOfHost(host) : undefined)
-  return known && known.category !== 'ignored' ? known : { name: cap(lower, CAPS.text), category: null, paid: false }
+  return known && known.category !== 'ignored'
+    ? known
+    : { name: truncate(lower, MAX_CHARACTERS.text), category: null, paid: false }
 }
 
 /** Who a referrer is; undefined where the visitor only came back from paying or signing in. */

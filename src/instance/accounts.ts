@@ -5,7 +5,7 @@ import { auditRoutes } from '../http/audit.js'
 import { invitationRoutes } from '../http/invitations.js'
 import { memberRoutes } from '../http/members.js'
 import { orgRoutes } from '../http/orgs.js'
-import { createShareAccess, TRIES } from '../http/share/access.js'
+import { createShareAccess, PASSWORD_ATTEMPTS } from '../http/share/access.js'
 import { shareRoutes } from '../http/share/routes.js'
 import { createAccounts } from '../manage/accounts/accounts.js'
 import { createPasswords } from '../manage/passwords.js'
@@ -31,19 +31,19 @@ export async function createAccountArea(
     sessions,
     passwords,
     now,
-    mayTry: limits.mayTry,
+    mayTry: limits.takeCodeAttempt,
     random,
     turn: manage.turn,
   })
-  await accounts.registration.provideFirst()
+  await accounts.registration.createFirstUser()
   const shareAccess = createShareAccess({
     shares,
     now,
     random,
     verify: passwords.verify,
     limits: {
-      each: newLimit({ per: TRIES.each, window: TRIES.window }),
-      all: newLimit({ per: TRIES.all, window: TRIES.window }),
+      each: newLimit({ per: PASSWORD_ATTEMPTS.each, window: PASSWORD_ATTEMPTS.window }),
+      all: newLimit({ per: PASSWORD_ATTEMPTS.all, window: PASSWORD_ATTEMPTS.window }),
     },
   })
   return {
@@ -64,7 +64,7 @@ export async function createAccountArea(
       ...invitationRoutes({
         orgs,
         invitations,
-        send: async (mail) => post.behind(async () => mail),
+        send: async (mail) => post.sendLater(async () => mail),
         link: (request, token) => linkTo(request, '/invitation', token),
         log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was returned'),
       }),

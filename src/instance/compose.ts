@@ -1,17 +1,17 @@
 import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
-import type { Pdf } from '../export/pdf.js'
+import type { PdfRenderer } from '../export/pdf.js'
 import { alertRoutes } from '../http/alerts.js'
 import { createApp } from '../http/app.js'
 import { dropRoutes } from '../http/drops.js'
 import { flagRoutes } from '../http/flags/routes.js'
-import { managedRoutes } from '../http/managed.js'
 import { createMetrics } from '../http/metrics.js'
 import { reportRoutes } from '../http/reports.js'
-import { routes } from '../http/routes.js'
-import { createScript } from '../http/script.js'
+import { serviceRoutes } from '../http/service-routes.js'
+import { siteRecordRoutes } from '../http/site-records.js'
+import { createScriptHandler } from '../http/tracker-script.js'
 import { visitorRoutes } from '../http/visitors.js'
-import { atMost } from '../notify/at-most.js'
+import { waitAtMost } from '../notify/wait-at-most.js'
 import { createAccountArea } from './accounts.js'
 import { createCore } from './core.js'
 import { createIngest } from './ingest.js'
@@ -34,7 +34,7 @@ const MAX_POLICY_NOTES = 64
 /** Puts the areas of an instance together over a running engine. */
 export async function compose(
   engine: Engine,
-  config: { pdf: Pdf } & ServiceConfig,
+  config: { pdf: PdfRenderer } & ServiceConfig,
   deps: InstanceDeps,
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
@@ -49,7 +49,7 @@ export async function compose(
   await core.refreshSites()
   const timers = startTimers(core)
   const { recorder } = core
-  const script = createScript()
+  const script = createScriptHandler()
   const notePolicy = createPolicyNotes(engine)
   return {
     record: (observation) => recorder.record(observation),
@@ -63,7 +63,7 @@ export async function compose(
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
       const stored = recorder.close()
-      await atMost(DRAIN_TIMEOUT_MS, stored)
+      await waitAtMost(DRAIN_TIMEOUT_MS, stored)
       await timers.flush()
       const { fault: before = 0 } = recorder.stats().drops
       await engine.close()
@@ -96,22 +96,22 @@ function createServiceApp(
   const metrics = createMetrics({
     health,
     recorder: () => recorder.stats(),
-    doors: drops.totals,
+    ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
   })
   return createApp({
     routes: [
       ...reads.routes,
       ingest.edgeRoute,
-      ...managedRoutes({ ...managed, sites, store: engine.events }),
+      ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
       ...accounts.shareRoutes,
       // Before the routes of flags, where `evaluate` would be read as an id.
       ingest.evaluationRoute,
       ...flagRoutes({ sites, flags }),
-      ...alertRoutes({ sites, alerts, notify, asks: reads.asOperator, now }),
+      ...alertRoutes({ sites, alerts, notify, readContext: reads.asOperator, now }),
       ...reportRoutes({ sites, reports, notify }),
       ...ingest.trackRoutes,
-      ...routes({
+      ...serviceRoutes({
         engine,
         health,
         keys,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createRecorder } from '../capture/recorder.js'
-import { createSiteOf } from '../capture/site.js'
+import { createSiteLookup } from '../capture/site.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
-import { createLimit } from '../http/track/limit.js'
+import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
-import { createRemovals, Removed } from '../manage/removals.js'
+import { createRemovals, RemovalProgress } from '../manage/removals.js'
 import type { Log } from './instance.js'
 
 export type Core = ReturnType<typeof createCore>
@@ -14,15 +14,15 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
   const { records } = engine
   const clock = () => now().getTime()
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: clock, log })
-  let siteOf = createSiteOf([])
+  let siteOf = createSiteLookup([])
   const refreshSites = async () => {
-    siteOf = createSiteOf(await manage.sites.list())
+    siteOf = createSiteLookup(await manage.sites.list())
   }
   const manage = createManage({
     records,
     now,
     random: randomBytes,
-    async siteChanged() {
+    async onSitesChanged() {
       // A deleted site's rows are removed from now on.
       removals.wake()
       // The change is written even where it cannot be read back; the timer reads it again.
@@ -34,18 +34,18 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     records,
     sites,
     now,
-    remove: async (leaving) => Removed.parse(await engine.ask('remove', leaving)),
+    remove: async (leaving) => RemovalProgress.parse(await engine.ask('remove', leaving)),
     forget: async (key) => void (await engine.ask('forget_removed', key)),
-    gone: drops.forget,
-    settle: () => recorder.settle(),
+    onSiteDeleted: drops.forgetSite,
+    settle: () => recorder.flush(),
     after(ms, run) {
       const timer = setTimeout(run, ms).unref()
       return () => clearTimeout(timer)
     },
     log: (message, error) => log.warn({ err: error }, message),
   })
-  engine.onReopened(() => void manage.forget())
-  engine.onDropped(({ site, door, reason, count }) => drops.add(site, door, reason, count))
+  engine.onRestart(() => void manage.forget())
+  engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     engine,
     recorder,
@@ -59,7 +59,7 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     siteOf: (hostname: string) => siteOf(hostname),
     /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
     newLimit: (bounds: { per?: number; window?: number } = {}) =>
-      createLimit({ now: clock, random: randomBytes, ...bounds }),
+      createRateLimit({ now: clock, random: randomBytes, ...bounds }),
     /** Returns the engine's status; a recorder that switched itself off makes it degraded. */
     health(): EngineStatus {
       const status = engine.status()

@@ -1,14 +1,14 @@
-import { createDevices } from '../capture/device.js'
+import { createDeviceReader } from '../capture/device.js'
 import { readPayload } from '../capture/payload.js'
-import { edgeRoute } from '../http/edge/edge.js'
-import { createReplay } from '../http/edge/replay.js'
-import { createRoom } from '../http/edge/room.js'
+import { createByteBudget } from '../http/edge/byte-budget.js'
+import { createReplayGuard } from '../http/edge/replay-guard.js'
+import { edgeRoute } from '../http/edge/route.js'
 import { evaluationRoute } from '../http/flags/evaluation.js'
-import { createExposures } from '../http/flags/exposures.js'
-import { createDoors } from '../http/track/doors.js'
-import { nodeDoors } from '../http/track/node.js'
+import { createExposureDedupe } from '../http/flags/exposure-dedupe.js'
+import { createKeyLock } from '../http/key-lock.js'
+import { createTrackEndpoints } from '../http/track/endpoints.js'
+import { createNodeTrackHandler } from '../http/track/node-handler.js'
 import { trackRoutes } from '../http/track/routes.js'
-import { createTurns } from '../http/turns.js'
 import type { Core } from './core.js'
 
 /** Invalid signatures that one address may send in a minute. */
@@ -21,7 +21,7 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
   const { sites, ingestKeys, drops, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
-  const doors = createDoors({
+  const doors = createTrackEndpoints({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
     drop: drops.add,
@@ -31,18 +31,18 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
   })
   return {
     /** Answers tracker requests on Node's own objects. */
-    hit: nodeDoors(doors),
+    hit: createNodeTrackHandler(doors),
     trackRoutes: trackRoutes(doors),
     edgeRoute: edgeRoute({
       engine,
       sites,
       keys: ingestKeys,
-      replay: createReplay({ store: engine.events, now }),
-      turns: createTurns(),
-      room: createRoom(MAX_EDGE_BYTES),
+      replay: createReplayGuard({ store: engine.events, now }),
+      lock: createKeyLock(),
+      budget: createByteBudget(MAX_EDGE_BYTES),
       now,
-      within: newLimit().take,
-      misfits: { spent: (ip) => rejected.spent(0, ip), add: (ip) => void rejected.take(0, ip) },
+      takeRequest: newLimit().take,
+      rejected: { spent: (ip) => rejected.isExhausted(0, ip), add: (ip) => void rejected.take(0, ip) },
       decode: readPayload,
       drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
     }),
@@ -50,8 +50,8 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
       sites: sites.list,
       flags,
       record: (hit) => recorder.record(hit),
-      device: createDevices({ clock: () => performance.now() }),
-      isNew: createExposures({ now: clock }),
+      device: createDeviceReader({ clock: () => performance.now() }),
+      isNew: createExposureDedupe({ now: clock }),
       limits: { evaluations: newLimit(), hits },
     }),
   }

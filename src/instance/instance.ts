@@ -1,5 +1,5 @@
 import type { ProxyCounts } from '../http/metrics.js'
-import type { Send } from '../notify/mail-shape.js'
+import type { SendMail } from '../notify/mail-message.js'
 import type { Readership } from '../readership.js'
 
 /** A running instance as its own process sees it, with the operator's door beside the public one. */
@@ -29,7 +29,7 @@ export interface InstanceDeps {
   /** Further facts for the operator's status, such as the origin. */
   status?(): Record<string, unknown>
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
-  send?: Send
+  send?: SendMail
   /** The URL at which the service listens; without it and without `public_url`, links are paths. */
   service?: string
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config.js'
-import { createLinkTo } from '../http/account/address.js'
-import { createPost } from '../http/account/post.js'
-import { createMailer } from '../notify/mail.js'
+import { createLinkBuilder } from '../http/account/links.js'
+import { createAccountMailer } from '../http/account/mailer.js'
+import { createMailer } from '../notify/smtp-mailer.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Mail = ReturnType<typeof createMail>
@@ -15,7 +15,7 @@ export function createMail(
   const from = mail_from ?? `readership@${public_url === undefined ? 'localhost' : new URL(public_url).hostname}`
   const mailer = smtp === undefined ? undefined : createMailer({ smtp, from })
   const send = given ?? mailer?.send
-  const post = createPost({ send, now, log })
+  const post = createAccountMailer({ send, now, log })
   if (send !== undefined && public_url === undefined)
     log.warn(
       {},
@@ -24,7 +24,7 @@ export function createMail(
   return {
     send,
     post,
-    linkTo: createLinkTo({ public_url, service }),
+    linkTo: createLinkBuilder({ public_url, service }),
     /** Ends the connection; call it after `post.close()`. */
     close: () => mailer?.close(),
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { lookup, Resolver } from 'node:dns/promises'
 import { startNotify } from '../notify/notify.js'
-import { createPoster } from '../outbound/post.js'
+import { createPoster } from '../outbound/poster.js'
 import { createResolve } from '../outbound/resolve.js'
 import type { Core } from './core.js'
 import type { Mail } from './mail.js'
@@ -21,12 +21,12 @@ export function startNotifications(
     alerts: manage.alerts,
     reports: manage.reports,
     sites: manage.sites,
-    asks: asOperator,
+    readContext: asOperator,
     now,
     log,
     random: randomBytes,
     ready: () => health().state === 'ready',
-    settle: () => recorder.settle(),
+    settle: () => recorder.flush(),
     lost() {
       const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
       return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config.js'
 import { startEngine } from '../engine/client.js'
-import { createPdf } from '../export/pdf.js'
+import { createPdfRenderer } from '../export/pdf.js'
 import { createIngestKeys } from '../manage/ingest-keys.js'
 import { bootstrap } from '../manage/orgs.js'
 import { createSites } from '../manage/sites.js'
@@ -44,7 +44,7 @@ export async function openInstance(
     prepare,
   })
   try {
-    return await compose(engine, { ...config, pdf: createPdf(config.pdf_font) }, deps)
+    return await compose(engine, { ...config, pdf: createPdfRenderer(config.pdf_font) }, deps)
   } catch (error) {
     await engine.close()
     throw error
@@ -62,6 +62,6 @@ function createPreparation(domains: readonly string[], now: () => Date) {
     if (isStart) await sites.addDomains(1, domains)
     isStart = false
     const ids = (await sites.list()).map(({ id }) => id)
-    await createIngestKeys({ records, now, random: randomBytes }).provide(ids)
+    await createIngestKeys({ records, now, random: randomBytes }).ensure(ids)
   }
 }

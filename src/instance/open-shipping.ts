@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { DropReason } from '../capture/drop.js'
+import type { DropReason } from '../capture/drops.js'
 import { writePayload } from '../capture/payload.js'
 import type { Site } from '../capture/site.js'
 import type { Config } from '../config.js'
-import { createScript } from '../http/script.js'
-import { createShippingApp } from '../http/shipping.js'
-import { createDoors } from '../http/track/doors.js'
-import { createLimit } from '../http/track/limit.js'
-import { nodeDoors } from '../http/track/node.js'
+import { createRateLimit } from '../http/rate-limit.js'
+import { createShippingApp } from '../http/shipping-app.js'
+import { createTrackEndpoints } from '../http/track/endpoints.js'
+import { createNodeTrackHandler } from '../http/track/node-handler.js'
+import { createScriptHandler } from '../http/tracker-script.js'
 import { givenKey, keyFile } from '../ship/key.js'
 import { openSend } from '../ship/send.js'
 import { createShipper } from '../ship/shipper.js'
@@ -64,12 +64,12 @@ export async function openShipping(
     visitor_salt: 'month',
     excluded_paths: [],
   }
-  const doors = createDoors({
+  const doors = createTrackEndpoints({
     sites: async () => [localSite],
     record: ({ timestamp, ip, user_agent, headers, ...payload }) =>
       shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) }),
     drop: (_site, _door, reason, count = 1) => void drops.set(reason, (drops.get(reason) ?? 0) + count),
-    limit: createLimit({ now: () => now().getTime(), random: randomBytes }),
+    limit: createRateLimit({ now: () => now().getTime(), random: randomBytes }),
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
@@ -77,14 +77,14 @@ export async function openShipping(
   const app = createShippingApp({
     collector,
     shipping: () => shipper.stats(),
-    doors: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
+    ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
     status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
   })
-  const script = createScript()
+  const script = createScriptHandler()
   return {
     record: (observation) => shipper.record(observation),
-    hit: nodeDoors(doors),
+    hit: createNodeTrackHandler(doors),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     siteOf: () => site,
     control: (request) => app(request, { ip: '', operator: true }),

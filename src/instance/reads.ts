@@ -1,30 +1,30 @@
 import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
-import { listing } from '../agents/listing.js'
-import { Holding } from '../agents/ranges/holding.js'
-import type { Pdf } from '../export/pdf.js'
-import { askBlocked } from '../http/blocked.js'
-import { drawFor, exportRoutes } from '../http/export.js'
-import { depsOf, readRoutes } from '../http/reads.js'
+import { listAgents } from '../agents/listing.js'
+import { RangesStatus } from '../agents/ranges/status.js'
+import type { PdfRenderer } from '../export/pdf.js'
+import { createBlockedPaths } from '../http/blocked-paths.js'
+import { createPdfDrawer, exportRoutes } from '../http/export.js'
+import { createReadDeps, readRoutes } from '../http/reads.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
 
 /** The reads of the API and their files, and the same reads as the instance itself asks them. */
-export function createReads({ engine, manage, log, now }: Core, pdf: Pdf) {
+export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer) {
   const read = {
     store: engine.events,
     now,
-    catalog: listing(loadCatalog()),
+    catalog: listAgents(loadCatalog()),
     sites: manage.sites,
     ...manage.managed,
-    blocked: askBlocked(engine),
+    blocked: createBlockedPaths(engine),
     policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
-    holdings: async () => z.array(Holding).parse(await engine.ask('holdings')),
+    holdings: async () => z.array(RangesStatus).parse(await engine.ask('holdings')),
   }
   /** The reads with the rights of the operator, who may ask about every site. */
   const asOperator = (signal: AbortSignal) =>
-    depsOf(read, {
+    createReadDeps(read, {
       principal: { kind: 'operator' },
       access: 'stats:read',
       request: new Request('http://localhost/', { signal }),
@@ -32,7 +32,7 @@ export function createReads({ engine, manage, log, now }: Core, pdf: Pdf) {
   return {
     asOperator,
     /** Draws a report as PDF, for mails. */
-    draw: drawFor({ ...read, pdf }, asOperator),
+    draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),

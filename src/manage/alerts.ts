@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { AUDIENCES, quoted } from '../query/dimensions.js'
-import { type Filter, readFilters } from '../query/filters.js'
-import { metricOf } from '../query/metrics.js'
+import { AUDIENCES, quote } from '../query/dimensions.js'
+import { type Filter, parseFilters } from '../query/filters.js'
+import { findMetric } from '../query/metrics.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type Deed } from './audit.js'
-import { Channel, isSame, KeptChannel } from './channels.js'
-import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
+import { type AuditContext, auditStatements } from './audit.js'
+import { Channel, isSameChannel, StoredChannel } from './channels.js'
+import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
 
 export const ALERT_KINDS = [
   'threshold',
@@ -41,7 +41,7 @@ const Metric = z.string().describe('Of the audience; `threshold` and `change` al
 const Channels = z.array(Channel).min(1, 'An alert needs a channel.').max(10, 'An alert has at most 10 channels.')
 const Value = z.number().describe('`gte` 1 where an alert that counts agents or what they did gives neither.')
 
-const given = {
+const alertFields = {
   name: Name,
   kind: Kind,
   audience: z.enum(AUDIENCES).optional().describe('Default human; of what is about agents always agent.'),
@@ -59,7 +59,7 @@ export const Alert = z.object({
   audience: z.enum(AUDIENCES),
   filters: z.array(z.record(z.string(), z.unknown())).describe('In canonical names.'),
   ...{ op: Op, value: Value, window_minutes: Minutes },
-  ...{ channels: z.array(KeptChannel), enabled: z.boolean() },
+  ...{ channels: z.array(StoredChannel), enabled: z.boolean() },
   last_fired_at: z.iso.datetime().optional(),
 })
 export type Alert = Omit<z.infer<typeof Alert>, 'id' | 'version' | 'filters' | 'name'> & {
@@ -68,12 +68,12 @@ export type Alert = Omit<z.infer<typeof Alert>, 'id' | 'version' | 'filters' | '
 }
 
 /** The body of `POST /api/alerts`: `finishedAlert` has to say yes to it yet. */
-export const NewAlert = z.strictObject({ site: SiteId, ...given, metric: Metric.optional() })
+export const NewAlert = z.strictObject({ site: SiteId, ...alertFields, metric: Metric.optional() })
 /** The body of `PATCH /api/alerts/{id}`; null takes away. */
 export const AlertChange = z
   .strictObject({
-    ...given,
-    ...{ metric: Metric.nullable(), audience: given.audience.nullable() },
+    ...alertFields,
+    ...{ metric: Metric.nullable(), audience: alertFields.audience.nullable() },
     ...{ op: Op.nullable(), value: Value.nullable() },
     ...{ filters: Filters, window_minutes: Minutes, enabled: z.boolean() },
   })
@@ -84,33 +84,34 @@ export const AlertSecret = z
   .string()
   .describe("What the alert's webhooks are signed with (`x-service-signature`, as ingest is); shown here alone.")
 
-const refuse = (message: string, field: string) => new ApiError('validation_error', message, field)
+const fieldError = (message: string, field: string) => new ApiError('validation_error', message, field)
 
 /** An alert whose parts fit together, in canonical names. Throws `validation_error` with the field. */
-export function finishedAlert({ metric, audience: asked, op, value, ...rest }: z.infer<typeof NewAlert>): Alert {
+export function normaliseAlert({ metric, audience: asked, op, value, ...rest }: z.infer<typeof NewAlert>): Alert {
   const { kind, channels } = rest
-  const filters = readFilters(rest.filters)
-  const twice = channels.findIndex((one, i) => channels.slice(0, i).some((other) => isSame(one, other)))
-  if (twice >= 0) throw refuse('This channel is there twice.', `channels[${twice}]`)
+  const filters = parseFilters(rest.filters)
+  const twice = channels.findIndex((one, i) => channels.slice(0, i).some((other) => isSameChannel(one, other)))
+  if (twice >= 0) throw fieldError('This channel is there twice.', `channels[${twice}]`)
   if (kind === 'threshold' || kind === 'change') {
     const audience = asked ?? 'human'
-    if (metric === undefined) throw refuse(`An alert of kind ${kind} needs a metric.`, 'metric')
-    if (op === undefined) throw refuse(`An alert of kind ${kind} needs an op.`, 'op')
-    if (value === undefined) throw refuse(`An alert of kind ${kind} needs a value.`, 'value')
-    return { ...rest, filters, audience, metric: metricOf(audience, metric), op, value }
+    if (metric === undefined) throw fieldError(`An alert of kind ${kind} needs a metric.`, 'metric')
+    if (op === undefined) throw fieldError(`An alert of kind ${kind} needs an op.`, 'op')
+    if (value === undefined) throw fieldError(`An alert of kind ${kind} needs a value.`, 'value')
+    return { ...rest, filters, audience, metric: findMetric(audience, metric), op, value }
   }
-  if (metric !== undefined) throw refuse(`An alert of kind ${kind} has no metric ${quoted(metric)}.`, 'metric')
-  if (asked !== undefined && asked !== 'agent') throw refuse(`An alert of kind ${kind} is about agents.`, 'audience')
-  if (kind === 'policy_changed' && filters.length > 0) throw refuse(`A policy has nothing to filter by.`, 'filters')
+  if (metric !== undefined) throw fieldError(`An alert of kind ${kind} has no metric ${quote(metric)}.`, 'metric')
+  if (asked !== undefined && asked !== 'agent')
+    throw fieldError(`An alert of kind ${kind} is about agents.`, 'audience')
+  if (kind === 'policy_changed' && filters.length > 0) throw fieldError(`A policy has nothing to filter by.`, 'filters')
   return { ...rest, filters, audience: 'agent', op: op ?? 'gte', value: value ?? 1 }
 }
 
-const Stored = z
+const StoredAlert = z
   .object({
     ...Alert.shape,
     metric: z.string().nullable(),
-    filters: Json.transform(readFilters),
-    channels: Json.pipe(z.array(KeptChannel)),
+    filters: JsonText.transform(parseFilters),
+    channels: JsonText.pipe(z.array(StoredChannel)),
     last_fired_at: z.date().nullable(),
   })
   .transform(({ metric, last_fired_at, ...alert }) => ({
@@ -123,37 +124,37 @@ export interface Alerts extends Collection<Alert> {
   /** What its webhooks are signed with. Throws `not_found`. */
   secret(id: number): Promise<string>
   /** A new one; the one before ends with it. Throws `not_found`. */
-  rotate(id: number, deed: Deed): Promise<string>
+  rotateSecret(id: number, deed: AuditContext): Promise<string>
 }
 
-const Secret = z.array(z.object({ secret: z.string() }))
+const SecretRows = z.array(z.object({ secret: z.string() }))
 
 /** The alerts of this instance's sites, over its records. */
 export function createAlerts({ records, random }: { records: Records; random(bytes: number): Buffer }): Alerts {
   const fresh = () => `svcw_${random(32).toString('base64url')}`
-  const alerts = collection<Alert>(records, {
-    ...{ table: 'alerts', one: 'alert', most: 100 },
-    read: (row) => Stored.parse(row),
-    write: ({ kind, metric, audience, filters, op, value, window_minutes, channels, enabled }) => ({
+  const alerts = createCollection<Alert>(records, {
+    ...{ table: 'alerts', label: 'alert', maxPerSite: 100 },
+    fromRow: (row) => StoredAlert.parse(row),
+    toColumns: ({ kind, metric, audience, filters, op, value, window_minutes, channels, enabled }) => ({
       ...{ kind, metric: metric ?? null, audience, op, value, window_minutes, enabled },
       filters: JSON.stringify(filters),
       channels: JSON.stringify(channels),
     }),
-    born: () => ({ secret: fresh(), state: '{}' }),
+    initialColumns: () => ({ secret: fresh(), state: '{}' }),
   })
   return {
     ...alerts,
     async secret(id) {
-      const [found] = Secret.parse(await records.query(sql`select secret from alerts where id = ${id}`))
+      const [found] = SecretRows.parse(await records.query(sql`select secret from alerts where id = ${id}`))
       if (!found) throw new ApiError('not_found', 'There is no such alert.')
       return found.secret
     },
-    async rotate(id, deed) {
+    async rotateSecret(id, deed) {
       const { site, name } = await alerts.get(id)
       const secret = fresh()
       await records.write(
         sql`update alerts set secret = ${secret} where id = ${id}`,
-        ...audited(deed, { action: 'rotate', object: 'alert', id, details: { site, name } }),
+        ...auditStatements(deed, { action: 'rotate', object: 'alert', id, details: { site, name } }),
       )
       return secret
     },

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { Json } from './collection.js'
+import { JsonText } from './collection.js'
 
 /** One deed as the log shows it. */
-export const Entry = z.object({
+export const AuditEntry = z.object({
   id: z.int(),
   at: z.iso.datetime(),
   org: z.int(),
@@ -16,10 +16,10 @@ export const Entry = z.object({
   ip: z.string().optional().describe('From where; absent for the operator.'),
   details: z.record(z.string(), z.unknown()).optional(),
 })
-export type Entry = z.infer<typeof Entry>
+export type AuditEntry = z.infer<typeof AuditEntry>
 
 /** Which of them. */
-export interface Wanted {
+export interface AuditFilter {
   /** Absent: of every organisation. */
   readonly org?: number | undefined
   readonly action?: string | undefined
@@ -31,18 +31,18 @@ export interface Wanted {
 }
 
 /** How long a deed is remembered. */
-export const KEPT_MS = 400 * 86_400_000
+export const AUDIT_RETENTION_MS = 400 * 86_400_000
 
-const Stored = z
+const StoredEntry = z
   .object({
-    ...Entry.omit({ at: true }).shape,
+    ...AuditEntry.omit({ at: true }).shape,
     happened_at: z.date(),
     object_id: z.string().nullable(),
     ip: z.string().nullable(),
-    details: Json.pipe(z.record(z.string(), z.unknown())).nullable(),
+    details: JsonText.pipe(z.record(z.string(), z.unknown())).nullable(),
   })
   .transform(
-    ({ id, happened_at, object_id, ip, details, ...entry }): Entry => ({
+    ({ id, happened_at, object_id, ip, details, ...entry }): AuditEntry => ({
       ...{ id, at: happened_at.toISOString() },
       ...entry,
       ...(object_id === null ? {} : { object_id }),
@@ -53,7 +53,7 @@ const Stored = z
 
 export interface AuditLog {
   /** Those of a page, the newest first, and how many there are in all. */
-  list(wanted: Wanted): Promise<{ entries: Entry[]; total: number }>
+  list(wanted: AuditFilter): Promise<{ entries: AuditEntry[]; total: number }>
   /** Forgets what is older than `KEPT_MS` at `at`. */
   prune(at: Date): Promise<void>
 }
@@ -75,10 +75,10 @@ export const createAuditLog = (records: Records): AuditLog => ({
         select id, org, happened_at, actor_kind, actor, action, object, object_id, ip, details ${from}
         order by id desc limit ${limit} offset ${(page - 1) * limit}`),
     ])
-    return { entries: rows.map((row) => Stored.parse(row)), total: Number(counted[0]?.total) }
+    return { entries: rows.map((row) => StoredEntry.parse(row)), total: Number(counted[0]?.total) }
   },
   async prune(at) {
-    const before = new Date(at.getTime() - KEPT_MS)
+    const before = new Date(at.getTime() - AUDIT_RETENTION_MS)
     const old = sql`from audit where happened_at < ${before}`
     const [row] = await records.query(sql`select count(*) as n ${old}`)
     if (Number(row?.n) > 0) await records.write(sql`delete ${old}`)

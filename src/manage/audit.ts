@@ -1,8 +1,8 @@
 import { Sql, sql } from '../sql.js'
-import { numbered } from './numbered.js'
+import { insertWithNextId } from './ids.js'
 
 /** Who did a thing, and from where. */
-export interface By {
+export interface AuditActor {
   readonly kind: 'operator' | 'user' | 'key' | 'system'
   /** For a person who reads the log: an e-mail address, a key's prefix. */
   readonly name: string
@@ -11,15 +11,15 @@ export interface By {
 }
 
 /** One deed: what every write to the records is told, so that the log has it in the same transaction. */
-export interface Deed {
-  readonly by: By
+export interface AuditContext {
+  readonly by: AuditActor
   /** Its id, or what gives it within the transaction. */
   readonly org: number | Sql
   readonly at: Date
 }
 
 /** What the log says beside who, when and from where; details name what changed, and never a secret. */
-export interface Done {
+export interface AuditedAction {
   /** `create`, `change`, `delete`, or the word for what else was done: `rotate`, `invite`. */
   readonly action: string
   /** The kind of object: `goal`, `member`. */
@@ -30,8 +30,8 @@ export interface Done {
 }
 
 /** The statements that write a deed down, for the transaction that does it. */
-export const audited = ({ by, org, at }: Deed, { action, object, id, details }: Done): Sql[] =>
-  numbered(
+export const auditStatements = ({ by, org, at }: AuditContext, { action, object, id, details }: AuditedAction): Sql[] =>
+  insertWithNextId(
     'audit',
     sql`insert into audit (id, org, happened_at, actor_kind, actor, action, object, object_id, ip, details)`,
     sql`${org}, ${at}, ${by.kind}, ${by.name}, ${action}, ${object}, ${id === undefined ? null : id instanceof Sql ? id : String(id)},

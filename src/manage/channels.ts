@@ -21,7 +21,7 @@ export const Channel = z
   .describe('`target` is the URL of a webhook or an e-mail address.')
 
 /** The same as it is kept and shown. */
-export const KeptChannel = z.object({ type: z.enum(['webhook', 'email']), target: z.string() })
-export type Channel = z.output<typeof KeptChannel>
+export const StoredChannel = z.object({ type: z.enum(['webhook', 'email']), target: z.string() })
+export type Channel = z.output<typeof StoredChannel>
 
-export const isSame = (a: Channel, b: Channel): boolean => a.type === b.type && a.target === b.target
+export const isSameChannel = (a: Channel, b: Channel): boolean => a.type === b.type && a.target === b.target

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
-import { audited, type Deed } from './audit.js'
-import { lastOf, numbered } from './numbered.js'
-import { createWrite, remember } from './remember.js'
-import { createTurn } from './turn.js'
+import { type AuditContext, auditStatements } from './audit.js'
+import { insertWithNextId, lastId } from './ids.js'
+import { createLock } from './lock.js'
+import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** What a site has several of, told apart by name. */
-export interface Owned {
+export interface SiteRecord {
   readonly site: number
   readonly name: string
 }
 /** `version` counts its changes, from 1: what somebody saw is what `If-Match` names. */
-export type WithId<O extends Owned> = O & { readonly id: number; readonly version: number }
+export type WithId<O extends SiteRecord> = O & { readonly id: number; readonly version: number }
 
 /** A name as people give it: trimmed, 1 to 100 characters, none of which a terminal or a page would obey. */
 export const Name = z
@@ -26,7 +26,7 @@ export const Name = z
 export const Version = z.int().describe('Counts its changes, from 1: what `ETag` has and `If-Match` takes.')
 export const SiteId = z.int().positive().max(2_147_483_647)
 
-export interface Collection<O extends Owned> {
+export interface Collection<O extends SiteRecord> {
   /** In the order in which they were made. */
   list(site: number): Promise<readonly WithId<O>[]>
   /** Of every site, in that order; the same array until one of them changes. */
@@ -34,41 +34,49 @@ export interface Collection<O extends Owned> {
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
   /** Throws `conflict` where the site has one of that name, or too many, `not_found` where it goes meanwhile. */
-  create(made: O, deed: Deed): Promise<WithId<O>>
+  create(made: O, deed: AuditContext): Promise<WithId<O>>
   /**
    * What `changed` makes of it. Throws as `get` and `create` do, what `changed` throws, and `conflict` where it is not of
    * the `version` that is asked for.
    */
-  change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: Deed, version?: number): Promise<WithId<O>>
+  change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: AuditContext, version?: number): Promise<WithId<O>>
   /** For good: no later one has its id. Throws as `change` does. */
-  delete(id: number, deed: Deed, version?: number): Promise<void>
+  delete(id: number, deed: AuditContext, version?: number): Promise<void>
   /** After a write to the table that was not made here. */
   forget(): void
 }
 
 /** What a table of `control.duckdb` holds of them. */
-export interface Kept<O extends Owned> {
+export interface CollectionTable<O extends SiteRecord> {
   readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports'
   /** One of them in words. */
-  readonly one: string
+  readonly label: string
   /** As many a site may have. */
-  readonly most: number
+  readonly maxPerSite: number
   /** What its name is called; `name` where absent. */
-  readonly named?: string
-  read(row: ResultRow): WithId<O>
+  readonly nameField?: string
+  fromRow(row: ResultRow): WithId<O>
   /** The columns beside id, site and name. */
-  write(record: O): Readonly<Record<string, Param>>
+  toColumns(record: O): Readonly<Record<string, Param>>
   /** Columns that it has from the day it is made, whatever is changed of it: a secret. */
-  born?(): Readonly<Record<string, Param>>
+  initialColumns?(): Readonly<Record<string, Param>>
 }
 
 /** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
-export function collection<O extends Owned>(
+export function createCollection<O extends SiteRecord>(
   records: Records,
-  { table, one, most, named = 'name', read, write: columnsOf, born }: Kept<O>,
+  {
+    table,
+    label: one,
+    maxPerSite: most,
+    nameField: named = 'name',
+    fromRow: read,
+    toColumns: columnsOf,
+    initialColumns: born,
+  }: CollectionTable<O>,
 ): Collection<O> {
   const name = raw(table)
-  const all = remember(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
+  const all = createTableCache(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
   const find = async (id: number): Promise<WithId<O>> => {
     const found = (await all.get()).find((each) => each.id === id)
     if (!found) throw new ApiError('not_found', `There is no such ${one}.`)
@@ -80,9 +88,9 @@ export function collection<O extends Owned>(
     if (version === undefined || version === found.version) return found
     throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
   }
-  const inTurn = createTurn()
-  const write = createWrite(records, all)
-  const unique = async (record: Owned, id?: number) => {
+  const inTurn = createLock()
+  const write = createInvalidatingWrite(records, all)
+  const unique = async (record: SiteRecord, id?: number) => {
     const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))
       throw new ApiError('conflict', `The site has a ${one} of this ${named}.`, named)
@@ -99,13 +107,13 @@ export function collection<O extends Owned>(
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
         await write(
-          ...numbered(
+          ...insertWithNextId(
             table,
             sql`insert into ${name} (id, site, name, version${names})`,
             sql`${made.site}, ${made.name}, 1${join(values, '')}`,
           ),
-          ...audited(deed, {
-            ...{ action: 'create', object: one, id: lastOf(table) },
+          ...auditStatements(deed, {
+            ...{ action: 'create', object: one, id: lastId(table) },
             details: { site: made.site, name: made.name },
           }),
         )
@@ -127,7 +135,7 @@ export function collection<O extends Owned>(
         )
         await write(
           sql`update ${name} set version = version + 1, ${set} where id = ${id}`,
-          ...audited(deed, { action: 'change', object: one, id, details: { site: now.site, name: made.name } }),
+          ...auditStatements(deed, { action: 'change', object: one, id, details: { site: now.site, name: made.name } }),
         )
         return find(id)
       }),
@@ -136,7 +144,7 @@ export function collection<O extends Owned>(
         const now = await current(id, version)
         await write(
           sql`delete from ${name} where id = ${id}`,
-          ...audited(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
+          ...auditStatements(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
         )
       }),
     forget: all.forget,
@@ -144,4 +152,4 @@ export function collection<O extends Owned>(
 }
 
 /** A column of JSON text. */
-export const Json = z.string().transform((text): unknown => JSON.parse(text))
+export const JsonText = z.string().transform((text): unknown => JSON.parse(text))

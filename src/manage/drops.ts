@@ -1,73 +1,73 @@
 import { z } from 'zod'
-import { DOORS, type Door, DROP_REASONS, type DropReason } from '../capture/drop.js'
+import { DROP_REASONS, type DropReason, INGEST_ENDPOINTS, type IngestEndpoint } from '../capture/drops.js'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
 
 /** How many of what came in for a site became no row on one day, by the door it came in at and why. */
-export const Dropped = z.object({
+export const DailyDrops = z.object({
   day: z.iso.date().describe('Of UTC.'),
-  door: z.enum(DOORS).describe('`track`: what browsers send, `edge`: what other servers send.'),
+  door: z.enum(INGEST_ENDPOINTS).describe('`track`: what browsers send, `edge`: what other servers send.'),
   reason: z.enum(DROP_REASONS).describe('Why. `same_view` and `nothing_measured` are no loss.'),
   count: z.int().describe('How many.'),
 })
-export type Dropped = z.infer<typeof Dropped>
+export type DailyDrops = z.infer<typeof DailyDrops>
 
 export interface Drops {
   /** Counts in memory; never throws. Without a site it is seen in `totals` alone. */
-  add(site: number | undefined, door: Door, reason: DropReason, count?: number): void
+  add(site: number | undefined, door: IngestEndpoint, reason: DropReason, count?: number): void
   /** Of the last `days` days of UTC, today included; the latest first. */
-  list(site: number, days: number): Promise<Dropped[]>
+  list(site: number, days: number): Promise<DailyDrops[]>
   /** A site is no more: what is only in memory of it is not written. */
-  forget(site: number): void
+  forgetSite(site: number): void
   /** Since the process started, of all sites and of none. */
-  totals(): { door: Door; reason: DropReason; count: number }[]
+  totals(): { door: IngestEndpoint; reason: DropReason; count: number }[]
   /** Writes what is only in memory. After a failure, whatever became of the write, the next one makes it right. */
   flush(): Promise<void>
 }
 
-const Stored = z.object({
+const StoredDrops = z.object({
   day: z.string(),
   site: z.number(),
-  door: z.enum(DOORS),
+  door: z.enum(INGEST_ENDPOINTS),
   reason: z.enum(DROP_REASONS),
   count: z.number(),
 })
 
 /** One line of one day. `added` is since the process started; `before` what the table had then. */
-interface Line extends Omit<Dropped, 'count'> {
+interface DropLine extends Omit<DailyDrops, 'count'> {
   site: number
   added: number
   written: number
 }
-interface Day {
-  readonly lines: Map<string, Line>
+interface DropDay {
+  readonly lines: Map<string, DropLine>
   /** By line, what the table had before; absent until it was asked. */
   before?: ReadonlyMap<string, number>
 }
 
-const DAY = 86_400_000
+const DAY_MS = 86_400_000
 /** Days that are kept: a year, and what a year's look back needs. */
-const KEPT = 400
-const nameOf = ({ site, door, reason }: Pick<Line, 'site' | 'door' | 'reason'>) => `${site} ${door} ${reason}`
+const RETENTION_DAYS = 400
+const lineKey = ({ site, door, reason }: Pick<DropLine, 'site' | 'door' | 'reason'>) => `${site} ${door} ${reason}`
 
 /** Drops over the records. This process is the only writer: what it writes are whole counts, so that twice is once. */
 export function createDrops({ records, now }: { records: Records; now(): Date }): Drops {
-  const days = new Map<string, Day>()
-  const totals = new Map<string, { door: Door; reason: DropReason; count: number }>()
-  const dayBefore = (days: number) => new Date(now().getTime() - days * DAY).toISOString().slice(0, 10)
+  const days = new Map<string, DropDay>()
+  const totals = new Map<string, { door: IngestEndpoint; reason: DropReason; count: number }>()
+  const dayBefore = (days: number) => new Date(now().getTime() - days * DAY_MS).toISOString().slice(0, 10)
   let pruned = ''
 
   const ask = async (site: number | undefined, from: string) =>
-    z.array(Stored).parse(
+    z.array(StoredDrops).parse(
       await records.query(sql`
         select day, site, door, reason, count from drops
         where day >= ${from} ${site === undefined ? sql`` : sql`and site = ${site}`}`),
     )
   /** Asks the table, once, for what it had of a day before this process. */
-  const begun = async (name: string, day: Day): Promise<ReadonlyMap<string, number>> => {
+  const begun = async (name: string, day: DropDay): Promise<ReadonlyMap<string, number>> => {
     if (day.before) return day.before
     const rows = (await ask(undefined, name)).filter((row) => row.day === name)
-    day.before ??= new Map(rows.map((row) => [nameOf(row), row.count]))
+    day.before ??= new Map(rows.map((row) => [lineKey(row), row.count]))
     return day.before
   }
 
@@ -83,7 +83,7 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
         day = { lines: new Map() }
         days.set(name, day)
       }
-      const key = nameOf({ site, door, reason })
+      const key = lineKey({ site, door, reason })
       const line = day.lines.get(key)
       if (line) line.added += count
       else day.lines.set(key, { day: name, site, door, reason, added: count, written: 0 })
@@ -91,10 +91,10 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
 
     async list(site, count) {
       const from = dayBefore(count - 1)
-      const found = new Map<string, Dropped>()
+      const found = new Map<string, DailyDrops>()
       for (const [name, day] of days) await begun(name, day)
       for (const { day, door, reason, count } of await ask(site, from))
-        found.set(`${day} ${nameOf({ site, door, reason })}`, { day, door, reason, count })
+        found.set(`${day} ${lineKey({ site, door, reason })}`, { day, door, reason, count })
       for (const [name, { lines, before }] of days)
         for (const [key, line] of lines)
           if (line.site === site && name >= from) {
@@ -108,7 +108,7 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
       )
     },
 
-    forget(site) {
+    forgetSite(site) {
       for (const { lines } of days.values()) for (const [key, line] of lines) if (line.site === site) lines.delete(key)
     },
 
@@ -116,7 +116,7 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
 
     async flush() {
       const today = dayBefore(0)
-      const writing: { line: Line; count: number; added: number }[] = []
+      const writing: { line: DropLine; count: number; added: number }[] = []
       for (const [name, day] of days) {
         const lines = [...day.lines].filter(([, line]) => line.added > line.written)
         if (lines.length === 0) {
@@ -137,7 +137,7 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
             and drops.reason = counted.reason
           when matched then update set count = counted.count
           when not matched then insert values (counted.day, counted.site, counted.door, counted.reason, counted.count)`,
-        ...(pruned === today ? [] : [sql`delete from drops where day < ${dayBefore(KEPT)}`]),
+        ...(pruned === today ? [] : [sql`delete from drops where day < ${dayBefore(RETENTION_DAYS)}`]),
       )
       pruned = today
       for (const { line, added } of writing) line.written = added

@@ -1,21 +1,22 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { quoted } from '../query/dimensions.js'
-import { conditionsOf, type Filter, isBehavioural, readFilters } from '../query/filters.js'
-import { operator } from '../query/operators.js'
+import { quote } from '../query/dimensions.js'
+import { type Filter, isBehavioural, listConditions, parseFilters } from '../query/filters.js'
+import { operatorNamed } from '../query/operators.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, SiteId, Version } from './collection.js'
+import { type Collection, createCollection, JsonText, SiteId, Version } from './collection.js'
 
 /** What is known of a visitor when a flag is evaluated: the page and the request, and nothing that was stored. */
-export const KNOWN = [
+export const FLAG_DIMENSIONS = [
   ...['hostname', 'pathname', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
   ...['language', 'browser', 'os', 'device_type'],
 ] as const
-export type Known = (typeof KNOWN)[number]
-export const isKnown = (dimension: string): dimension is Known => KNOWN.some((known) => known === dimension)
+export type FlagDimension = (typeof FLAG_DIMENSIONS)[number]
+export const isFlagDimension = (dimension: string): dimension is FlagDimension =>
+  FLAG_DIMENSIONS.some((known) => known === dimension)
 
 /** Patterns are read safely by the store's engine alone, which nobody waits for here. */
-const BASES: readonly string[] = ['is', 'contains', 'starts_with', 'ends_with', 'is_set']
+const SUPPORTED_OPERATORS: readonly string[] = ['is', 'contains', 'starts_with', 'ends_with', 'is_set']
 
 const Key = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'A key is 1 to 64 of a-z, 0-9, _ and -.')
 const Variant = z.strictObject({
@@ -38,7 +39,9 @@ const Variants = z
   .refine((variants) => new Set(variants.map(({ key }) => key)).size === variants.length, 'Two have the same key.')
 const Filters = z
   .union([z.array(z.unknown()).min(1), z.record(z.string(), z.unknown())])
-  .describe(`Who can have it, as the parameter \`filters\` takes them, by ${KNOWN.join(', ')}; without patterns.`)
+  .describe(
+    `Who can have it, as the parameter \`filters\` takes them, by ${FLAG_DIMENSIONS.join(', ')}; without patterns.`,
+  )
 
 /** A flag as the API shows it (contract 7). */
 export const Flag = z.object({
@@ -66,24 +69,26 @@ export const FlagChange = z
   .strictObject({ ...shape, variants: Variants.nullable(), filters: Filters.nullable() })
   .partial()
 
-const refuse = (message: string): ApiError => new ApiError('validation_error', message, 'filters')
+const filterError = (message: string): ApiError => new ApiError('validation_error', message, 'filters')
 
 /** A flag that can be evaluated, its filters in canonical names. Throws `validation_error`, field `filters`. */
-export function finishedFlag({ key, variants, filters: given, ...flag }: z.infer<typeof NewFlag>): Flag {
-  const filters = given === undefined ? undefined : readFilters(given)
-  if (filters?.some(isBehavioural)) throw refuse('A flag is decided by one page: it knows nothing of what was done.')
-  for (const { dimension, op } of conditionsOf(filters ?? [])) {
-    if (!isKnown(dimension)) throw refuse(`A flag knows nothing of ${quoted(dimension)}, but of ${KNOWN.join(', ')}.`)
-    if (!BASES.includes(operator(op).base)) throw refuse(`A flag cannot compare by ${op}.`)
+export function normaliseFlag({ key, variants, filters: given, ...flag }: z.infer<typeof NewFlag>): Flag {
+  const filters = given === undefined ? undefined : parseFilters(given)
+  if (filters?.some(isBehavioural))
+    throw filterError('A flag is decided by one page: it knows nothing of what was done.')
+  for (const { dimension, op } of listConditions(filters ?? [])) {
+    if (!isFlagDimension(dimension))
+      throw filterError(`A flag knows nothing of ${quote(dimension)}, but of ${FLAG_DIMENSIONS.join(', ')}.`)
+    if (!SUPPORTED_OPERATORS.includes(operatorNamed(op).base)) throw filterError(`A flag cannot compare by ${op}.`)
   }
   return { ...flag, name: key, ...(variants ? { variants } : {}), ...(filters ? { filters } : {}) }
 }
 
-const Stored = z
+const StoredFlag = z
   .object({
     ...{ id: z.int(), version: Version, site: z.int(), name: z.string(), enabled: z.boolean(), rollout: z.number() },
-    variants: Json.pipe(z.array(Variant)).nullable(),
-    filters: Json.transform(readFilters).nullable(),
+    variants: JsonText.pipe(z.array(Variant)).nullable(),
+    filters: JsonText.transform(parseFilters).nullable(),
   })
   .transform(({ variants, filters, ...flag }) => ({
     ...flag,
@@ -93,10 +98,10 @@ const Stored = z
 
 /** The flags of this instance's sites, over its records. */
 export const createFlags = (records: Records): Collection<Flag> =>
-  collection<Flag>(records, {
-    ...{ table: 'flags', one: 'flag', most: 100, named: 'key' },
-    read: (row) => Stored.parse(row),
-    write: ({ enabled, rollout, variants, filters }) => ({
+  createCollection<Flag>(records, {
+    ...{ table: 'flags', label: 'flag', maxPerSite: 100, nameField: 'key' },
+    fromRow: (row) => StoredFlag.parse(row),
+    toColumns: ({ enabled, rollout, variants, filters }) => ({
       ...{ enabled, rollout },
       variants: variants ? JSON.stringify(variants) : null,
       filters: filters ? JSON.stringify(filters) : null,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { GOAL_TYPES, Match, readMatch } from '../query/goals.js'
+import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
+import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
 
-const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: Match })
+const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: GoalMatch })
 const shape = {
   name: Name,
   steps: z.array(Step).min(2, 'A funnel has 2 to 10 steps.').max(10, 'A funnel has 2 to 10 steps.'),
@@ -26,20 +26,27 @@ export const NewFunnel = z.strictObject({ site: SiteId, ...shape, window_minutes
 export const FunnelChange = z.strictObject({ ...shape, window_minutes: Minutes.nullable() }).partial()
 
 /** A funnel whose steps can be asked, in canonical names. Throws `validation_error`. */
-export function finishedFunnel(funnel: z.infer<typeof NewFunnel>): Funnel {
-  const steps = funnel.steps.map((step, i) => ({ ...step, match: readMatch(step, `steps[${i}].match`) }))
+export function normaliseFunnel(funnel: z.infer<typeof NewFunnel>): Funnel {
+  const steps = funnel.steps.map((step, i) => ({ ...step, match: parseGoalMatch(step, `steps[${i}].match`) }))
   return { ...funnel, steps }
 }
 
-const Stored = z.object({ ...Funnel.shape, steps: Json.pipe(Funnel.shape.steps), window_minutes: z.int().nullable() })
+const StoredFunnel = z.object({
+  ...Funnel.shape,
+  steps: JsonText.pipe(Funnel.shape.steps),
+  window_minutes: z.int().nullable(),
+})
 
 /** The funnels of this instance's sites, over its records. */
 export const createFunnels = (records: Records): Collection<Funnel> =>
-  collection<Funnel>(records, {
-    ...{ table: 'funnels', one: 'funnel', most: 100 },
-    read(row) {
-      const { window_minutes, ...funnel } = Stored.parse(row)
+  createCollection<Funnel>(records, {
+    ...{ table: 'funnels', label: 'funnel', maxPerSite: 100 },
+    fromRow(row) {
+      const { window_minutes, ...funnel } = StoredFunnel.parse(row)
       return window_minutes === null ? funnel : { ...funnel, window_minutes }
     },
-    write: ({ steps, window_minutes }) => ({ steps: JSON.stringify(steps), window_minutes: window_minutes ?? null }),
+    toColumns: ({ steps, window_minutes }) => ({
+      steps: JSON.stringify(steps),
+      window_minutes: window_minutes ?? null,
+    }),
   })

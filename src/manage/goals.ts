@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { GOAL_TYPES, Match, readMatch } from '../query/goals.js'
+import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
+import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
 
 const Revenue = z.strictObject({
   property: z.string().min(1).max(200).describe('The property of the hit that holds the amount.'),
@@ -10,7 +10,7 @@ const Revenue = z.strictObject({
     .regex(/^[A-Z]{3}$/, 'A currency is three capital letters.')
     .describe('ISO 4217, for hits without a `currency` of their own.'),
 })
-const shape = { name: Name, type: z.enum(GOAL_TYPES), match: Match }
+const shape = { name: Name, type: z.enum(GOAL_TYPES), match: GoalMatch }
 
 /** A goal as the API shows it (contract 7). */
 export const Goal = z.object({ id: z.int(), version: Version, site: z.int(), ...shape, revenue: Revenue.optional() })
@@ -22,21 +22,25 @@ export const NewGoal = z.strictObject({ site: SiteId, ...shape, revenue: Revenue
 export const GoalChange = z.strictObject({ ...shape, revenue: Revenue.nullable() }).partial()
 
 /** A goal whose parts fit together, in canonical names. Throws `validation_error`. */
-export function finishedGoal(goal: z.infer<typeof NewGoal>): Goal {
-  return { ...goal, match: readMatch(goal) }
+export function normaliseGoal(goal: z.infer<typeof NewGoal>): Goal {
+  return { ...goal, match: parseGoalMatch(goal) }
 }
 
-const Stored = z.object({ ...Goal.shape, match: Json.pipe(Match), revenue: Json.pipe(Revenue).nullable() })
+const StoredGoal = z.object({
+  ...Goal.shape,
+  match: JsonText.pipe(GoalMatch),
+  revenue: JsonText.pipe(Revenue).nullable(),
+})
 
 /** The goals of this instance's sites, over its records. */
 export const createGoals = (records: Records): Collection<Goal> =>
-  collection<Goal>(records, {
-    ...{ table: 'goals', one: 'goal', most: 100 },
-    read(row) {
-      const { revenue, ...goal } = Stored.parse(row)
+  createCollection<Goal>(records, {
+    ...{ table: 'goals', label: 'goal', maxPerSite: 100 },
+    fromRow(row) {
+      const { revenue, ...goal } = StoredGoal.parse(row)
       return revenue ? { ...goal, revenue } : goal
     },
-    write: ({ type, match, revenue }) => ({
+    toColumns: ({ type, match, revenue }) => ({
       type,
       match: JSON.stringify(match),
       revenue: revenue ? JSON.stringify(revenue) : null,

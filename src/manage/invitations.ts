@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type By, type Deed } from './audit.js'
+import { type AuditActor, type AuditContext, auditStatements } from './audit.js'
 import { Email } from './email.js'
-import type { Actor, Member, Members } from './members.js'
-import { lastOf, numbered } from './numbered.js'
-import { createWrite } from './remember.js'
-import { ROLES, suffices } from './roles.js'
-import { createTurn, type Turn } from './turn.js'
+import { insertWithNextId, lastId } from './ids.js'
+import { createLock, type Lock } from './lock.js'
+import type { ActorId, Member, Members } from './members.js'
+import { includesRole, ROLES } from './roles.js'
+import { createInvalidatingWrite } from './table-cache.js'
 
 /** An invitation as the API shows it: never its token. */
 export const Invitation = z.object({
@@ -31,19 +31,19 @@ export const NewInvitation = z.strictObject({
 export type NewInvitation = z.infer<typeof NewInvitation>
 
 /** The body of `POST /api/invitations/accept`. */
-export const Accepted = z.strictObject({
+export const AcceptInvitation = z.strictObject({
   token: z.string().max(1_000).describe("The last part of the invitation's link."),
 })
 
 /** How long one is good. */
-export const VALID_MS = 7 * 86_400_000
+export const INVITATION_LIFETIME_MS = 7 * 86_400_000
 /** Open ones of an organisation. */
-const MOST = 100
+const MAX_OPEN_INVITATIONS = 100
 /** As many one person sends in an hour: each is a mail to a stranger. */
-const AN_HOUR = 30
+const MAX_INVITATIONS_PER_HOUR = 30
 const HOUR_MS = 3_600_000
 
-const Stored = z.object({
+const StoredInvitation = z.object({
   id: z.number(),
   org: z.number(),
   email: z.string(),
@@ -55,25 +55,25 @@ const Stored = z.object({
   expires_at: z.date(),
   accepted_at: z.date().nullable(),
 })
-type Stored = z.infer<typeof Stored>
+type StoredInvitation = z.infer<typeof StoredInvitation>
 const SELECT = sql`
   select id, org, email, role, digest, mailed, invited_by, created_at, expires_at, accepted_at from invitations`
 
-const shown = ({
+const invitationView = ({
   digest: _,
   mailed: __,
   accepted_at: ___,
   created_at,
   expires_at,
   ...invitation
-}: Stored): Invitation => ({
+}: StoredInvitation): Invitation => ({
   ...invitation,
   created_at: created_at.toISOString(),
   expires_at: expires_at.toISOString(),
 })
 
 /** An invitation as whoever holds its link is told of it. */
-export interface Held extends Pick<Stored, 'id' | 'org' | 'email' | 'role'> {
+export interface ReceivedInvitation extends Pick<StoredInvitation, 'id' | 'org' | 'email' | 'role'> {
   /** Whether it was the link in the mail: who holds that reads the mails of the address. */
   readonly mailed: boolean
   readonly accepted: boolean
@@ -90,27 +90,27 @@ export interface Invitations {
   create(
     org: number,
     asked: NewInvitation,
-    actor: Actor,
-    deed: Deed,
+    actor: ActorId,
+    deed: AuditContext,
   ): Promise<{ invitation: Invitation; token: string; mailed: string }>
   /** Takes one back. Throws `not_found`. */
-  delete(org: number, id: number, deed: Deed): Promise<void>
+  delete(org: number, id: number, deed: AuditContext): Promise<void>
   /**
    * Makes the holder of the invited address a member, once. Throws `not_found` for a token that is not good or no longer,
    * `forbidden` for another address, `conflict` where it was accepted, or they are a member already.
    */
-  accept(token: string, user: { id: number; email: string }, by: By, at: Date): Promise<Member>
+  accept(token: string, user: { id: number; email: string }, by: AuditActor, at: Date): Promise<Member>
   /** What a token is for; throws `not_found` for one that is not good or no longer. */
-  find(token: string, at: Date): Promise<Held>
+  find(token: string, at: Date): Promise<ReceivedInvitation>
   /** For the transaction in which a person, or what gives its id, becomes a member by it. */
-  accepting(held: Held, user: number | Sql, by: By, at: Date): Sql[]
+  accepting(held: ReceivedInvitation, user: number | Sql, by: AuditActor, at: Date): Sql[]
   /** Removes those that nobody can accept any more. */
   prune(at: Date): Promise<void>
 }
 
 /** 256 bits, which need no slow hash. */
-const digestOf = (token: string) => createHash('sha256').update(token).digest('hex')
-const TOKEN = /^[\w-]{43}$/
+const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
+const TOKEN_PATTERN = /^[\w-]{43}$/
 
 /**
  * Invitations over the records. All that writes to accounts and memberships shares the `turn`; `random(n)` gives n
@@ -122,35 +122,35 @@ export function createInvitations(deps: {
   emailOf(user: number): Promise<string | undefined>
   now(): Date
   random(bytes: number): Buffer
-  turn?: Turn
+  turn?: Lock
 }): Invitations {
-  const { records, members, emailOf, now, random, turn = createTurn() } = deps
-  const write = createWrite(records, members)
+  const { records, members, emailOf, now, random, turn = createLock() } = deps
+  const write = createInvalidatingWrite(records, members)
   // Asked of the table each time: they are few and seldom, and memberships that end take some with them.
   const all = async () => {
     const rows = await records.query(sql`${SELECT} order by id`)
-    return rows.map((row) => Stored.parse(row))
+    return rows.map((row) => StoredInvitation.parse(row))
   }
   const open = async (org: number, at: Date) =>
     (await all()).filter((each) => each.org === org && each.accepted_at === null && each.expires_at > at)
   const emails = async (org: number): Promise<(string | undefined)[]> =>
     Promise.all((await members.ofOrg(org)).map(({ user_id }) => emailOf(user_id)))
-  const notTooMany = async ({ by, at }: Deed) => {
+  const notTooMany = async ({ by, at }: AuditContext) => {
     const [row] = await records.query(sql`
       select count(*) as n from audit
       where action = 'invite' and actor_kind = ${by.kind} and actor = ${by.name}
         and happened_at > ${new Date(at.getTime() - HOUR_MS)}`)
-    if (by.kind !== 'operator' && Number(row?.n) >= AN_HOUR)
-      throw new ApiError('rate_limited', `One person sends at most ${AN_HOUR} invitations an hour.`)
+    if (by.kind !== 'operator' && Number(row?.n) >= MAX_INVITATIONS_PER_HOUR)
+      throw new ApiError('rate_limited', `One person sends at most ${MAX_INVITATIONS_PER_HOUR} invitations an hour.`)
   }
 
   const find: Invitations['find'] = async (token, at) => {
-    const digest = TOKEN.test(token) ? digestOf(token) : undefined
+    const digest = TOKEN_PATTERN.test(token) ? sha256(token) : undefined
     const rows =
       digest === undefined
         ? []
         : await records.query(sql`${SELECT} where (digest = ${digest} or mailed = ${digest}) and expires_at > ${at}`)
-    const [found] = rows.map((row) => Stored.parse(row))
+    const [found] = rows.map((row) => StoredInvitation.parse(row))
     if (!found) throw new ApiError('not_found', 'There is no such invitation, or no longer.')
     const { id, org, email, role, mailed, accepted_at } = found
     return { id, org, email, role, mailed: mailed === digest, accepted: accepted_at !== null }
@@ -158,13 +158,13 @@ export function createInvitations(deps: {
   const accepting: Invitations['accepting'] = ({ id, org, role }, user, by, at) => [
     sql`update invitations set accepted_at = ${at} where id = ${id}`,
     sql`insert into members (org, user_id, role, created_at) select ${org}, ${user}, ${role}, ${at}`,
-    ...audited({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
+    ...auditStatements({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
   ]
 
   return {
     find,
     accepting,
-    list: async (org) => (await open(org, now())).map(shown),
+    list: async (org) => (await open(org, now())).map(invitationView),
 
     create: (org, { email, role }, actor, deed) =>
       turn(async () => {
@@ -172,32 +172,35 @@ export function createInvitations(deps: {
         // In turn: their membership may have ended since they were let in, and what they had sent by then with it.
         const has =
           actor === undefined ? 'owner' : (await members.ofOrg(org)).find(({ user_id }) => user_id === actor)?.role
-        if (has === undefined || !suffices(has, 'admin')) throw new ApiError('forbidden', 'This takes the role admin.')
-        if (!suffices(has, role)) throw new ApiError('forbidden', 'Nobody invites into a role above their own.', 'role')
+        if (has === undefined || !includesRole(has, 'admin'))
+          throw new ApiError('forbidden', 'This takes the role admin.')
+        if (!includesRole(has, role))
+          throw new ApiError('forbidden', 'Nobody invites into a role above their own.', 'role')
         if ((await emails(org)).includes(email)) throw new ApiError('conflict', 'They are a member already.', 'email')
         const others = (await open(org, at)).filter((each) => each.email !== email)
-        if (others.length >= MOST) throw new ApiError('conflict', `At most ${MOST} invitations are open at once.`)
+        if (others.length >= MAX_OPEN_INVITATIONS)
+          throw new ApiError('conflict', `At most ${MAX_OPEN_INVITATIONS} invitations are open at once.`)
         await notTooMany(deed)
         // As whose it ends with their membership, by whichever address they were let in.
         const invited_by = actor === undefined ? by.name : ((await emailOf(actor)) ?? by.name)
         const [token, mailed] = [random(32).toString('base64url'), random(32).toString('base64url')]
-        const digest = digestOf(token)
-        const expires_at = new Date(at.getTime() + VALID_MS)
+        const digest = sha256(token)
+        const expires_at = new Date(at.getTime() + INVITATION_LIFETIME_MS)
         await records.write(
           sql`delete from invitations where org = ${org} and email = ${email} and accepted_at is null`,
-          ...numbered(
+          ...insertWithNextId(
             'invitations',
             sql`insert into invitations (id, org, email, role, digest, mailed, invited_by, created_at, expires_at)`,
-            sql`${org}, ${email}, ${role}, ${digest}, ${digestOf(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
+            sql`${org}, ${email}, ${role}, ${digest}, ${sha256(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
           ),
-          ...audited(deed, {
-            ...{ action: 'invite', object: 'invitation', id: lastOf('invitations') },
+          ...auditStatements(deed, {
+            ...{ action: 'invite', object: 'invitation', id: lastId('invitations') },
             details: { email, role },
           }),
         )
         const made = (await all()).find((each) => each.digest === digest)
         if (!made) throw new Error('an invitation was written and is not there')
-        return { invitation: shown(made), token, mailed }
+        return { invitation: invitationView(made), token, mailed }
       }),
 
     delete: (org, id, deed) =>
@@ -207,7 +210,7 @@ export function createInvitations(deps: {
         const { email, role } = found
         await records.write(
           sql`delete from invitations where id = ${id}`,
-          ...audited(deed, { action: 'delete', object: 'invitation', id, details: { email, role } }),
+          ...auditStatements(deed, { action: 'delete', object: 'invitation', id, details: { email, role } }),
         )
       }),
 

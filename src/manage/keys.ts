@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type Deed } from './audit.js'
+import { type AuditContext, auditStatements } from './audit.js'
 import { Name } from './collection.js'
-import { organisationIds } from './orgs.js'
-import { createWrite, remember } from './remember.js'
+import { createLock } from './lock.js'
+import { listOrgIds } from './orgs.js'
 import type { Sites } from './sites.js'
-import { createTurn } from './turn.js'
+import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** What a key may open (spec 5.2). */
 export const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
@@ -43,7 +43,7 @@ export const NewKey = z.strictObject({
 })
 export type NewKey = z.infer<typeof NewKey>
 
-const Stored = z.object({
+const StoredKey = z.object({
   id: z.number(),
   org: z.number(),
   site: z.number().nullable(),
@@ -60,9 +60,9 @@ const Stored = z.object({
   last_used_at: z.date().nullable(),
   requests: z.number(),
 })
-type Stored = z.infer<typeof Stored>
+type StoredKey = z.infer<typeof StoredKey>
 
-const shown = (stored: Stored): Key => ({
+const keyView = (stored: StoredKey): Key => ({
   id: stored.id,
   org: stored.org,
   ...(stored.site === null ? {} : { site: stored.site }),
@@ -75,20 +75,20 @@ const shown = (stored: Stored): Key => ({
 })
 
 /** `svcg_` and 8 hex digits, then 32 random bytes: 256 bits that need no slow hash. */
-const SECRET = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
-const digestOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
+const SECRET_PATTERN = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
+const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 
 export interface Keys {
   /**
    * The only answer that carries the secret. Throws `not_found` for a site or organisation that is none, `conflict` for
    * too many.
    */
-  create(asked: NewKey & { org: number }, deed: Deed): Promise<Key & { secret: string }>
+  create(asked: NewKey & { org: number }, deed: AuditContext): Promise<Key & { secret: string }>
   list(org?: number): Promise<Key[]>
   /** Throws `not_found`. */
   get(id: number): Promise<Key>
   /** In force for every request that arrives after it resolves; a second time changes nothing. Throws `not_found`. */
-  revoke(id: number, deed: Deed): Promise<void>
+  revoke(id: number, deed: AuditContext): Promise<void>
   usage(id: number): Promise<KeyUsage>
   /** The key of a secret, counted as used; throws `unauthorized`. */
   authenticate(secret: string): Promise<Key>
@@ -101,7 +101,7 @@ export interface Keys {
 }
 
 /** As many in force as an organisation may have. */
-const MOST = 1_000
+const MAX_ACTIVE_KEYS = 1_000
 
 /** API keys over the records. `random(n)` gives n random bytes. */
 export function createKeys(deps: {
@@ -111,13 +111,13 @@ export function createKeys(deps: {
   random(bytes: number): Buffer
 }): Keys {
   const { records, now } = deps
-  const table = remember(async () => {
+  const table = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at, last_used_at, requests
       from keys order by id`)
-    return new Map(rows.map((row) => Stored.parse(row)).map((key) => [key.prefix, key]))
+    return new Map(rows.map((row) => StoredKey.parse(row)).map((key) => [key.prefix, key]))
   })
-  const byId = async (id: number): Promise<Stored> => {
+  const byId = async (id: number): Promise<StoredKey> => {
     const found = [...(await table.get()).values()].find((key) => key.id === id)
     if (!found) throw new ApiError('not_found', 'There is no such key.')
     return found
@@ -125,16 +125,16 @@ export function createKeys(deps: {
   // A write per request would cost more than the request: uses are counted here and written in batches.
   const used = new Map<number, { requests: number; last: Date }>()
 
-  const turn = createTurn()
+  const turn = createLock()
   // In its own: twice at once would count them twice.
-  const flushing = createTurn()
-  const write = createWrite(records, table)
+  const flushing = createLock()
+  const write = createInvalidatingWrite(records, table)
 
   return {
     create: (asked, deed) =>
       turn(async () => {
         const at = now()
-        if (!(await organisationIds(records)).includes(asked.org))
+        if (!(await listOrgIds(records)).includes(asked.org))
           throw new ApiError('not_found', 'There is no such organisation.', 'org')
         if (asked.site !== undefined && (await deps.sites.get(asked.site))?.org !== asked.org)
           throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
@@ -145,7 +145,8 @@ export function createKeys(deps: {
         const inForce = [...known.values()].filter(
           (key) => key.org === asked.org && !key.revoked_at && !(key.expires_at && key.expires_at <= at),
         )
-        if (inForce.length >= MOST) throw new ApiError('conflict', `An organisation has at most ${MOST} keys in force.`)
+        if (inForce.length >= MAX_ACTIVE_KEYS)
+          throw new ApiError('conflict', `An organisation has at most ${MAX_ACTIVE_KEYS} keys in force.`)
         let prefix: string
         do prefix = `svcg_${deps.random(4).toString('hex')}`
         while (known.has(prefix))
@@ -157,20 +158,20 @@ export function createKeys(deps: {
         await write(
           sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
               last_used_at, requests)
-            values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${digestOf(secret)}, ${JSON.stringify(scopes)},
+            values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${sha256(secret)}, ${JSON.stringify(scopes)},
               ${at}, ${expires_at}, null, null, 0)`,
-          ...audited(deed, { action: 'create', object: 'key', id, details }),
+          ...auditStatements(deed, { action: 'create', object: 'key', id, details }),
         )
         const made = (await table.get()).get(prefix)
         if (!made) throw new Error(`key ${prefix} was written and is not there`)
-        return { ...shown(made), secret }
+        return { ...keyView(made), secret }
       }),
 
     async list(org) {
-      return [...(await table.get()).values()].filter((key) => org === undefined || key.org === org).map(shown)
+      return [...(await table.get()).values()].filter((key) => org === undefined || key.org === org).map(keyView)
     },
 
-    get: async (id) => shown(await byId(id)),
+    get: async (id) => keyView(await byId(id)),
 
     revoke: (id, deed) =>
       turn(async () => {
@@ -178,7 +179,7 @@ export function createKeys(deps: {
         if (revoked_at) return
         await write(
           sql`update keys set revoked_at = ${now()} where id = ${id}`,
-          ...audited(deed, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
+          ...auditStatements(deed, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
         )
       }),
 
@@ -194,16 +195,16 @@ export function createKeys(deps: {
     },
 
     async authenticate(secret) {
-      const prefix = SECRET.exec(secret)?.[1]
+      const prefix = SECRET_PATTERN.exec(secret)?.[1]
       const key = prefix === undefined ? undefined : (await table.get()).get(prefix)
-      if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(digestOf(secret), 'hex')))
+      if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(sha256(secret), 'hex')))
         throw new ApiError('unauthorized', 'The API key is unknown.')
       const at = now()
       if (key.revoked_at) throw new ApiError('unauthorized', 'The API key is revoked.')
       if (key.expires_at && key.expires_at <= at) throw new ApiError('unauthorized', 'The API key has expired.')
       const before = used.get(key.id)
       used.set(key.id, { requests: (before?.requests ?? 0) + 1, last: at })
-      return shown(key)
+      return keyView(key)
     },
 
     async holds({ prefix }) {

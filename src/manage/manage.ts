@@ -9,16 +9,16 @@ import { createGoals } from './goals.js'
 import { createIngestKeys } from './ingest-keys.js'
 import { createInvitations } from './invitations.js'
 import { createKeys } from './keys.js'
+import { createLock } from './lock.js'
+import { createLoginSessions } from './login-sessions.js'
 import { createMembers } from './members.js'
 import { createOrgs } from './orgs.js'
 import { createPeople } from './people.js'
 import { createReports } from './reports.js'
 import { createSegments } from './segments.js'
-import { createSessions } from './sessions.js'
 import { createShares } from './shares.js'
 import { createSites } from './sites.js'
-import { createTurn } from './turn.js'
-import { createUpkeep } from './upkeep.js'
+import { createHourlyCleanup } from './upkeep.js'
 import { createUsers } from './users.js'
 
 export interface ManageDeps {
@@ -26,21 +26,21 @@ export interface ManageDeps {
   now: () => Date
   random: typeof randomBytes
   /** A site was made, changed or deleted. */
-  siteChanged: () => Promise<void>
+  onSitesChanged: () => Promise<void>
 }
 
 /** All that is managed, over the records of one instance. */
-export function createManage({ records, now, random, siteChanged }: ManageDeps) {
+export function createManage({ records, now, random, onSitesChanged: siteChanged }: ManageDeps) {
   const sites = createSites(records, async () => {
     // What belongs to a site goes with it.
     for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
       each.forget()
     await siteChanged()
   })
-  const turn = createTurn()
+  const turn = createLock()
   const keys = createKeys({ records, sites, now, random })
   const ingestKeys = createIngestKeys({ records, now, random })
-  const sessions = createSessions({ records, now, random })
+  const sessions = createLoginSessions({ records, now, random })
   const users = createUsers(records)
   const members = createMembers(records, turn)
   const orgs = createOrgs(records, turn)
@@ -57,11 +57,11 @@ export function createManage({ records, now, random, siteChanged }: ManageDeps) 
     managed,
     drops: createDrops({ records, now }),
     people: createPeople({ sessions, users, members, orgs }),
-    upkeep: createUpkeep({ orgs, sites, invitations, audit }),
+    upkeep: createHourlyCleanup({ orgs, sites, invitations, audit }),
     turn,
     /** The records may be others than were read: all of them are read anew. */
     async forget(): Promise<void> {
-      sessions.anew()
+      sessions.reset()
       for (const each of [users, orgs]) each.forget()
       await sites.forget()
     },

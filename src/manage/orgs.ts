@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type Deed } from './audit.js'
+import { type AuditContext, auditStatements } from './audit.js'
 import { Name } from './collection.js'
-import { lastOf, numbered } from './numbered.js'
-import { createWrite, remember } from './remember.js'
+import { insertWithNextId, lastId } from './ids.js'
+import { createLock, type Lock } from './lock.js'
 import { ROLES } from './roles.js'
-import { createTurn, type Turn } from './turn.js'
+import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** An organisation as the API shows it. */
 export const Org = z.object({
@@ -32,11 +32,11 @@ export const OrgChange = z
 export type OrgChange = z.infer<typeof OrgChange>
 
 /** Days in which a deletion can be taken back. */
-export const GRACE_MS = 7 * 86_400_000
+export const ORG_DELETION_GRACE_MS = 7 * 86_400_000
 /** As many as one person may be an owner of. */
-const MOST = 20
+const MAX_OWNED_ORGS = 20
 
-const Stored = z
+const StoredOrg = z
   .object({ id: z.number(), name: z.string(), require_totp: z.boolean(), delete_after: z.date().nullable() })
   .transform(
     ({ delete_after, ...org }): Org => ({
@@ -52,13 +52,13 @@ export interface Orgs {
    * A new one, owned by the person of that id; without one it has no members yet. Throws `conflict` for who owns too
    * many.
    */
-  create(name: string, owner: number | undefined, at: Date, by: Deed['by']): Promise<Org>
+  create(name: string, owner: number | undefined, at: Date, by: AuditContext['by']): Promise<Org>
   /** Throws `not_found`. */
-  change(id: number, change: OrgChange, deed: Deed): Promise<Org>
+  change(id: number, change: OrgChange, deed: AuditContext): Promise<Org>
   /** It goes `GRACE_MS` after the deed, when `expire` finds it; a second time changes nothing. Throws `not_found`. */
-  delete(id: number, deed: Deed): Promise<void>
+  delete(id: number, deed: AuditContext): Promise<void>
   /** It stays after all. Throws `not_found`. */
-  restore(id: number, deed: Deed): Promise<Org>
+  restore(id: number, deed: AuditContext): Promise<Org>
   /**
    * Removes what was to go by `at`, and says how many that were. `end` takes an organisation's sites away, together with
    * what is given it to write (`Sites.deleteOf`).
@@ -72,11 +72,11 @@ export interface Orgs {
  * The organisations of this instance, over its records. Who registers makes one as well: all that writes to accounts and
  * memberships shares the `turn`.
  */
-export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
-  const all = remember(async () => {
+export function createOrgs(records: Records, turn: Lock = createLock()): Orgs {
+  const all = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, name, require_totp, delete_after from organisations order by id`)
-    return rows.map((row) => Stored.parse(row))
+    return rows.map((row) => StoredOrg.parse(row))
   })
   const get = async (id: number) => (await all.get()).find((org) => org.id === id)
   const found = async (id: number): Promise<Org> => {
@@ -84,7 +84,7 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
     if (!org) throw new ApiError('not_found', 'There is no such organisation.')
     return org
   }
-  const write = createWrite(records, all)
+  const write = createInvalidatingWrite(records, all)
   return {
     list: all.get,
     get,
@@ -94,11 +94,12 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
           const [row] = await records.query(
             sql`select count(*) as n from members where user_id = ${owner} and role = 'owner'`,
           )
-          if (Number(row?.n) >= MOST) throw new ApiError('conflict', `One person owns at most ${MOST} organisations.`)
+          if (Number(row?.n) >= MAX_OWNED_ORGS)
+            throw new ApiError('conflict', `One person owns at most ${MAX_OWNED_ORGS} organisations.`)
         }
-        const id = lastOf('organisations')
+        const id = lastId('organisations')
         await write(
-          ...numbered(
+          ...insertWithNextId(
             'organisations',
             sql`insert into organisations (id, name, created_at, require_totp)`,
             sql`${name}, ${at}, false`,
@@ -106,7 +107,7 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
           ...(owner === undefined
             ? []
             : [sql`insert into members (org, user_id, role, created_at) values (${id}, ${owner}, 'owner', ${at})`]),
-          ...audited({ by, org: id, at }, { action: 'create', object: 'organisation', id, details: { name } }),
+          ...auditStatements({ by, org: id, at }, { action: 'create', object: 'organisation', id, details: { name } }),
         )
         const made = (await all.get()).at(-1)
         if (made?.name !== name) throw new Error(`the organisation ${name} was written and is not there`)
@@ -123,17 +124,17 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
         if (Object.keys(details).length === 0) return now
         await write(
           sql`update organisations set name = ${name}, require_totp = ${require_totp} where id = ${id}`,
-          ...audited(deed, { action: 'change', object: 'organisation', id, details }),
+          ...auditStatements(deed, { action: 'change', object: 'organisation', id, details }),
         )
         return found(id)
       }),
     delete: (id, deed) =>
       turn(async () => {
         if ((await found(id)).delete_after !== undefined) return
-        const after = new Date(deed.at.getTime() + GRACE_MS)
+        const after = new Date(deed.at.getTime() + ORG_DELETION_GRACE_MS)
         await write(
           sql`update organisations set delete_after = ${after} where id = ${id}`,
-          ...audited(deed, { action: 'delete', object: 'organisation', id, details: { delete_after: after } }),
+          ...auditStatements(deed, { action: 'delete', object: 'organisation', id, details: { delete_after: after } }),
         )
       }),
     restore: (id, deed) =>
@@ -142,7 +143,7 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
         if (now.delete_after === undefined) return now
         await write(
           sql`update organisations set delete_after = null where id = ${id}`,
-          ...audited(deed, { action: 'restore', object: 'organisation', id }),
+          ...auditStatements(deed, { action: 'restore', object: 'organisation', id }),
         )
         return found(id)
       }),
@@ -152,14 +153,14 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
           ({ delete_after }) => delete_after !== undefined && new Date(delete_after) <= at,
         )
         for (const { id, name } of due) {
-          const deed: Deed = { by: { kind: 'system', name: 'readership' }, org: id, at }
+          const deed: AuditContext = { by: { kind: 'system', name: 'readership' }, org: id, at }
           try {
             await end(id, [
               sql`delete from members where org = ${id}`,
               sql`delete from invitations where org = ${id}`,
               sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
               sql`delete from organisations where id = ${id}`,
-              ...audited(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
+              ...auditStatements(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
             ])
           } finally {
             all.forget()
@@ -172,7 +173,7 @@ export function createOrgs(records: Records, turn: Turn = createTurn()): Orgs {
 }
 
 /** The organisations' ids, as the table has them. */
-export async function organisationIds(records: Records): Promise<number[]> {
+export async function listOrgIds(records: Records): Promise<number[]> {
   const rows = await records.query(sql`select id from organisations order by id`)
   return rows.map((row) => Number(row.id))
 }

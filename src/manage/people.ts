@@ -1,14 +1,14 @@
 import { ApiError } from '../errors.js'
+import type { LoginSession, LoginSessions } from './login-sessions.js'
 import type { Members } from './members.js'
 import type { Orgs } from './orgs.js'
 import type { Role } from './roles.js'
-import type { Session, Sessions } from './sessions.js'
-import { shownUser, type User, type Users } from './users.js'
+import { type User, type Users, userView } from './users.js'
 
 /** Somebody who is signed in, as what they may do depends on it. */
 export interface Person {
   readonly user: User
-  readonly session: Session
+  readonly session: LoginSession
   /** What they are, by organisation. */
   readonly roles: ReadonlyMap<number, Role>
   /** Organisations that ask for two-factor sign-in, which this person has not set up. */
@@ -22,7 +22,7 @@ export interface People {
 
 /** Sessions, accounts and memberships as one answer to "who is it". */
 export const createPeople = (deps: {
-  sessions: Pick<Sessions, 'authenticate'>
+  sessions: Pick<LoginSessions, 'authenticate'>
   users: Pick<Users, 'get'>
   members: Pick<Members, 'ofUser'>
   orgs: Pick<Orgs, 'get'>
@@ -31,7 +31,7 @@ export const createPeople = (deps: {
     const session = await deps.sessions.authenticate(token)
     const stored = await deps.users.get(session.user_id)
     if (!stored) throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
-    const user = shownUser(stored)
+    const user = userView(stored)
     const roles = new Map<number, Role>()
     const locked = new Set<number>()
     for (const { org, role } of await deps.members.ofUser(user.id)) {

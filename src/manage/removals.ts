@@ -3,16 +3,16 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type Deed } from './audit.js'
-import { numbered } from './numbered.js'
+import { type AuditContext, auditStatements } from './audit.js'
+import { insertWithNextId } from './ids.js'
+import { createLock } from './lock.js'
 import type { Site, Sites } from './sites.js'
-import { createTurn } from './turn.js'
 
 /**
  * What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. By
  * its `key` the store knows one again whose answer was lost.
  */
-export type Leaving =
+export type RemovalTarget =
   | { readonly site: number; readonly key: string; readonly visitor: string }
   | { readonly site: number; readonly before: Date }
   | { readonly site: number; readonly key: string; readonly hostnames: readonly string[] }
@@ -21,15 +21,15 @@ export type Leaving =
  * What a step removed, or all steps of its key: rows of events, and under which ids; with `more` a further step has
  * something to do.
  */
-export const Removed = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
-export type Removed = z.infer<typeof Removed>
+export const RemovalProgress = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
+export type RemovalProgress = z.infer<typeof RemovalProgress>
 
 /** What an erasure removed (contract 7). */
-export const Erased = z.object({
+export const ErasureResult = z.object({
   visitor_ids: z.array(z.string()).describe('The ids under which the person was known, 16 hex digits each.'),
   rows: z.int().describe('Rows that were removed; 0 of somebody who is not there.'),
 })
-export type Erased = z.infer<typeof Erased>
+export type ErasureResult = z.infer<typeof ErasureResult>
 
 export interface Removals {
   /**
@@ -37,7 +37,7 @@ export interface Removals {
    * shows them any more. Of somebody who is not there it removes nothing. Throws `database_error` where that takes
    * longer than `patience` ms: it is written down then, and done as soon as it can be.
    */
-  erase(site: number, visitor: string, deed: Deed): Promise<Erased>
+  erase(site: number, visitor: string, deed: AuditContext): Promise<ErasureResult>
   /** Goes on with what is written down and not done. To be called behind a write of `removalOfSite`. */
   wake(): void
   /** To be called each minute, and at the start: wakes, and once a day removes what is older than its site keeps it. */
@@ -50,24 +50,24 @@ export interface Removals {
  * For the transaction that deletes a site: its rows leave in the background from then on (`Removals.wake`), and what
  * else is kept of it under its number or its hostnames leaves at once.
  */
-export const removalOfSite = ({ id, domains }: Pick<Site, 'id' | 'domains'>, at: Date): Sql[] => [
-  ...numbered(
+export const siteRemovalStatements = ({ id, domains }: Pick<Site, 'id' | 'domains'>, at: Date): Sql[] => [
+  ...insertWithNextId(
     'removals',
     sql`insert into removals (id, site, kind, hostnames, requested_at)`,
     sql`${id}, 'site', ${JSON.stringify(domains)}, ${at}`,
   ),
   sql`delete from drops where site = ${id}`,
-  ...(domains.length === 0 ? [] : [sql`delete from policies where hostname in (${listOf(domains)})`]),
+  ...(domains.length === 0 ? [] : [sql`delete from policies where hostname in (${sqlList(domains)})`]),
 ]
 
-const listOf = (texts: readonly string[]): Sql =>
+const sqlList = (texts: readonly string[]): Sql =>
   join(
     texts.map((text) => sql`${text}`),
     ', ',
   )
 
 /** A removal that is not done. */
-const Written = z
+const PendingRemoval = z
   .object({
     ...{ id: z.int(), site: z.int(), visitor: z.string().nullable(), hostnames: z.string().nullable() },
     requested_at: z.date(),
@@ -84,17 +84,17 @@ const Written = z
     }
   })
 
-type Written = z.infer<typeof Written>
+type PendingRemoval = z.infer<typeof PendingRemoval>
 
 export interface RemovalsDeps {
   records: Records
   sites: Pick<Sites, 'list'>
   /** One step, in the store: all of it or none. May reject; it is asked again. */
-  remove: (leaving: Leaving) => Promise<Removed>
+  remove: (leaving: RemovalTarget) => Promise<RemovalProgress>
   /** What the store keeps of a key, or of all, is needed no more. May reject; it is asked again. */
   forget: (key?: string) => Promise<void>
   /** A site is no more: nothing is counted of it. */
-  gone: (site: number) => void
+  onSiteDeleted: (site: number) => void
   /** What was seen of people before this moment is on its way to the store before it resolves. */
   settle: () => Promise<void>
   now: () => Date
@@ -102,12 +102,12 @@ export interface RemovalsDeps {
   after: (ms: number, run: () => void) => () => void
   log: (message: string, error: unknown) => void
   /** For which an erasure is waited for, ms; 30,000. */
-  patience?: number
+  erase_timeout_ms?: number
 }
 
-const DAY = 86_400_000
-const FIRST_RETRY = 250
-const LONGEST_RETRY = 60_000
+const DAY_MS = 86_400_000
+const FIRST_RETRY_MS = 250
+const MAX_RETRY_MS = 60_000
 
 /**
  * Rows that leave. What was asked for is written down first, so that it is done whatever dies meanwhile; steps go one
@@ -120,31 +120,31 @@ export function createRemovals({
   now,
   after,
   log,
-  patience = 30_000,
+  erase_timeout_ms: patience = 30_000,
   ...deps
 }: RemovalsDeps): Removals {
-  const waiting = new Map<number, (erased: Erased) => void>()
+  const waiting = new Map<number, (erased: ErasureResult) => void>()
   let working: Promise<void> | undefined
   let retaining: Promise<void> | undefined
   let retained = Number.NEGATIVE_INFINITY
   let woken = false
   /** Whether the store may keep keys of what is done: as after a start. */
   let noted = true
-  let retry = FIRST_RETRY
+  let retry = FIRST_RETRY_MS
   let cancel = () => {}
   let closed = false
   // What is being written down is not worked on before it is known who waits for it.
-  const inTurn = createTurn()
+  const inTurn = createLock()
 
-  const unfinished = async (): Promise<Written[]> => {
+  const unfinished = async (): Promise<PendingRemoval[]> => {
     const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
       where done_at is null order by kind = 'site', id`)
-    return rows.map((row) => Written.parse(row))
+    return rows.map((row) => PendingRemoval.parse(row))
   }
 
-  const step = async ({ id, leaving }: Written): Promise<void> => {
+  const step = async ({ id, leaving }: PendingRemoval): Promise<void> => {
     if ('visitor' in leaving) await deps.settle()
-    else deps.gone(leaving.site)
+    else deps.onSiteDeleted(leaving.site)
     const { rows, more, visitor_ids } = await remove(leaving)
     await records.write(
       sql`update removals set rows = ${rows} ${
@@ -170,7 +170,7 @@ export function createRemovals({
         if (!next) break
         try {
           await step(next)
-          retry = FIRST_RETRY
+          retry = FIRST_RETRY_MS
         } catch (cause) {
           failed.add(next.id)
           error = cause
@@ -186,7 +186,7 @@ export function createRemovals({
     if (error === undefined || closed) return
     log('what is to be removed is there still; it is tried again', error)
     cancel = after(retry, wake)
-    retry = Math.min(retry * 2, LONGEST_RETRY)
+    retry = Math.min(retry * 2, MAX_RETRY_MS)
   }
 
   const wake = () => {
@@ -203,9 +203,9 @@ export function createRemovals({
   const retain = async (): Promise<void> => {
     const today = now().getTime()
     /** What leaves now: steps take a while, and a site may be told meanwhile to keep more. */
-    const older = async (site: number): Promise<Leaving | undefined> => {
+    const older = async (site: number): Promise<RemovalTarget | undefined> => {
       const days = (await deps.sites.list()).find(({ id }) => id === site)?.retention_days
-      return days === undefined ? undefined : { site, before: new Date(today - days * DAY) }
+      return days === undefined ? undefined : { site, before: new Date(today - days * DAY_MS) }
     }
     for (const { id } of await deps.sites.list())
       for (let more = true; more && !closed; ) {
@@ -222,12 +222,17 @@ export function createRemovals({
         const stop = after(patience, late)
         const written = async () => {
           await records.write(
-            ...numbered(
+            ...insertWithNextId(
               'removals',
               sql`insert into removals (id, site, kind, visitor, requested_at)`,
               sql`${site}, 'visitor', ${visitor}, ${deed.at}`,
             ),
-            ...audited(deed, { action: 'erase', object: 'visitor', id: digestOf(site, visitor), details: { site } }),
+            ...auditStatements(deed, {
+              action: 'erase',
+              object: 'visitor',
+              id: visitorDigest(site, visitor),
+              details: { site },
+            }),
           )
           const id = (await unfinished()).findLast(({ leaving }) => 'visitor' in leaving)?.id
           if (id === undefined) throw new Error('a removal was written and is not there')
@@ -244,7 +249,7 @@ export function createRemovals({
     wake,
     tick() {
       wake()
-      if (retaining || now().getTime() - retained < DAY) return
+      if (retaining || now().getTime() - retained < DAY_MS) return
       const before = retained
       retained = now().getTime()
       retaining = retain()
@@ -264,5 +269,5 @@ export function createRemovals({
 }
 
 /** What the log may keep of somebody of whom nothing else is: it says whether this one was erased to who asks by id. */
-const digestOf = (site: number, visitor: string): string =>
+const visitorDigest = (site: number, visitor: string): string =>
   createHash('sha256').update(`${site} ${visitor}`).digest('hex').slice(0, 16)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Filter, readFilters } from '../query/filters.js'
+import { type Filter, parseFilters } from '../query/filters.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
+import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
 
 const Filters = z
   .union([z.array(z.unknown()).min(1), z.record(z.string(), z.unknown())])
@@ -24,16 +24,16 @@ export const NewSegment = z.strictObject({ site: SiteId, ...shape, shared: Share
 export const SegmentChange = z.strictObject({ ...shape, shared: Shared }).partial()
 
 /** A segment whose filters can be asked, in canonical names. Throws `validation_error`, field `filters`. */
-export function finishedSegment(segment: z.infer<typeof NewSegment>): Segment {
-  return { ...segment, filters: readFilters(segment.filters) }
+export function normaliseSegment(segment: z.infer<typeof NewSegment>): Segment {
+  return { ...segment, filters: parseFilters(segment.filters) }
 }
 
-const Stored = z.object({ ...Segment.shape, filters: Json.transform(readFilters) })
+const StoredSegment = z.object({ ...Segment.shape, filters: JsonText.transform(parseFilters) })
 
 /** The saved segments of this instance's sites, over its records. */
 export const createSegments = (records: Records): Collection<Segment> =>
-  collection<Segment>(records, {
-    ...{ table: 'segments', one: 'segment', most: 1_000 },
-    read: (row) => Stored.parse(row),
-    write: ({ filters, shared }) => ({ filters: JSON.stringify(filters), shared }),
+  createCollection<Segment>(records, {
+    ...{ table: 'segments', label: 'segment', maxPerSite: 1_000 },
+    fromRow: (row) => StoredSegment.parse(row),
+    toColumns: ({ filters, shared }) => ({ filters: JSON.stringify(filters), shared }),
   })

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { type Filter, readFilters } from '../query/filters.js'
+import { type Filter, parseFilters } from '../query/filters.js'
 import type { Records } from '../store.js'
-import { type Collection, collection, Json, Name, SiteId, Version } from './collection.js'
+import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
 
 /** What a share may show (contract 7): a read each, `agents` all of spec 4.5. Who visited is never among them. */
-export const SHARED = [
+export const SHARE_SCOPES = [
   ...['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events'],
   ...['goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents'],
 ] as const
-export type Shared = (typeof SHARED)[number]
+export type ShareScope = (typeof SHARE_SCOPES)[number]
 
 const Password = z
   .string()
@@ -17,9 +17,9 @@ const Password = z
   .describe('Asked of whoever has the link; kept as a slow hash.')
 const Instant = z.iso.datetime({ offset: true, error: 'expires_at is an ISO-8601 instant.' })
 const Scopes = z
-  .array(z.enum(SHARED))
+  .array(z.enum(SHARE_SCOPES))
   .min(1, 'A share shows something.')
-  .transform((scopes) => SHARED.filter((one) => scopes.includes(one)))
+  .transform((scopes) => SHARE_SCOPES.filter((one) => scopes.includes(one)))
   .describe('What it shows.')
 const Filters = z
   .union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
@@ -30,7 +30,7 @@ const shape = { name: Name, scopes: Scopes }
 export const Share = z.object({
   ...{ id: z.int(), version: Version, site: z.int(), name: z.string() },
   slug: z.string().describe('The secret part of the link: who has it is let in.'),
-  scopes: z.array(z.enum(SHARED)),
+  scopes: z.array(z.enum(SHARE_SCOPES)),
   password: z.boolean().describe('Whether it has one.'),
   filters: z.array(z.record(z.string(), z.unknown())).describe('In canonical names.'),
   created_at: z.iso.datetime(),
@@ -41,7 +41,7 @@ export interface Share {
   readonly site: number
   readonly name: string
   readonly slug: string
-  readonly scopes: readonly Shared[]
+  readonly scopes: readonly ShareScope[]
   /** In PHC form. */
   readonly password?: string
   readonly filters: readonly Filter[]
@@ -60,18 +60,18 @@ export const ShareChange = z
   .partial()
 
 /** 144 bits: nobody guesses one, and nobody chooses one. `random(n)` gives n random bytes. */
-export const newSlug = (random: (bytes: number) => Buffer): string => random(18).toString('base64url')
-export const SLUG = /^[\w-]{24}$/
+export const createSlug = (random: (bytes: number) => Buffer): string => random(18).toString('base64url')
+export const SLUG_PATTERN = /^[\w-]{24}$/
 
-export const isOver = ({ expires_at }: Pick<Share, 'expires_at'>, at: Date): boolean =>
+export const isExpired = ({ expires_at }: Pick<Share, 'expires_at'>, at: Date): boolean =>
   expires_at !== undefined && expires_at <= at
 
-const Stored = z
+const StoredShare = z
   .object({
     ...{ id: z.int(), version: Version, site: z.int(), name: z.string(), slug: z.string() },
-    scopes: Json.pipe(z.array(z.enum(SHARED))),
+    scopes: JsonText.pipe(z.array(z.enum(SHARE_SCOPES))),
     password: z.string().nullable(),
-    filters: Json.transform(readFilters),
+    filters: JsonText.transform(parseFilters),
     created_at: z.date(),
     expires_at: z.date().nullable(),
   })
@@ -83,10 +83,10 @@ const Stored = z
 
 /** The share links of this instance's sites, over its records. */
 export const createShares = (records: Records): Collection<Share> =>
-  collection<Share>(records, {
-    ...{ table: 'shares', one: 'share', most: 100 },
-    read: (row) => Stored.parse(row),
-    write: ({ slug, scopes, password, filters, created_at, expires_at }) => ({
+  createCollection<Share>(records, {
+    ...{ table: 'shares', label: 'share', maxPerSite: 100 },
+    fromRow: (row) => StoredShare.parse(row),
+    toColumns: ({ slug, scopes, password, filters, created_at, expires_at }) => ({
       ...{ slug, scopes: JSON.stringify(scopes), password: password ?? null, filters: JSON.stringify(filters) },
       ...{ created_at, expires_at: expires_at ?? null },
     }),

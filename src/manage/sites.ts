@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { bare } from '../capture/site.js'
+import { withoutWww } from '../capture/site.js'
 import { ApiError } from '../errors.js'
 import { asciiHostname } from '../hostname.js'
-import { zoneName } from '../query/calendar.js'
+import { parseTimeZone } from '../query/calendar.js'
 import { join, type Param, raw, type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { audited, type Deed } from './audit.js'
+import { type AuditContext, auditStatements } from './audit.js'
 import { Name, Version } from './collection.js'
-import { lastOf, numbered } from './numbered.js'
-import { organisationIds } from './orgs.js'
-import { createWrite, remember } from './remember.js'
-import { removedSite } from './removed-site.js'
-import { createTurn } from './turn.js'
+import { insertWithNextId, lastId } from './ids.js'
+import { createLock } from './lock.js'
+import { listOrgIds } from './orgs.js'
+import { siteDeletionStatements } from './site-deletion.js'
+import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-const names = z
+const JsonStrings = z
   .string()
   .transform((text): unknown => JSON.parse(text))
   .pipe(z.array(z.string()))
@@ -38,7 +38,7 @@ export const Site = z.object({
 export type Site = z.infer<typeof Site>
 
 /** As many an organisation may have. */
-const MOST = 1_000
+const MAX_SITES_PER_ORG = 1_000
 
 const Hostname = z.string().transform((text, context) => {
   const ascii = asciiHostname(text)
@@ -48,7 +48,7 @@ const Hostname = z.string().transform((text, context) => {
 })
 const Domains = z.array(Hostname).max(100, 'A site has at most 100 domains.')
 const Zone = z.string().transform((word, context) => {
-  const name = zoneName(word)
+  const name = parseTimeZone(word)
   if (name !== undefined) return name
   context.addIssue('no IANA time zone such as Europe/Berlin')
   return z.NEVER
@@ -68,7 +68,7 @@ const Origin = z.string().transform((text, context) => {
 })
 
 /** What may be said of a site when it is made and later. */
-const given = {
+const siteFields = {
   name: Name,
   timezone: Zone.describe("IANA time zone of the site's days."),
   currency: z
@@ -84,7 +84,7 @@ const given = {
   visitor_salt: z.enum(['day', 'week', 'month', 'never']).describe('How long a visitor is known as the same.'),
 }
 /** What a site may be without: null, in a change, takes it away. */
-const optional = {
+const optionalFields = {
   retention_days: z.int().min(1).max(3_650).describe('Rows go when they are so old.'),
   citation_threshold: z.number().positive().max(1_000_000),
   origin: Origin.describe('http(s) and a host alone: where robots.txt and llms.txt are read for rows sent by others.'),
@@ -92,7 +92,7 @@ const optional = {
 
 /** The body of `POST /api/sites` (contract 7). */
 export const NewSite = z.strictObject({
-  ...z.object({ ...given, ...optional }).partial().shape,
+  ...z.object({ ...siteFields, ...optionalFields }).partial().shape,
   org: z.int().positive().optional().describe('Its organisation; needed by who is in several.'),
   name: Name,
   domains: Domains.min(1, 'A site needs a domain.').describe(
@@ -104,20 +104,20 @@ export type NewSite = z.infer<typeof NewSite>
 /** The body of `PATCH /api/sites/{id}`. */
 export const SiteChange = z
   .strictObject({
-    ...given,
+    ...siteFields,
     domains: Domains.describe('As when it is made; none only where it has none.'),
-    retention_days: optional.retention_days.nullable(),
-    citation_threshold: optional.citation_threshold.nullable(),
-    origin: optional.origin.nullable(),
+    retention_days: optionalFields.retention_days.nullable(),
+    citation_threshold: optionalFields.citation_threshold.nullable(),
+    origin: optionalFields.origin.nullable(),
   })
   .partial()
 export type SiteChange = z.infer<typeof SiteChange>
 
-const Stored = z
+const StoredSite = z
   .object({
     ...Site.shape,
-    domains: names,
-    excluded_paths: names,
+    domains: JsonStrings,
+    excluded_paths: JsonStrings,
     retention_days: z.number().nullable(),
     citation_threshold: z.number().nullable(),
     origin: z.string().nullable(),
@@ -138,11 +138,11 @@ export interface Sites {
    * `along` is written in the same transaction, where the site's id is the last one of its kind. Throws `not_found` for
    * an organisation that is none, `conflict` where another site has one of the hostnames.
    */
-  create(asked: NewSite & { org: number }, deed: Deed, ...along: Sql[]): Promise<Site>
+  create(asked: NewSite & { org: number }, deed: AuditContext, ...along: Sql[]): Promise<Site>
   /** Throws `not_found`, `conflict` as `create` does and where it is not of the `version` that is asked for. */
-  change(id: number, change: SiteChange, deed: Deed, version?: number): Promise<Site>
+  change(id: number, change: SiteChange, deed: AuditContext, version?: number): Promise<Site>
   /** With everything of it, for good. Throws as `change` does. */
-  delete(id: number, deed: Deed, version?: number): Promise<void>
+  delete(id: number, deed: AuditContext, version?: number): Promise<void>
   /** Those of an organisation that ends at `at`, in one transaction with `along`. */
   deleteOf(org: number, at: Date, along: readonly Sql[]): Promise<void>
   /** Hostnames the operator named at the start are site 1's from now on, where no other site has them; none is taken away. */
@@ -152,9 +152,9 @@ export interface Sites {
 }
 
 /** A hostname of `domains` that another of the sites has: who has `a.com` is asked for `www.a.com` as well. */
-function takenOf(domains: readonly string[], others: readonly Site[]): string | undefined {
-  const theirs = new Set(others.flatMap((site) => site.domains.map(bare)))
-  return domains.find((domain) => theirs.has(bare(domain)))
+function findTakenDomain(domains: readonly string[], others: readonly Site[]): string | undefined {
+  const theirs = new Set(others.flatMap((site) => site.domains.map(withoutWww)))
+  return domains.find((domain) => theirs.has(withoutWww(domain)))
 }
 
 /**
@@ -162,12 +162,12 @@ function takenOf(domains: readonly string[], others: readonly Site[]): string | 
  * whoever holds what was read of sites, or of what went with one, reads it anew.
  */
 export function createSites(records: Records, told: () => Promise<void> = async () => {}): Sites {
-  const sites = remember(async () => {
+  const sites = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
         retention_days, citation_threshold, origin
       from sites order by id`)
-    return rows.map((row) => Stored.parse(row))
+    return rows.map((row) => StoredSite.parse(row))
   })
   const get = async (id: number) => (await sites.get()).find((site) => site.id === id)
   const current = async (id: number, version: number | undefined): Promise<Site> => {
@@ -181,38 +181,38 @@ export function createSites(records: Records, told: () => Promise<void> = async 
     await told()
   }
   const free = async (domains: readonly string[], id?: number) => {
-    const taken = takenOf(
+    const taken = findTakenDomain(
       domains,
       (await sites.get()).filter((site) => site.id !== id),
     )
     if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
   }
-  const write = createWrite(records, { forget })
+  const write = createInvalidatingWrite(records, { forget })
   // One after the other: a hostname is of one site.
-  const turn = createTurn()
+  const turn = createLock()
   return {
     list: sites.get,
     get,
     create: ({ org, domains, ...asked }, deed, ...along) =>
       turn(async () => {
-        if (!(await organisationIds(records)).includes(org))
+        if (!(await listOrgIds(records)).includes(org))
           throw new ApiError('not_found', 'There is no such organisation.', 'org')
         await free(domains)
-        if ((await sites.get()).filter((site) => site.org === org).length >= MOST)
-          throw new ApiError('conflict', `An organisation has at most ${MOST} sites.`)
-        const columns = columnsOf(changed(UNSAID, { ...asked, domains }))
-        const { names: into, values } = parts(columns)
+        if ((await sites.get()).filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
+          throw new ApiError('conflict', `An organisation has at most ${MAX_SITES_PER_ORG} sites.`)
+        const columns = toColumns(applyChange(DEFAULT_SETTINGS, { ...asked, domains }))
+        const { names: into, values } = splitColumns(columns)
         await write(
-          ...numbered(
+          ...insertWithNextId(
             'sites',
             sql`insert into sites (id, org, version, created_at, ${join(into, ', ')})`,
             sql`${org}, 1, ${deed.at}, ${join(values, ', ')}`,
           ),
           ...along,
-          ...audited(deed, {
+          ...auditStatements(deed, {
             action: 'create',
             object: 'site',
-            id: lastOf('sites'),
+            id: lastId('sites'),
             details: { name: asked.name, domains },
           }),
         )
@@ -228,15 +228,15 @@ export function createSites(records: Records, told: () => Promise<void> = async 
           throw new ApiError('validation_error', 'A site needs a domain.', 'domains')
         const added = (change.domains ?? []).filter((domain) => !now.domains.includes(domain))
         await free(added, id)
-        const before = columnsOf(now)
-        const columns = columnsOf(changed(now, change))
+        const before = toColumns(now)
+        const columns = toColumns(applyChange(now, change))
         const fields = Object.keys(columns).filter((name) => columns[name] !== before[name])
         if (fields.length === 0) return now
-        const { names: into, values } = parts(columns)
+        const { names: into, values } = splitColumns(columns)
         const set = into.map((name, i) => sql`${name} = ${values[i] ?? null}`)
         await write(
           sql`update sites set version = version + 1, ${join(set, ', ')} where id = ${id}`,
-          ...audited(deed, { action: 'change', object: 'site', id, details: { name: columns.name, fields } }),
+          ...auditStatements(deed, { action: 'change', object: 'site', id, details: { name: columns.name, fields } }),
         )
         return current(id, undefined)
       }),
@@ -244,21 +244,21 @@ export function createSites(records: Records, told: () => Promise<void> = async 
       turn(async () => {
         const { name, domains } = await current(id, version)
         await write(
-          ...removedSite({ id, domains }, deed.at),
-          ...audited(deed, { action: 'delete', object: 'site', id, details: { name, domains } }),
+          ...siteDeletionStatements({ id, domains }, deed.at),
+          ...auditStatements(deed, { action: 'delete', object: 'site', id, details: { name, domains } }),
         )
       }),
     deleteOf: (org, at, along) =>
       turn(async () => {
         const mine = (await sites.get()).filter((site) => site.org === org)
-        await write(...mine.flatMap((site) => removedSite(site, at)), ...along)
+        await write(...mine.flatMap((site) => siteDeletionStatements(site, at)), ...along)
       }),
     addDomains: (id, domains) =>
       turn(async () => {
         const site = await get(id)
         const others = (await sites.get()).filter((each) => each.id !== id)
         const missing = domains.filter(
-          (domain) => !site?.domains.includes(domain) && takenOf([domain], others) === undefined,
+          (domain) => !site?.domains.includes(domain) && findTakenDomain([domain], others) === undefined,
         )
         if (!site || missing.length === 0) return
         await write(
@@ -270,21 +270,21 @@ export function createSites(records: Records, told: () => Promise<void> = async 
   }
 }
 
-const parts = (columns: Readonly<Record<string, Param>>) => ({
+const splitColumns = (columns: Readonly<Record<string, Param>>) => ({
   names: Object.keys(columns).map(raw),
   values: Object.values(columns).map((value) => sql`${value}`),
 })
 
-type Said = Omit<Site, 'id' | 'version' | 'org'>
+type SiteSettings = Omit<Site, 'id' | 'version' | 'org'>
 
 /** A new site of which nothing more is said. */
-const UNSAID: Said = {
+const DEFAULT_SETTINGS: SiteSettings = {
   ...{ name: '', domains: [], timezone: 'UTC', currency: 'EUR', excluded_paths: [] },
   ...{ respect_gpc: false, visitor_salt: 'month' },
 }
 
 /** With a change in it; null takes away. */
-function changed(now: Said, change: SiteChange): Said {
+function applyChange(now: SiteSettings, change: SiteChange): SiteSettings {
   const {
     retention_days = now.retention_days,
     citation_threshold = now.citation_threshold,
@@ -305,7 +305,7 @@ function changed(now: Said, change: SiteChange): Said {
   }
 }
 
-const columnsOf = (site: Said): Record<string, Param> => ({
+const toColumns = (site: SiteSettings): Record<string, Param> => ({
   name: site.name,
   domains: JSON.stringify(site.domains),
   timezone: site.timezone,

@@ -4,7 +4,7 @@ import type { Orgs } from './orgs.js'
 import type { Sites } from './sites.js'
 
 /** What time takes from the records, to be called each hour: organisations whose delay is over, and what nobody needs. */
-export const createUpkeep =
+export const createHourlyCleanup =
   (deps: {
     orgs: Pick<Orgs, 'expire'>
     sites: Pick<Sites, 'deleteOf'>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { remember } from './remember.js'
+import { createTableCache } from './table-cache.js'
 
 /** A person who signs in, as the API shows them to themselves. */
 export const User = z.object({
@@ -14,7 +14,7 @@ export const User = z.object({
 })
 export type User = z.infer<typeof User>
 
-const Stored = z.object({
+const StoredUserRow = z.object({
   id: z.number(),
   email: z.string(),
   name: z.string(),
@@ -25,9 +25,9 @@ const Stored = z.object({
   created_at: z.date(),
 })
 /** With what nobody is shown. */
-export type StoredUser = z.infer<typeof Stored>
+export type StoredUser = z.infer<typeof StoredUserRow>
 
-export const shownUser = ({ id, email, name, password, totp_on, created_at }: StoredUser): User => ({
+export const userView = ({ id, email, name, password, totp_on, created_at }: StoredUser): User => ({
   id,
   email,
   name,
@@ -47,10 +47,10 @@ export interface Users {
 
 /** The people of this instance, over its records. */
 export function createUsers(records: Records): Users {
-  const all = remember(async () => {
+  const all = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, email, name, password, totp_secret, totp_on, totp_step, created_at from users order by id`)
-    const list = rows.map((row) => Stored.parse(row))
+    const list = rows.map((row) => StoredUserRow.parse(row))
     return {
       list,
       byId: new Map(list.map((user) => [user.id, user])),

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { ALERT_KINDS, type Alert } from '../manage/alerts.js'
 import type { WithId } from '../manage/collection.js'
 import type { Window } from '../query/calendar.js'
-import { MEANING } from '../query/metrics.js'
-import { clean } from './clean.js'
-import type { Mail } from './mail-shape.js'
-import type { Measure } from './measure.js'
+import { METRIC_INFO } from '../query/metrics.js'
+import type { MailMessage } from './mail-message.js'
+import type { Measurement } from './measure.js'
+import { sanitiseLine } from './sanitise.js'
 
 /** What a webhook is sent: the body, beside its `id`. */
 export const AlertEvent = z.object({
@@ -27,10 +27,10 @@ export const AlertEvent = z.object({
 export type AlertEvent = z.output<typeof AlertEvent>
 
 /** What is told of an alert. */
-export function eventOf(
+export function createAlertEvent(
   event: AlertEvent['event'],
   { alert, site, window, at }: { alert: WithId<Alert>; site: { id: number; name: string }; window: Window; at: Date },
-  measured: Measure = { details: [] },
+  measured: Measurement = { details: [] },
 ): AlertEvent {
   const { id, name, kind, metric, audience, filters, op, value, window_minutes } = alert
   return {
@@ -47,36 +47,36 @@ export function eventOf(
 
 const SUBJECT = { fired: 'Alert', resolved: 'Over', test: 'Test' } as const
 const OPS = { gt: 'more than', gte: 'at least', lt: 'less than', lte: 'at most' } as const
-const WHAT = {
+const KIND_DESCRIPTIONS = {
   new_agent: 'agents that were never seen before',
   unverified_agent: 'fetches under a spoofed name',
   policy_violation: 'fetches that robots.txt disallowed',
   policy_changed: 'new versions of robots.txt or llms.txt',
   agent_errors: 'fetches by agents that were answered 400 or more',
 } as const
-const WHOSE: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
+const AUDIENCE_NAMES: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
 
-const minute = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
+const formatMinute = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
 
 /** The same for a person. */
-export function alertMail(event: AlertEvent, to: string, key: string): Mail {
+export function alertMail(event: AlertEvent, to: string, key: string): MailMessage {
   const { alert, site, window } = event
-  const shown = showing(alert)
-  const measured = event.value === undefined ? [] : [`It was ${shown(event.value)}${comparedIn(event)}.`]
+  const shown = valueFormatter(alert)
+  const measured = event.value === undefined ? [] : [`It was ${shown(event.value)}${describeComparison(event)}.`]
   return {
     to,
     key,
-    subject: clean(`${SUBJECT[event.event]}: ${alert.name} (${site.name})`, 200),
+    subject: sanitiseLine(`${SUBJECT[event.event]}: ${alert.name} (${site.name})`, 200),
     text: [
       ...(event.event === 'test' ? ['This is a test: nothing has happened.', ''] : []),
       event.event === 'resolved'
         ? `The alert "${alert.name}" of ${site.name} is over.`
         : `The alert "${alert.name}" of ${site.name} has fired.`,
       '',
-      `Condition: ${whatOf(alert)}, ${OPS[alert.op]} ${shown(alert.value)} in ${alert.window_minutes} minutes.`,
+      `Condition: ${describeCondition(alert)}, ${OPS[alert.op]} ${shown(alert.value)} in ${alert.window_minutes} minutes.`,
       ...measured,
-      `Window: ${minute(window.start)} to ${minute(window.end)} UTC.`,
-      ...(event.details.length > 0 ? ['', ...event.details.map((row) => `- ${rowText(row)}`)] : []),
+      `Window: ${formatMinute(window.start)} to ${formatMinute(window.end)} UTC.`,
+      ...(event.details.length > 0 ? ['', ...event.details.map((row) => `- ${formatDetail(row)}`)] : []),
       '',
       `You get this because somebody of ${site.name} made you a channel of alert ${alert.id}.`,
       '',
@@ -84,30 +84,30 @@ export function alertMail(event: AlertEvent, to: string, key: string): Mail {
   }
 }
 
-function whatOf({ kind, metric, audience }: AlertEvent['alert']): string {
-  if (kind === 'threshold') return `${metric} of ${WHOSE[audience]}`
-  if (kind === 'change') return `${metric} of ${WHOSE[audience]} against the window before`
-  return WHAT[kind]
+function describeCondition({ kind, metric, audience }: AlertEvent['alert']): string {
+  if (kind === 'threshold') return `${metric} of ${AUDIENCE_NAMES[audience]}`
+  if (kind === 'change') return `${metric} of ${AUDIENCE_NAMES[audience]} against the window before`
+  return KIND_DESCRIPTIONS[kind]
 }
 
 const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
 const SHARE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
 const CHANGE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' })
 
-const meanings = new Map<string, { type: string }>(Object.entries(MEANING))
-const plain = (metric: string | undefined) => (meanings.get(metric ?? '')?.type === 'share' ? SHARE : NUMBER)
-const showing =
+const meanings = new Map<string, { type: string }>(Object.entries(METRIC_INFO))
+const metricFormat = (metric: string | undefined) => (meanings.get(metric ?? '')?.type === 'share' ? SHARE : NUMBER)
+const valueFormatter =
   ({ kind, metric }: AlertEvent['alert']) =>
   (value: number): string =>
-    (kind === 'change' ? CHANGE : plain(metric)).format(value)
+    (kind === 'change' ? CHANGE : metricFormat(metric)).format(value)
 
-function comparedIn({ now, before, alert }: AlertEvent): string {
+function describeComparison({ now, before, alert }: AlertEvent): string {
   if (now === undefined || before === undefined) return ''
-  const { format } = plain(alert.metric)
+  const { format } = metricFormat(alert.metric)
   return `: ${format(now)} after ${format(before)}`
 }
 
-const rowText = (row: Readonly<Record<string, unknown>>): string =>
+const formatDetail = (row: Readonly<Record<string, unknown>>): string =>
   Object.entries(row)
-    .map(([name, value]) => `${name} ${clean(String(value))}`)
+    .map(([name, value]) => `${name} ${sanitiseLine(String(value))}`)
     .join(', ')

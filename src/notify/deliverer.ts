@@ -1,10 +1,10 @@
+import type { AttemptResult } from './attempt-result.js'
 import type { Notice, Outbox } from './outbox.js'
-import type { Outcome } from './outcome.js'
 
 export interface DelivererDeps {
   outbox: Outbox
   /** One attempt. */
-  send(notice: Notice): Promise<Outcome>
+  send(notice: Notice): Promise<AttemptResult>
   now(): Date
   log(error: unknown, message: string): void
 }
@@ -17,7 +17,7 @@ export interface Deliverer {
 }
 
 /** As many attempts at once, of all sites. */
-const LANES = 32
+const MAX_CONCURRENT_ATTEMPTS = 32
 
 /**
  * Delivers what the outbox has. An attempt whose outcome cannot be written is not made again while this process lives: its
@@ -25,14 +25,14 @@ const LANES = 32
  */
 export function createDeliverer({ outbox, send, now, log }: DelivererDeps, finished: () => void): Deliverer {
   const flying = new Map<number, Promise<void>>()
-  let unwritten: { notice: Notice; outcome: Outcome; at: Date }[] = []
+  let unwritten: { notice: Notice; outcome: AttemptResult; at: Date }[] = []
   /** Whether the outbox may hold attempts that nobody makes: as after a start. */
   let doubt = true
   let last: Promise<unknown> = Promise.resolve()
 
   const write = async (one: (typeof unwritten)[number]) => {
     try {
-      await outbox.settle(one.notice, one.outcome, one.at)
+      await outbox.saveResult(one.notice, one.outcome, one.at)
     } catch (error) {
       unwritten.push(one)
       log(error, 'what became of a delivery could not be written; it is kept')
@@ -40,7 +40,7 @@ export function createDeliverer({ outbox, send, now, log }: DelivererDeps, finis
   }
   const fly = (notice: Notice) => {
     const flight = send(notice)
-      .catch((error: unknown): Outcome => {
+      .catch((error: unknown): AttemptResult => {
         log(error, 'a delivery failed')
         return { taken: false, error: 'it could not be made' }
       })
@@ -55,17 +55,17 @@ export function createDeliverer({ outbox, send, now, log }: DelivererDeps, finis
     const again = unwritten
     unwritten = []
     for (const one of again) await write(one)
-    if (flying.size >= LANES) return undefined
+    if (flying.size >= MAX_CONCURRENT_ATTEMPTS) return undefined
     try {
       const mine = [...flying.keys(), ...unwritten.map(({ notice }) => notice.id)]
       if (doubt) await outbox.recover(now(), mine)
       doubt = false
-      for (const notice of await outbox.take(now(), LANES - flying.size)) fly(notice)
+      for (const notice of await outbox.take(now(), MAX_CONCURRENT_ATTEMPTS - flying.size)) fly(notice)
     } catch (error) {
       doubt = true
       throw error
     }
-    return outbox.next()
+    return outbox.nextDue()
   }
   return {
     pass() {

@@ -13,17 +13,17 @@ export const AlertState = z.object({
 export type AlertState = z.output<typeof AlertState>
 
 /** Evaluations in a row without the condition that end it: one that wavers around its value is one alert. */
-const CALM = 2
-const MINUTE = 60_000
+const CALM_EVALUATIONS_TO_RESOLVE = 2
+const MINUTE_MS = 60_000
 
 /** An alert that fired stays quiet for its window, and for an hour at least, ms. */
-export const quietOf = (window_minutes: number): number => Math.max(window_minutes, 60) * MINUTE
+export const quietPeriodMs = (window_minutes: number): number => Math.max(window_minutes, 60) * MINUTE_MS
 
 /**
  * The state behind an evaluation at `at` (epoch ms), and what is to be told. Without a verdict nothing changes: what cannot
  * be computed neither fires nor ends anything. Of a `moment` (something appeared) no end is told.
  */
-export function step(
+export function nextAlertState(
   state: AlertState,
   verdict: boolean | undefined,
   { at, quiet, moment }: { at: number; quiet: number; moment: boolean },
@@ -37,6 +37,6 @@ export function step(
   if (!state.firing) return { state }
   if (verdict) return { state: { ...state, calm: 0 } }
   const calm = state.calm + 1
-  if (calm < CALM) return { state: { ...state, calm } }
+  if (calm < CALM_EVALUATIONS_TO_RESOLVE) return { state: { ...state, calm } }
   return { state: { ...state, firing: false, calm: 0 }, told: 'resolved' }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Alert } from '../manage/alerts.js'
 import type { Window } from '../query/calendar.js'
 import type { Filter } from '../query/filters.js'
-import { type Deps, type Read, runRead, understand } from '../query/read.js'
+import { prepareRead, type Read, type ReadDependencies, runRead } from '../query/read.js'
 import agentsBreakdown from '../reads/agents/breakdown.js'
 import violations from '../reads/policy/violations.js'
 import overview from '../reads/stats/overview.js'
@@ -10,7 +10,7 @@ import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
 /** What an alert compares, and what it is made of. */
-export interface Measure {
+export interface Measurement {
   /** Absent where it cannot be computed. */
   readonly value?: number
   /** Of a `change`: the metric now and in the window before. */
@@ -22,20 +22,20 @@ export interface Measure {
 
 export interface MeasureDeps {
   /** What a read is answered from, by an asker who may ask of every site. */
-  asks(signal: AbortSignal): Deps
+  readContext(signal: AbortSignal): ReadDependencies
   /** Where versions of policies lie. */
   records: Pick<Records, 'query'>
 }
 
-const DETAILS = 20
+const MAX_DETAILS = 20
 /** Rows that a read gives at most. */
-const LIMIT = 1_000
-const FIRST = new Date(Date.UTC(1970, 0, 2))
+const MAX_ROWS = 1_000
+const EARLIEST = new Date(Date.UTC(1970, 0, 2))
 
-type Asked = Pick<Alert, 'site' | 'audience' | 'filters'>
+type AlertScope = Pick<Alert, 'site' | 'audience' | 'filters'>
 
-const question = (
-  { site, audience, filters }: Asked,
+const alertQuery = (
+  { site, audience, filters }: AlertScope,
   { start, end }: Window,
   more: Readonly<Record<string, string>> = {},
 ): URLSearchParams =>
@@ -45,34 +45,34 @@ const question = (
     ...more,
   })
 
-const BY_AGENT = { dimension: 'agent_id', limit: String(LIMIT) }
+const BY_AGENT = { dimension: 'agent_id', limit: String(MAX_ROWS) }
 
 /** What is asked of a read for an alert, where anything is. */
-function readOf(alert: Alert, window: Window): { read: Read; query: URLSearchParams } | undefined {
+function alertRead(alert: Alert, window: Window): { read: Read; query: URLSearchParams } | undefined {
   switch (alert.kind) {
     case 'threshold':
     case 'unverified_agent':
-      return { read: overview, query: question(alert, window) }
+      return { read: overview, query: alertQuery(alert, window) }
     case 'change':
-      return { read: overview, query: question(alert, window, { compare: 'previous' }) }
+      return { read: overview, query: alertQuery(alert, window, { compare: 'previous' }) }
     case 'agent_errors':
-      return { read: overview, query: question(withFilter(alert, FAILED), window) }
+      return { read: overview, query: alertQuery(addFilter(alert, FAILED), window) }
     case 'new_agent':
-      return { read: agentsBreakdown, query: question(alert, window, BY_AGENT) }
+      return { read: agentsBreakdown, query: alertQuery(alert, window, BY_AGENT) }
     case 'policy_violation':
-      return { read: violations, query: question(alert, window, { limit: String(LIMIT) }) }
+      return { read: violations, query: alertQuery(alert, window, { limit: String(MAX_ROWS) }) }
     case 'policy_changed':
       return undefined
   }
 }
 
 const FAILED: Filter = { dimension: 'status', op: 'gte', value: 400 }
-const withFilter = (alert: Alert, filter: Filter): Alert => ({ ...alert, filters: [...alert.filters, filter] })
+const addFilter = (alert: Alert, filter: Filter): Alert => ({ ...alert, filters: [...alert.filters, filter] })
 
 /** Throws `validation_error` for an alert that its read cannot be asked. */
-export async function checkAskable(alert: Alert, window: Window, deps: Deps): Promise<void> {
-  const asked = readOf(alert, window)
-  if (asked) await understand(asked.read, asked.query, deps)
+export async function checkAlertQuery(alert: Alert, window: Window, deps: ReadDependencies): Promise<void> {
+  const asked = alertRead(alert, window)
+  if (asked) await prepareRead(asked.read, asked.query, deps)
 }
 
 const Metrics = z.record(z.string(), z.unknown())
@@ -82,20 +82,20 @@ const Agents = z.array(
 )
 const Violations = z.array(z.looseObject({ severity: z.string(), fetches: z.number() }))
 
-const numberOf = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
+const optionalValue = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
 
 /**
  * What the reads say of an alert's window, so that its numbers are the API's. `known` are agents that were there before an
  * earlier window: it grows. Throws what they throw.
  */
-export async function measure(
+export async function measureAlert(
   alert: Alert,
   window: Window,
-  { asks, records, known, signal }: MeasureDeps & { known: Set<string>; signal: AbortSignal },
-): Promise<Measure> {
+  { readContext: asks, records, known, signal }: MeasureDeps & { known: Set<string>; signal: AbortSignal },
+): Promise<Measurement> {
   const deps = asks(signal)
-  const asked = readOf(alert, window)
-  if (!asked) return changes(alert.site, window, deps, records)
+  const asked = alertRead(alert, window)
+  if (!asked) return measurePolicyChanges(alert.site, window, deps, records)
   const { data } = await runRead(asked.read, asked.query, deps)
   switch (alert.kind) {
     case 'change': {
@@ -103,52 +103,52 @@ export async function measure(
       const { change, comparison } = Compared.parse(data)
       const [now, before] = [Metrics.parse(data)[metric], comparison[metric]]
       return {
-        ...numberOf(change[metric]),
+        ...optionalValue(change[metric]),
         ...(typeof now === 'number' ? { now } : {}),
         ...(typeof before === 'number' ? { before } : {}),
         details: [],
       }
     }
     case 'new_agent':
-      return newAgents(alert, window, Agents.parse(data), deps, known)
+      return measureNewAgents(alert, window, Agents.parse(data), deps, known)
     case 'policy_violation': {
       const rows = Violations.parse(data).filter(({ severity }) => severity !== 'grace')
-      return { value: rows.reduce((sum, { fetches }) => sum + fetches, 0), details: rows.slice(0, DETAILS) }
+      return { value: rows.reduce((sum, { fetches }) => sum + fetches, 0), details: rows.slice(0, MAX_DETAILS) }
     }
     default: {
       const metric = { threshold: alert.metric, unverified_agent: 'spoofed', agent_errors: 'fetches' }[
         String(alert.kind)
       ]
-      return { ...numberOf(Metrics.parse(data)[metric ?? '']), details: [] }
+      return { ...optionalValue(Metrics.parse(data)[metric ?? '']), details: [] }
     }
   }
 }
 
 /** A fetch that may be the agent's: who only bears its name is not it. */
-const isThere = ({ fetches, spoofed }: z.output<typeof Agents>[number]) => fetches > spoofed
+const hasUnspoofedFetch = ({ fetches, spoofed }: z.output<typeof Agents>[number]) => fetches > spoofed
 
-async function newAgents(
+async function measureNewAgents(
   alert: Alert,
   { start }: Window,
   rows: z.output<typeof Agents>,
-  deps: Deps,
+  deps: ReadDependencies,
   known: Set<string>,
-): Promise<Measure> {
+): Promise<Measurement> {
   const here = rows.flatMap(({ value, ...row }) =>
-    value !== undefined && isThere({ value, ...row }) ? [{ agent_id: value, ...row }] : [],
+    value !== undefined && hasUnspoofedFetch({ value, ...row }) ? [{ agent_id: value, ...row }] : [],
   )
   const unknown = here.filter(({ agent_id }) => !known.has(agent_id))
   if (unknown.length > 0) {
     const filter: Filter = { dimension: 'agent_id', op: 'is', value: unknown.map(({ agent_id }) => agent_id) }
-    const query = question(withFilter(alert, filter), { start: FIRST, end: start }, BY_AGENT)
+    const query = alertQuery(addFilter(alert, filter), { start: EARLIEST, end: start }, BY_AGENT)
     const { data } = await runRead(agentsBreakdown, query, deps)
-    for (const row of Agents.parse(data)) if (row.value !== undefined && isThere(row)) known.add(row.value)
+    for (const row of Agents.parse(data)) if (row.value !== undefined && hasUnspoofedFetch(row)) known.add(row.value)
   }
   const fresh = unknown.filter(({ agent_id }) => !known.has(agent_id))
   const names = new Map(deps.catalog.map(({ agent_id, name, operator }) => [agent_id, { name, operator }]))
   return {
     value: fresh.length,
-    details: fresh.slice(0, DETAILS).map(({ agent_id, fetches, verified }) => ({
+    details: fresh.slice(0, MAX_DETAILS).map(({ agent_id, fetches, verified }) => ({
       ...{ agent_id, ...names.get(agent_id), fetches },
       ...(verified === undefined ? {} : { verified }),
     })),
@@ -169,12 +169,12 @@ const Version = z.object({
  * Versions of robots.txt and llms.txt that began in the window and say something else than the one before. The first there
  * is changes nothing, and neither does a site that could not be reached for a while.
  */
-async function changes(
+async function measurePolicyChanges(
   site: number,
   { start, end }: Window,
-  deps: Deps,
+  deps: ReadDependencies,
   records: Pick<Records, 'query'>,
-): Promise<Measure> {
+): Promise<Measurement> {
   const of = await deps.site(site)
   const rows = await records.query(sql`
     select hostname, kind, status, sha256, first_seen from policies
@@ -191,5 +191,5 @@ async function changes(
     if (said === undefined || said === says || first_seen < start || of?.owns(hostname) !== true) continue
     found.push({ hostname, file: `/${kind}.txt`, status, at: first_seen.toISOString() })
   }
-  return { value: found.length, details: found.slice(-DETAILS) }
+  return { value: found.length, details: found.slice(-MAX_DETAILS) }
 }

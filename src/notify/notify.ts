@@ -2,19 +2,19 @@ import type { Alert, Alerts } from '../manage/alerts.js'
 import type { Collection, WithId } from '../manage/collection.js'
 import type { Report } from '../manage/reports.js'
 import type { Site, Sites } from '../manage/sites.js'
-import type { Post } from '../outbound/post.js'
-import type { Deps } from '../query/read.js'
+import type { Post } from '../outbound/poster.js'
+import type { ReadDependencies } from '../query/read.js'
 import type { Records } from '../store.js'
-import { eventOf } from './alert-event.js'
-import { createAlerting, endOf, windowOf } from './alerting.js'
-import { atMost } from './at-most.js'
+import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-evaluator.js'
+import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
-import type { Send } from './mail-shape.js'
-import { createOutbox, type Delivery, type NewNotice, type Notice, queued } from './outbox.js'
-import { createRecorded } from './recorded.js'
+import type { SendMail } from './mail-message.js'
+import { createOutbox, type DeliveryStatus, type NewNotice, type Notice, noticeStatements } from './outbox.js'
+import { createRecordingSpans } from './recording-spans.js'
 import type { DrawPdf } from './report-mail.js'
-import { createReporting } from './reporting.js'
-import { sendNotice } from './send.js'
+import { createReportScheduler } from './report-scheduler.js'
+import { sendNotice } from './send-notice.js'
+import { waitAtMost } from './wait-at-most.js'
 
 export interface NotifyDeps {
   records: Records
@@ -22,14 +22,14 @@ export interface NotifyDeps {
   reports: Collection<Report>
   sites: Pick<Sites, 'list'>
   /** What a read is answered from, by an asker who may ask of every site. */
-  asks(signal: AbortSignal): Deps
+  readContext(signal: AbortSignal): ReadDependencies
   /** Whether the store has what came in: where it does not, nothing is evaluated. */
   ready(): boolean
   /** As `RecordedDeps`. */
   settle(): Promise<void>
   lost(): { rows: number; files: number }
   /** Absent without a mail server. */
-  mail: Send | undefined
+  mail: SendMail | undefined
   post: Post
   draw: DrawPdf
   now(): Date
@@ -44,25 +44,25 @@ export interface Notify {
   /** As `testAlert`: the report of its last period. Throws what the reads throw. */
   testReport(report: WithId<Report>, site: Site): Promise<number>
   /** Tests of an alert or a report since then. */
-  tests(of: NewNotice['of'], since: Date): Promise<number>
+  tests(of: NewNotice['source'], since: Date): Promise<number>
   /** Of an alert or a report, the latest first, at most 200. */
-  deliveries(of: NewNotice['of']): Promise<readonly Delivery[]>
+  deliveries(of: NewNotice['source']): Promise<readonly DeliveryStatus[]>
   /** Whether mails can be sent at all. */
   readonly mails: boolean
   /** Attempts under way may end for five seconds; what is then in doubt is sent again behind the next start. */
   close(): Promise<void>
 }
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 /** Behind the minute, so that its end is not a matter of a clock's milliseconds. */
-const BEHIND = 1_000
+const AFTER_MINUTE_MS = 1_000
 /** Behind a fault of the records, and between two looks at an outbox that is busy. */
-const AGAIN = 10_000
-const SOON = 1_000
-const DRAIN = 5_000
+const RETRY_MS = 10_000
+const MIN_PASS_INTERVAL_MS = 1_000
+const DRAIN_TIMEOUT_MS = 5_000
 /** What became of those that are cut off then is written, or not. */
-const LAST = 1_000
-const PRUNES = 60
+const ABORT_TIMEOUT_MS = 1_000
+const MINUTES_PER_PRUNE = 60
 
 /** Alerts and reports once a minute, and deliveries when they are due, from now until it is closed. */
 export function startNotify(deps: NotifyDeps): Notify {
@@ -85,10 +85,13 @@ export function startNotify(deps: NotifyDeps): Notify {
     if (ending.signal.aborted) return
     delivering = setTimeout(() => {
       deliverer.pass().then(
-        (next) => deliverIn(Math.min(MINUTE, Math.max(SOON, (next?.getTime() ?? Infinity) - now().getTime()))),
+        (next) =>
+          deliverIn(
+            Math.min(MINUTE_MS, Math.max(MIN_PASS_INTERVAL_MS, (next?.getTime() ?? Infinity) - now().getTime())),
+          ),
         (error) => {
           warn(error, 'the outbox cannot be reached; it is tried again')
-          deliverIn(AGAIN)
+          deliverIn(RETRY_MS)
         },
       )
     }, ms)
@@ -97,16 +100,16 @@ export function startNotify(deps: NotifyDeps): Notify {
   const ring = () => deliverIn(0)
   const saying = { log: (details: object, message: string) => log.warn(details, message), ring }
   const clock = () => performance.now()
-  const recorded = createRecorded({ ...deps, clock })
-  const alerting = createAlerting({ ...deps, ...saying, clock, lacking: recorded.lacking })
-  const reporting = createReporting({ ...deps, ...saying })
+  const recorded = createRecordingSpans({ ...deps, clock })
+  const alerting = createAlertEvaluator({ ...deps, ...saying, clock, missingMs: recorded.missingMs })
+  const reporting = createReportScheduler({ ...deps, ...saying })
 
   const minute = async () => {
     if (!deps.ready()) return
-    await recorded.keep()
+    await recorded.extend()
     await alerting.tick(ending.signal)
     await reporting.tick(ending.signal)
-    if (minutes++ % PRUNES === 0) await outbox.prune(now())
+    if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
   }
   const evaluateNext = () => {
     if (ending.signal.aborted) return
@@ -117,7 +120,7 @@ export function startNotify(deps: NotifyDeps): Notify {
           .catch((error) => warn(error, 'alerts and reports could not be looked at; they are tried again'))
           .finally(evaluateNext)
       },
-      MINUTE - (now().getTime() % MINUTE) + BEHIND,
+      MINUTE_MS - (now().getTime() % MINUTE_MS) + AFTER_MINUTE_MS,
     )
     evaluating.unref()
   }
@@ -128,30 +131,30 @@ export function startNotify(deps: NotifyDeps): Notify {
   return {
     mails: deps.mail !== undefined,
     async testAlert(alert, site) {
-      const window = windowOf(alert, endOf(now()))
-      const payload = eventOf('test', { alert, site, window, at: now() })
+      const window = alertWindow(alert, lastCompleteMinute(now()))
+      const payload = createAlertEvent('test', { alert, site, window, at: now() })
       const name = `test:alert:${alert.id}:${word()}`
       const of = { alert: alert.id }
       await records.write(
         ...alert.channels.flatMap((channel, i) =>
-          queued({ key: `${name}:${i + 1}`, site: site.id, of, channel, payload }, now()),
+          noticeStatements({ key: `${name}:${i + 1}`, site: site.id, source: of, channel, payload }, now()),
         ),
       )
       ring()
       return alert.channels.length
     },
-    testReport: (report, site) => reporting.test(report, site, word()),
-    tests: (of, since) => outbox.made(of, 'test', since),
+    testReport: (report, site) => reporting.sendTest(report, site, word()),
+    tests: (of, since) => outbox.countSince(of, 'test', since),
     deliveries: outbox.list,
     async close() {
       ending.abort()
       clearTimeout(evaluating)
       clearTimeout(delivering)
-      const keep = () => (deps.ready() ? recorded.keep() : undefined)
+      const keep = () => (deps.ready() ? recorded.extend() : undefined)
       const kept = tick.then(keep).catch((error) => warn(error, 'how long was recorded could not be written'))
-      await atMost(DRAIN, Promise.all([kept, deliverer.idle()]))
+      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([kept, deliverer.idle()]))
       over.abort()
-      await atMost(LAST, deliverer.idle())
+      await waitAtMost(ABORT_TIMEOUT_MS, deliverer.idle())
     },
   }
 }

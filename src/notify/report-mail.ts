@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { clean } from './clean.js'
-import type { Mail, MailFile } from './mail-shape.js'
-import { ATTEMPTS } from './outbox.js'
+import type { MailAttachment, MailMessage } from './mail-message.js'
+import { MAX_ATTEMPTS } from './outbox.js'
+import { sanitiseLine } from './sanitise.js'
 
 /** What the outbox holds of a report: its text as it was, and what its files are asked for when it is sent. */
 export const ReportNotice = z.object({
@@ -18,14 +18,14 @@ export type DrawPdf = (query: URLSearchParams) => Promise<Uint8Array>
 export async function reportMail(
   { subject, text, files }: ReportNotice,
   { to, key, attempts, draw }: { to: string; key: string; attempts: number; draw: DrawPdf },
-): Promise<Mail> {
-  const mail = { to, key, subject: clean(subject, 200), text }
-  const attachments: MailFile[] = []
+): Promise<MailMessage> {
+  const mail = { to, key, subject: sanitiseLine(subject, 200), text }
+  const attachments: MailAttachment[] = []
   try {
     for (const { filename, query } of files)
       attachments.push({ filename, type: 'application/pdf', content: await draw(new URLSearchParams(query)) })
   } catch (error) {
-    if (attempts <= ATTEMPTS / 2) throw error
+    if (attempts <= MAX_ATTEMPTS / 2) throw error
     return { ...mail, text: `${text}\nThe PDF could not be drawn.\n` }
   }
   return { ...mail, attachments }

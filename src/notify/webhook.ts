@@ -1,12 +1,12 @@
-import { type Answered, OutboundError } from '../outbound/outbound.js'
-import type { Post } from '../outbound/post.js'
+import { OutboundError, type OutboundResponse } from '../outbound/outbound.js'
+import type { Post } from '../outbound/poster.js'
 import { signature } from '../ship/sign.js'
-import type { Outcome } from './outcome.js'
+import type { AttemptResult } from './attempt-result.js'
 
-const TIMEOUT = 10_000
-const LIMIT = 4_096
+const TIMEOUT_MS = 10_000
+const MAX_RESPONSE_BYTES = 4_096
 
-export interface Webhook {
+export interface WebhookCall {
   readonly url: string
   readonly secret: string
   /** The notice's: the same at each attempt. */
@@ -16,16 +16,16 @@ export interface Webhook {
 
 /** Posts a webhook, signed as ingest is (spec 5.6 rules 2 and 3). Taken by 2xx; 410 ends it. Never rejects. */
 export async function callWebhook(
-  { url, secret, key, body }: Webhook,
+  { url, secret, key, body }: WebhookCall,
   { post, now }: { post: Post; now(): Date },
-): Promise<Outcome> {
+): Promise<AttemptResult> {
   const headers = {
     'content-type': 'application/json',
     'x-service-signature': signature(secret, now().getTime(), body),
     'x-service-delivery': key,
   }
   try {
-    return outcomeOf(await post(url, body, { headers, limit: LIMIT, timeout: TIMEOUT }), now())
+    return toAttemptResult(await post(url, body, { headers, limit: MAX_RESPONSE_BYTES, timeout: TIMEOUT_MS }), now())
   } catch (error) {
     if (!(error instanceof OutboundError)) return { taken: false, error: 'it could not be sent' }
     // What a name of ours stands for is nothing to tell whoever may write a webhook.
@@ -34,9 +34,9 @@ export async function callWebhook(
   }
 }
 
-function outcomeOf({ status, headers }: Answered, now: Date): Outcome {
+function toAttemptResult({ status, headers }: OutboundResponse, now: Date): AttemptResult {
   if (status >= 200 && status < 300) return { taken: true }
-  const wait = waitOf(headers['retry-after'], now)
+  const wait = parseRetryAfter(headers['retry-after'], now)
   return {
     taken: false,
     error: `the receiver answered ${status}`,
@@ -46,7 +46,7 @@ function outcomeOf({ status, headers }: Answered, now: Date): Outcome {
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date. */
-function waitOf(header: string | undefined, now: Date): number | undefined {
+function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
   const at = Date.parse(header)

@@ -1,5 +1,5 @@
 /** An answer from outside, read whole within its limits. */
-export interface Answered {
+export interface OutboundResponse {
   /** Where it came from in the end, redirects followed. */
   url: string
   status: number
@@ -22,7 +22,7 @@ export interface OutboundOptions {
 }
 
 /** Asks for `url` by GET. Throws `OutboundError` where there is no answer, whatever the reason. */
-export type Outbound = (url: string, options: OutboundOptions) => Promise<Answered>
+export type Outbound = (url: string, options: OutboundOptions) => Promise<OutboundResponse>
 
 /** `refused`: the address or scheme may not be asked (private, loopback, link-local); nothing was sent there. */
 export class OutboundError extends Error {

@@ -14,7 +14,7 @@ const NOT_PUBLIC_6: readonly (readonly [number, number])[] = [
   [0x3fff0000, 20],
 ]
 
-const within = (word: number, blocks: typeof NOT_PUBLIC_4) =>
+const isInBlocks = (word: number, blocks: typeof NOT_PUBLIC_4) =>
   blocks.some(([block, bits]) => word >= block && word < block + 2 ** (32 - bits))
 
 /**
@@ -23,7 +23,7 @@ const within = (word: number, blocks: typeof NOT_PUBLIC_4) =>
  */
 export function isPublic(address: Address): boolean {
   const [first = 0, second, third, fourth = 0] = address.words
-  if (address.family === 4) return isGlobal(address) && !within(first, NOT_PUBLIC_4)
+  if (address.family === 4) return isGlobal(address) && !isInBlocks(first, NOT_PUBLIC_4)
   if (first === 0x0064ff9b && second === 0 && third === 0) return isPublic({ family: 4, words: [fourth] })
-  return isGlobal(address) && !within(first, NOT_PUBLIC_6)
+  return isGlobal(address) && !isInBlocks(first, NOT_PUBLIC_6)
 }

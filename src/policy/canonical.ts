@@ -1,7 +1,7 @@
-import type { Mode } from './lines.js'
+import type { RobotsMode } from './robots-lines.js'
 
 /** Of a path, this many characters of its canonical form are compared; more than crawlers and browsers follow. */
-export const PATH_LENGTH = 2048
+export const MAX_PATH_CHARS = 2048
 
 /** A rule's path in the form in which it is compared: literal parts with `*` between them. */
 export interface Pattern {
@@ -13,14 +13,14 @@ export interface Pattern {
   octets: number
 }
 
-export interface Path {
+export interface CanonicalPath {
   text: string
   /** Longer than is compared: what is anchored to its end matches nothing. */
   cut: boolean
 }
 
-const PLAIN = /^[\w\-.~/?=&]*$/
-const HEX = /^[0-9a-f]{2}$/i
+const CANONICAL_TEXT = /^[\w\-.~/?=&]*$/
+const HEX_PAIR = /^[0-9a-f]{2}$/i
 
 /**
  * A request's path and query as compared. RFC 9309 2.2.2: percent-encoded unreserved characters are decoded, all else
@@ -28,10 +28,10 @@ const HEX = /^[0-9a-f]{2}$/i
  * Google compares what it is given. One character of `target` is one octet, as Node gives a request line; characters
  * above U+00FF count as their UTF-8.
  */
-export function canonicalPath(target: string, mode: Mode): Path {
-  const head = (target.startsWith('/') ? target : `/${target}`).slice(0, PATH_LENGTH)
-  const text = mode === 'google' || PLAIN.test(head) ? head : spelt(head)
-  return { text: text.slice(0, PATH_LENGTH), cut: target.length > head.length || text.length > PATH_LENGTH }
+export function canonicalPath(target: string, mode: RobotsMode): CanonicalPath {
+  const head = (target.startsWith('/') ? target : `/${target}`).slice(0, MAX_PATH_CHARS)
+  const text = mode === 'google' || CANONICAL_TEXT.test(head) ? head : canonicalText(head)
+  return { text: text.slice(0, MAX_PATH_CHARS), cut: target.length > head.length || text.length > MAX_PATH_CHARS }
 }
 
 /**
@@ -39,25 +39,25 @@ export function canonicalPath(target: string, mode: Mode): Path {
  * encoded, is compared in both spellings (RFC 9309 2.2.2, second row of its table): encoding them in paths too would
  * take them from `*`, which must find the `/` of `/*` + `/x` wherever it is.
  */
-export function canonicalPatterns(octets: string, allow: boolean, mode: Mode): Pattern[] {
+export function canonicalPatterns(octets: string, allow: boolean, mode: RobotsMode): Pattern[] {
   if (octets === '') return []
   if (mode === 'rfc') {
-    const text = patternSpelt(octets)
+    const text = canonicalPatternText(octets)
     const query = text.indexOf('?') + 1
     const path = text.slice(0, query)
     const rest = text.slice(query)
-    if (query === 0 || !/[/?]|%2F|%3F/.test(rest)) return [pattern(text)]
+    if (query === 0 || !/[/?]|%2F|%3F/.test(rest)) return [toPattern(text)]
     const encoded = path + rest.replaceAll('/', '%2F').replaceAll('?', '%3F')
     const decoded = path + rest.replaceAll('%2F', '/').replaceAll('%3F', '?')
-    return [pattern(encoded), { ...pattern(decoded), octets: encoded.length }]
+    return [toPattern(encoded), { ...toPattern(decoded), octets: encoded.length }]
   }
-  const text = googleSpelt(octets)
+  const text = googleText(octets)
   const slash = text.lastIndexOf('/') + 1
   const index = allow && slash > 0 && text.startsWith('index.htm', slash)
-  return index ? [pattern(text), pattern(`${text.slice(0, slash)}$`)] : [pattern(text)]
+  return index ? [toPattern(text), toPattern(`${text.slice(0, slash)}$`)] : [toPattern(text)]
 }
 
-function pattern(text: string): Pattern {
+function toPattern(text: string): Pattern {
   const ended = text.endsWith('$')
   const parts = (ended ? text.slice(0, -1) : text).split('*')
   return {
@@ -69,32 +69,32 @@ function pattern(text: string): Pattern {
 }
 
 /** `*` stays what it is, and `$` at the end; before, it is a character like others. */
-function patternSpelt(octets: string): string {
+function canonicalPatternText(octets: string): string {
   const anchored = octets.endsWith('$')
   const body = anchored ? octets.slice(0, -1) : octets
-  const text = PLAIN.test(body) ? body : body.split('*').map(spelt).join('*')
+  const text = CANONICAL_TEXT.test(body) ? body : body.split('*').map(canonicalText).join('*')
   return anchored ? `${text}$` : text
 }
 
-function spelt(octets: string): string {
+function canonicalText(octets: string): string {
   let text = ''
   for (let at = 0; at < octets.length; at++) {
     const char = octets.charAt(at)
     if (char === '%') {
       const hex = octets.slice(at + 1, at + 3)
-      if (!HEX.test(hex)) {
+      if (!HEX_PAIR.test(hex)) {
         text += '%25'
         continue
       }
       const plain = String.fromCharCode(Number.parseInt(hex, 16))
       text += /[\w\-.~]/.test(plain) ? plain : `%${hex.toUpperCase()}`
       at += 2
-    } else text += PLAIN.test(char) ? char : encoded(char)
+    } else text += CANONICAL_TEXT.test(char) ? char : percentEncode(char)
   }
   return text
 }
 
-const encoded = (char: string): string => {
+const percentEncode = (char: string): string => {
   const octets = char > '\xff' ? Buffer.from(char).toString('latin1') : char
   let text = ''
   for (let at = 0; at < octets.length; at++)
@@ -103,5 +103,7 @@ const encoded = (char: string): string => {
 }
 
 /** Only hex digits in upper case and octets beyond ASCII encoded (reference/agents.md 3.2). */
-export const googleSpelt = (octets: string): string =>
-  octets.replace(/%[0-9a-f]{2}|[^\0-\x7f]/gi, (found) => (found.startsWith('%') ? found.toUpperCase() : encoded(found)))
+export const googleText = (octets: string): string =>
+  octets.replace(/%[0-9a-f]{2}|[^\0-\x7f]/gi, (found) =>
+    found.startsWith('%') ? found.toUpperCase() : percentEncode(found),
+  )

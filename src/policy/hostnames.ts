@@ -1,11 +1,11 @@
-import { DAY } from './timeline.js'
+import { DAY_MS } from './version.js'
 
 /** Hostnames that are known only from requests: any stranger can write one, so they are few. */
-export const OBSERVED = 64
+export const MAX_UNLISTED_HOSTNAMES = 64
 /** What is unseen for so long is forgotten, ms. */
-const UNSEEN = DAY
+const FORGET_AFTER_MS = DAY_MS
 
-interface Known {
+interface HostnameEntry {
   /** Its site lists it: it stays. */
   listed: boolean
   /** Rows of it that were judged. */
@@ -18,7 +18,7 @@ export interface Hostnames {
   /** A row of `hostname` came at `at`, epoch ms. True: it was not known before and is from now on. */
   observe(hostname: string, at: number): boolean
   /** These are the hostnames that sites list. */
-  list(hostnames: readonly string[]): void
+  setListed(hostnames: readonly string[]): void
   has(hostname: string): boolean
   isListed(hostname: string): boolean
   /** Forgets what was long unseen, and answers it. */
@@ -28,13 +28,13 @@ export interface Hostnames {
 }
 
 /** A hostname as URLs have it: one that becomes another in a URL would be asked for there. */
-export const isHostname = (text: string): boolean =>
+const isHostname = (text: string): boolean =>
   /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])$/.test(text) &&
   URL.canParse(`http://${text}/`) &&
   new URL(`http://${text}/`).hostname === text
 
 export function createHostnames(): Hostnames {
-  const known = new Map<string, Known>()
+  const known = new Map<string, HostnameEntry>()
   let observed = 0
 
   const remove = (hostname: string) => {
@@ -43,7 +43,7 @@ export function createHostnames(): Hostnames {
   }
   /** The one least missed: fewest rows, then longest unseen. What a flood of made-up names brings is told by that. */
   const least = (): string | undefined => {
-    let found: [string, Known] | undefined
+    let found: [string, HostnameEntry] | undefined
     for (const one of known) {
       const [, { listed, rows, last }] = one
       if (listed) continue
@@ -61,7 +61,7 @@ export function createHostnames(): Hostnames {
         return false
       }
       if (!isHostname(hostname)) return false
-      if (observed >= OBSERVED) {
+      if (observed >= MAX_UNLISTED_HOSTNAMES) {
         const gone = least()
         if (gone !== undefined) remove(gone)
       }
@@ -69,7 +69,7 @@ export function createHostnames(): Hostnames {
       observed++
       return true
     },
-    list(hostnames) {
+    setListed(hostnames) {
       const listed = new Set(hostnames.filter(isHostname))
       for (const [hostname, one] of known) {
         if (one.listed === listed.has(hostname)) continue
@@ -81,7 +81,9 @@ export function createHostnames(): Hostnames {
     has: (hostname) => known.has(hostname),
     isListed: (hostname) => known.get(hostname)?.listed === true,
     forget(at) {
-      const gone = [...known].filter(([, one]) => !one.listed && at - one.last > UNSEEN).map(([hostname]) => hostname)
+      const gone = [...known]
+        .filter(([, one]) => !one.listed && at - one.last > FORGET_AFTER_MS)
+        .map(([hostname]) => hostname)
       for (const hostname of gone) remove(hostname)
       return gone
     },

@@ -12,7 +12,7 @@ export interface Judgement {
   llms_listed: 0 | 1 | null
 }
 
-export interface Judges {
+export interface PolicyJudge {
   /**
    * By the versions in force at `at` (milliseconds since 1970). `target` is path and query as requested; undefined as
    * `agent`: one that is in no catalog. Never throws, never waits.

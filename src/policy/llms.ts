@@ -1,8 +1,8 @@
 import { canonicalPath } from './canonical.js'
-import { linksIn } from './links.js'
+import { findLinks } from './markdown-links.js'
 
 /** A link of llms.txt, resolved against the file's URL. */
-export interface LlmsLink {
+interface LlmsLink {
   title: string
   /** Absolute. */
   url: string
@@ -11,7 +11,7 @@ export interface LlmsLink {
   offsite: boolean
 }
 
-export interface LlmsSection {
+interface LlmsSection {
   /** Empty for links that stand before the first heading. */
   name: string
   /** May be skipped where context is short: the section named `Optional`. */
@@ -30,10 +30,10 @@ export interface Llms {
   truncated: boolean
 }
 
-const OCTETS = 512 * 1024
-const LINKS = 50_000
-const MOST_PROBLEMS = 100
-const TEXT_LENGTH = 2048
+const MAX_LLMS_BYTES = 512 * 1024
+const MAX_LINKS = 50_000
+const MAX_PROBLEMS = 100
+const MAX_TEXT_CHARS = 2048
 
 interface OpenSection extends LlmsSection {
   links: LlmsLink[]
@@ -45,15 +45,15 @@ interface OpenSection extends LlmsSection {
  * the file's own; links other than http and https are left out. HTML is no llms.txt: a problem, and nothing else.
  */
 export function parseLlms(body: Uint8Array | string, url: string): Llms {
-  const bytes = typeof body === 'string' ? Buffer.from(body.slice(0, OCTETS + 1)) : body
-  const text = new TextDecoder().decode(bytes.subarray(0, OCTETS))
+  const bytes = typeof body === 'string' ? Buffer.from(body.slice(0, MAX_LLMS_BYTES + 1)) : body
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_LLMS_BYTES))
   const sections: OpenSection[] = []
   const problems: { line?: number; problem: string }[] = []
   const tell = (problem: string, line?: number) => {
-    if (problems.length === MOST_PROBLEMS) problems.push({ problem: 'more problems, not listed' })
-    if (problems.length < MOST_PROBLEMS) problems.push({ ...(line !== undefined && { line }), problem })
+    if (problems.length === MAX_PROBLEMS) problems.push({ problem: 'more problems, not listed' })
+    if (problems.length < MAX_PROBLEMS) problems.push({ ...(line !== undefined && { line }), problem })
   }
-  let truncated = bytes.length > OCTETS
+  let truncated = bytes.length > MAX_LLMS_BYTES
   if (/^\s{0,999}<(?:!doctype|html|head|body|\?xml)\b/i.test(text)) {
     tell('HTML stands here instead of Markdown: nothing is read')
     return { sections, problems, truncated }
@@ -75,7 +75,7 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
     if (fenced) continue
     const heading = /^(#{1,6})(?:\s+|(?<=^##)(?!#)|$)(.*)$/.exec(row)
     if (heading) {
-      const name = (heading[2] ?? '').trim().slice(0, TEXT_LENGTH)
+      const name = (heading[2] ?? '').trim().slice(0, MAX_TEXT_CHARS)
       const depth = heading[1]?.length ?? 0
       if (depth === 1 && title === undefined && section === undefined) {
         title = name
@@ -91,13 +91,13 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
     if (quote && (quoting || summary.length === 0)) summary.push((quote[1] ?? '').trim())
     quoting = quote !== null
     const item = /^\s*(?:[-*+]|\d{1,9}[.)])\s+(.*)$/.exec(row)
-    const found = [...inLine(row)]
+    const found = [...linksOfLine(row)]
     if (item && found.length === 0 && section !== undefined) tell('a list item without a link', line)
     for (const { link, bare } of found) {
-      const resolved = resolve(link.url, base)
+      const resolved = resolveUrl(link.url, base)
       if (resolved === 'not a URL') tell('a link to no URL', line)
       if (typeof resolved === 'string') continue
-      if (links === LINKS) {
+      if (links === MAX_LINKS) {
         if (!truncated) tell('more than 50,000 links: those from here on are not read', line)
         truncated = true
         break
@@ -112,14 +112,14 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
       section.links.push({
         title: link.title,
         url: resolved.href,
-        ...(notes !== undefined && { notes: notes.trim().slice(0, TEXT_LENGTH) }),
+        ...(notes !== undefined && { notes: notes.trim().slice(0, MAX_TEXT_CHARS) }),
         offsite: resolved.hostname !== base.hostname,
       })
       links++
     }
   }
   if (title === undefined) tell('no title: the first line should be "# name"')
-  const said = summary.join(' ').trim().slice(0, TEXT_LENGTH)
+  const said = summary.join(' ').trim().slice(0, MAX_TEXT_CHARS)
   return {
     ...(title !== undefined && { title }),
     ...(said !== '' && { summary: said }),
@@ -129,15 +129,15 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
   }
 }
 
-function* inLine(row: string) {
-  const links = linksIn(row)
+function* linksOfLine(row: string) {
+  const links = findLinks(row)
   for (const link of links) yield { link, bare: false }
   if (links.length > 0) return
   const bare = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?<?(https?:\/\/[^\s<>]{1,2048})/i.exec(row)
   if (bare?.[1]) yield { link: { title: bare[1], url: bare[1], end: bare[0].length }, bare: true }
 }
 
-function resolve(url: string, base: URL): URL | 'not a URL' | 'elsewhere' {
+function resolveUrl(url: string, base: URL): URL | 'not a URL' | 'elsewhere' {
   if (!URL.canParse(url, base.href)) return 'not a URL'
   const resolved = new URL(url, base)
   if (resolved.protocol !== 'https:' && resolved.protocol !== 'http:') return 'elsewhere'
@@ -148,16 +148,16 @@ function resolve(url: string, base: URL): URL | 'not a URL' | 'elsewhere' {
  * Whether a path and query is listed (contract 3): linked itself, or its `.md` twin (`/a.md`, for a directory also
  * `/a/index.html.md`), or it without its trailing slash. Looked up in a set, in one percent-encoding for both sides.
  */
-export function createListed(llms: Llms): (target: string) => boolean {
+export function createListing(llms: Llms): (target: string) => boolean {
   const listed = new Set<string>()
   for (const { links } of llms.sections)
     for (const { url, offsite } of links) {
       if (offsite) continue
       const { pathname, search } = new URL(url)
-      listed.add(key(pathname + search))
+      listed.add(listingKey(pathname + search))
     }
   return (target) => {
-    const text = key(target)
+    const text = listingKey(target)
     const mark = text.indexOf('?')
     const path = mark < 0 ? text : text.slice(0, mark)
     const query = mark < 0 ? '' : text.slice(mark)
@@ -168,4 +168,4 @@ export function createListed(llms: Llms): (target: string) => boolean {
   }
 }
 
-const key = (target: string) => canonicalPath(target, 'rfc').text
+const listingKey = (target: string) => canonicalPath(target, 'rfc').text

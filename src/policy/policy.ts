@@ -1,20 +1,20 @@
 import type { Agent } from '../agents/catalog.js'
-import { createBook } from './book.js'
-import { googleSpelt } from './canonical.js'
-import { type ContentUsage, type Robots, type RobotsGroup, type RobotsRule, readRobots } from './groups.js'
-import type { Mode } from './lines.js'
-import { createListed, type Llms, parseLlms } from './llms.js'
+import { googleText } from './canonical.js'
+import { compileRobots } from './compiled-robots.js'
+import { type GroupSelection, modeOf } from './group-selection.js'
+import { createListing, type Llms, parseLlms } from './llms.js'
+import { type ContentUsage, parseRobots, type RobotsGroup, type RobotsRule, type RobotsTxt } from './parse-robots.js'
 import { mergePreferences, type Preferences } from './preferences.js'
-import { modeOf, type Selection } from './select.js'
+import type { RobotsMode } from './robots-lines.js'
 
 /** One file as it was answered; `status` 0 where nothing answered, or something that could not be read. */
-export interface PolicyFile {
+interface FetchedFile {
   status: number
   body: Uint8Array | string
 }
 
 /** Why a fetch is allowed or not. `unavailable` (4xx) allows all, `unreachable` (5xx, no answer) allows nothing. */
-export type Reason = 'rule' | 'no_rule' | 'no_group' | 'unavailable' | 'unreachable' | 'robots_txt'
+type Reason = 'rule' | 'no_rule' | 'no_group' | 'unavailable' | 'unreachable' | 'robots_txt'
 
 /** The answer to one question, with what decided it. */
 export interface Decision {
@@ -38,7 +38,7 @@ export interface AgentGroup {
 }
 
 /** A robots.txt as the policy page shows it (contract 5). */
-export interface RobotsView extends Omit<Robots, 'groups'> {
+export interface RobotsView extends Omit<RobotsTxt, 'groups'> {
   groups: readonly (Omit<RobotsGroup, 'rules'> & { rules: readonly Omit<RobotsRule, 'octets'>[] })[]
 }
 
@@ -66,11 +66,11 @@ export interface Policy {
   disallowPatterns(agents: readonly Agent[]): readonly string[]
 }
 
-const RULE_LENGTH = 512
-const NO_GROUP: Selection = { tokens: [], groups: [] }
+const MAX_RULE_CHARS = 512
+const NO_GROUP: GroupSelection = { tokens: [], groups: [] }
 
 /** Status of robots.txt to what it means (RFC 9309 2.3.1). The caller follows redirects; one that led nowhere is a 4xx. */
-export function availability(status: number): 'available' | 'unavailable' | 'unreachable' {
+function availability(status: number): 'available' | 'unavailable' | 'unreachable' {
   if (status >= 200 && status < 300) return 'available'
   return status >= 300 && status < 500 ? 'unavailable' : 'unreachable'
 }
@@ -79,7 +79,7 @@ export function availability(status: number): 'available' | 'unavailable' | 'unr
  * The policy from the answers for a hostname's two files; without `llms`, none was asked for. Google's agents are judged
  * as Google's parser reads, all others by RFC 9309. `/robots.txt` is allowed to all (contract 3).
  */
-export function createPolicy(files: { hostname: string; robots: PolicyFile; llms?: PolicyFile }): Policy {
+export function createPolicy(files: { hostname: string; robots: FetchedFile; llms?: FetchedFile }): Policy {
   const { hostname } = files
   const state = availability(files.robots.status)
   const body = state === 'available' ? files.robots.body : ''
@@ -88,17 +88,17 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
     files.llms !== undefined && availability(files.llms.status) === 'available'
       ? parseLlms(files.llms.body, `http://${hostname}/llms.txt`)
       : null
-  const listed = llms && createListed(llms)
-  const rfc = createBook(body, 'rfc')
+  const listed = llms && createListing(llms)
+  const rfc = compileRobots(body, 'rfc')
   let google: typeof rfc | undefined
-  const bookOf = (mode: Mode) => {
+  const bookOf = (mode: RobotsMode) => {
     if (mode === 'rfc') return rfc
-    google ??= createBook(body, mode)
+    google ??= compileRobots(body, mode)
     return google
   }
   const nobody = {}
-  const selected = new WeakMap<object, Selection>()
-  const selectionOf = (agent: Agent | undefined): Selection => {
+  const selected = new WeakMap<object, GroupSelection>()
+  const selectionOf = (agent: Agent | undefined): GroupSelection => {
     if (state !== 'available') return NO_GROUP
     const known = selected.get(agent ?? nobody)
     if (known !== undefined) return known
@@ -114,12 +114,12 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
     if (state !== 'available') return { allowed: state === 'unavailable', reason: state, group }
     if (selection.groups.length === 0) return { allowed: true, reason: 'no_group', group }
     const mode = modeOf(agent)
-    const found = bookOf(mode).find(selection, mode === 'google' ? googleSpelt(target) : target)
+    const found = bookOf(mode).find(selection, mode === 'google' ? googleText(target) : target)
     if (found === undefined) return { allowed: true, reason: 'no_rule', group }
     return {
       allowed: found.allow,
       reason: 'rule',
-      rule: found.pattern.slice(0, RULE_LENGTH),
+      rule: found.pattern.slice(0, MAX_RULE_CHARS),
       line: found.line,
       group,
     }
@@ -128,24 +128,24 @@ export function createPolicy(files: { hostname: string; robots: PolicyFile; llms
     hostname,
     get robots() {
       if (state !== 'available') return null
-      robots ??= viewOf(readRobots(body))
+      robots ??= toView(parseRobots(body))
       return robots
     },
     llms,
     allows,
     lists: (target) => listed?.(target) ?? null,
-    groupOf: (agent) => merged(selectionOf(agent)),
+    groupOf: (agent) => mergeGroups(selectionOf(agent)),
     blocksAll: (agents, target) => agents.length > 0 && agents.every((agent) => !allows(agent, target).allowed),
     disallowPatterns(agents) {
       if (agents.length === 0 || state === 'unavailable') return []
       if (state === 'unreachable') return ['/']
-      const sets = agents.map((agent) => new Set(disallowed(selectionOf(agent))))
+      const sets = agents.map((agent) => new Set(disallowPatternsOf(selectionOf(agent))))
       return [...sets.reduce((least, set) => (set.size < least.size ? set : least))]
     },
   }
 }
 
-const viewOf = (robots: Robots): RobotsView => ({
+const toView = (robots: RobotsTxt): RobotsView => ({
   ...robots,
   groups: robots.groups.map((group) => ({
     ...group,
@@ -153,10 +153,10 @@ const viewOf = (robots: Robots): RobotsView => ({
   })),
 })
 
-const disallowed = ({ groups }: Selection): string[] =>
+const disallowPatternsOf = ({ groups }: GroupSelection): string[] =>
   groups.flatMap(({ rules }) => rules.flatMap(({ allow, pattern }) => (allow || pattern === '' ? [] : [pattern])))
 
-function merged({ tokens, groups }: Selection): AgentGroup {
+function mergeGroups({ tokens, groups }: GroupSelection): AgentGroup {
   const delays = groups.flatMap(({ crawl_delay }) => (crawl_delay === undefined ? [] : [crawl_delay]))
   const signals = groups.reduce<Preferences>((all, one) => mergePreferences(all, one.content_signals), {})
   const usage = groups.flatMap(({ content_usage }) => content_usage ?? [])

@@ -1,22 +1,22 @@
 /** Labels and values of one record, `search=yes, ai-train=no`: labels in lower case, unknown ones kept as they are. */
 export type Preferences = Readonly<Record<string, string>>
 
-const MOST = 32
+const MAX_PREFERENCES = 32
 
 /** The pairs of `label=value` in a record, at most 32; undefined where there is none. */
-export function preferencesOf(value: string): Preferences | undefined {
+export function parsePreferences(value: string): Preferences | undefined {
   const pairs = value
-    .split(',', MOST)
+    .split(',', MAX_PREFERENCES)
     .map((part) => /^\s*([a-z0-9_-]{1,64})\s*=\s*([^\s=]{1,64})\s*$/i.exec(part))
     .flatMap((found) => (found?.[1] && found[2] ? [[found[1].toLowerCase(), found[2]] as const] : []))
-  return pairs.length === 0 ? undefined : merged(pairs)
+  return pairs.length === 0 ? undefined : mergePairs(pairs)
 }
 
 /** Two statements of one label: a refusal wins, or else the first (AIPREF attach: the stricter). */
 export const mergePreferences = (one: Preferences | undefined, other: Preferences | undefined): Preferences =>
-  merged([...Object.entries(one ?? {}), ...Object.entries(other ?? {})])
+  mergePairs([...Object.entries(one ?? {}), ...Object.entries(other ?? {})])
 
-function merged(pairs: readonly (readonly [string, string])[]): Preferences {
+function mergePairs(pairs: readonly (readonly [string, string])[]): Preferences {
   const kept = new Map<string, string>()
   for (const [label, value] of pairs) if (!kept.has(label) || /^(?:no|n)$/i.test(value)) kept.set(label, value)
   return Object.fromEntries(kept)

@@ -12,7 +12,7 @@ export interface Trust {
  * Names for `--trust-proxy`. `private` is what can stand between a balancer and this process on one's own network:
  * RFC 1918, RFC 4193 (fc00::/7), and the machine itself.
  */
-const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
+const NAMED_NETWORKS: ReadonlyMap<string, readonly string[]> = new Map([
   ['loopback', ['127.0.0.0/8', '::1/128']],
   ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', '127.0.0.0/8', '::1/128']],
 ])
@@ -20,14 +20,14 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
 /**
  * Entries of X-Forwarded-For that are looked at, from the right: a chain of more trusted hops than this is no chain.
  */
-const MAX_HOPS = 32
+const MAX_FORWARDED_HOPS = 32
 
 /**
  * Reads the values of `--trust-proxy` (contract 2): `cidr`, a single address, `loopback` or `private`.
  * Throws `Error` naming the value that is none of these.
  */
 export function parseTrust(list: readonly string[]): Trust {
-  return { ranges: list.flatMap((value) => (NAMED.get(value.trim()) ?? [value]).map(parseRange)) }
+  return { ranges: list.flatMap((value) => (NAMED_NETWORKS.get(value.trim()) ?? [value]).map(parseRange)) }
 }
 
 /** Whether `ip` is inside one of the trusted networks; false for what is no address. */
@@ -47,7 +47,11 @@ export function clientAddress(peer: string | undefined, xff: string | undefined,
   let client = peer === undefined ? undefined : parse(peer)
   if (client === undefined) return ''
   let end = xff?.length ?? 0
-  for (let hops = 0; xff !== undefined && end >= 0 && hops < MAX_HOPS && within(client.address, trust); hops++) {
+  for (
+    let hops = 0;
+    xff !== undefined && end >= 0 && hops < MAX_FORWARDED_HOPS && within(client.address, trust);
+    hops++
+  ) {
     // From the right and no further than needed: the left of a long header is the client's own invention.
     const comma = end === 0 ? -1 : xff.lastIndexOf(',', end - 1)
     const hop = parseEntry(xff.slice(comma + 1, end))
@@ -59,34 +63,34 @@ export function clientAddress(peer: string | undefined, xff: string | undefined,
 }
 
 /** `1.2.3.4`, `1.2.3.4:8080`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`, with or without a zone. */
-function parseEntry(entry: string): Known | undefined {
+function parseEntry(entry: string): ParsedAddress | undefined {
   const text = entry.trim()
   const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)
   if (bracketed) return text.includes(':') ? parse(bracketed[1] ?? '') : undefined
   return parse(/^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text)
 }
 
-interface Known {
+interface ParsedAddress {
   readonly address: Address
   /** Canonical. */
   readonly text: string
 }
 
 /** IPv6 takes 17 us to read and write, a fifth of a proxied request: what was read lately is remembered. */
-const known = new Map<string, Known | undefined>()
-const KNOWN = 4_096
-const LONGEST = 64
+const parsedAddresses = new Map<string, ParsedAddress | undefined>()
+const MAX_CACHED_ADDRESSES = 4_096
+const MAX_ADDRESS_LENGTH = 64
 
-function parse(text: string): Known | undefined {
-  if (text.length > LONGEST) return undefined
-  const before = known.get(text)
-  if (before !== undefined || known.has(text)) return before
+function parse(text: string): ParsedAddress | undefined {
+  if (text.length > MAX_ADDRESS_LENGTH) return undefined
+  const before = parsedAddresses.get(text)
+  if (before !== undefined || parsedAddresses.has(text)) return before
   const address = read(text)
   const made = address && { address, text: address.toString() }
   // Emptied whole: a stranger who sends many must not make each one cost a search for the oldest.
-  if (known.size >= KNOWN) known.clear()
+  if (parsedAddresses.size >= MAX_CACHED_ADDRESSES) parsedAddresses.clear()
   // A copy: what was cut out of a header would keep the whole of it.
-  known.set(Buffer.from(text).toString(), made)
+  parsedAddresses.set(Buffer.from(text).toString(), made)
   return made
 }
 

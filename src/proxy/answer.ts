@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
  * raw pairs with a `Connection` that says close. Throws, with nothing sent, where Node refuses the status, reason or a
  * header.
  */
-export function answerOn(
+export function respondOnSocket(
   req: IncomingMessage,
   client: Socket,
   status: number,

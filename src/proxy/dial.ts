@@ -9,7 +9,7 @@ const MAX_HEAD_BYTES = 65_536
  * exchange, and resolved anew. `path` goes out byte for byte: a URL parser would make a host of `//x` and lose what it
  * takes for dot segments. The connection can be half-closed. Throws where Node refuses a header or the path.
  */
-export function dial(
+export function openOriginRequest(
   origin: URL,
   path: string,
   headers: readonly string[],

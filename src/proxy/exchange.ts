@@ -1,5 +1,5 @@
 import type { Hop } from './hop.js'
-import type { Incoming, Outgoing } from './respond.js'
+import type { Incoming, Outgoing } from './response-writer.js'
 
 /** One request and what became of it. */
 export interface Exchange {
@@ -15,8 +15,8 @@ export interface Exchange {
   /** The connection it came on. */
   readonly hop: Hop
   /** Wall clock at arrival, epoch ms; and a clock that never goes back, ms. */
-  readonly arrived: number
-  readonly started: number
+  readonly arrivedAt: number
+  readonly startedAt: number
   /** We would not send it on. */
   readonly refused: boolean
   /** Of the response; 0 until there is one. */
@@ -25,13 +25,13 @@ export interface Exchange {
   bytes: number
   content_type: string
   /** As `Observation.response`. */
-  observed: Record<string, string> | undefined
+  observedHeaders: Record<string, string> | undefined
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
   /** The client has to take what is there before there is more. */
-  behind: boolean
+  backpressured: boolean
   /** Whoever waits for the client to take it has a limit set. */
-  watched: boolean
+  timerSet: boolean
   /** Where it stands among those that are not over. */
-  place: number
+  index: number
 }

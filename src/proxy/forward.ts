@@ -2,18 +2,32 @@ import { ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { buildConnector, type Dispatcher, type Pool } from 'undici'
-import { errorPage } from './error-page.js'
+import { stopWaiting } from './client-timeout.js'
+import { sendErrorPage } from './error-page.js'
 import type { Exchange } from './exchange.js'
-import { type ResponseHead, responseHead, trailerFields } from './headers.js'
-import { createInjection, type Injection, type ScriptOf } from './inject/injection.js'
-import type { Client, Page } from './inject/page.js'
-import { failureOf, type OriginFailure } from './origin-failure.js'
-import { stopWaiting } from './patience.js'
-import { createPolicyWatch, isPolicy, type PolicyDigest, type PolicySeen, type PolicyWatch } from './policy-watch.js'
-import { createPools } from './pools.js'
-import { cut, type Outgoing, sendBody, sendEnd, sendHead, sendInformation, speaksModern } from './respond.js'
+import { createInjection, type Injection, type ScriptFor } from './inject/injection.js'
+import type { Page, PageClient } from './inject/page.js'
+import { type ResponseHead, readResponseHead, readTrailers } from './message-heads.js'
+import { type OriginFailure, originFailure } from './origin-failure.js'
+import { createOriginPools } from './origin-pools.js'
+import {
+  createPolicyChangeDetector,
+  isPolicyPath,
+  type OnPolicyChange,
+  type PolicyBodyHash,
+  type PolicyChangeDetector,
+} from './policy-change.js'
+import {
+  acceptsTrailers,
+  cutResponse,
+  endResponse,
+  type Outgoing,
+  sendBody,
+  sendHead,
+  sendInformation,
+} from './response-writer.js'
 
-export interface OriginOptions {
+export interface ForwarderOptions {
   /** Scheme, host and port; a path is not part of it. */
   origin: URL
   /** For an https origin whose certificate the system does not know. */
@@ -27,14 +41,14 @@ export interface OriginOptions {
   /** Largest head of a response, bytes. */
   maxHeaderSize: number
   /** Told where a robots.txt or llms.txt went to a client whose bytes are not those that went before. */
-  policySeen?: PolicySeen
+  onPolicyChange?: OnPolicyChange
   /** Where given, pages get the tag of this script. */
-  script?: ScriptOf
+  scriptFor?: ScriptFor
 }
 
-export interface Forwarded {
+export interface ForwardedRequest {
   /** The client has left: give the request up. */
-  leave(): void
+  abandon(): void
 }
 
 export interface OriginCounters {
@@ -42,12 +56,12 @@ export interface OriginCounters {
   failures: Partial<Record<OriginFailure, number>>
 }
 
-export interface Origin {
+export interface Forwarder {
   /**
    * Ask the origin and answer the client. `fields` is name, value, name, value; a body has its `Content-Length` there,
    * or is sent chunked.
    */
-  forward(exchange: Exchange, fields: string[], body: Readable | null): Forwarded
+  forward(exchange: Exchange, fields: string[], body: Readable | null): ForwardedRequest
   counters(): OriginCounters
   /** Close the connections, also those in use. */
   destroy(): Promise<void>
@@ -57,28 +71,28 @@ export interface Origin {
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** An origin that sends more 1xx responses than this before a final one is not going to send one. */
-const INFORMATION = 100
+const MAX_INFORMATIONAL_RESPONSES = 100
 
 /** Between the packets of an origin that does not pause, ms. */
-const PAUSE = 25
+const HEAD_FLUSH_DELAY_MS = 25
 
-export function createOrigin(options: OriginOptions): Origin {
+export function createForwarder(options: ForwarderOptions): Forwarder {
   const { origin } = options
   const counters: OriginCounters = { retries: 0, failures: {} }
-  const ends: Ends = { byReset: false, reading: undefined, resume: new WeakMap() }
-  const pools = createPools(origin.origin, {
-    connect: connector(options, ends),
+  const ends: ConnectionEnds = { byReset: false, reading: undefined, resume: new WeakMap() }
+  const pools = createOriginPools(origin.origin, {
+    connect: createConnector(options, ends),
     headersTimeout: options.headersTimeout,
     bodyTimeout: options.bodyIdleTimeout,
     maxHeaderSize: options.maxHeaderSize,
   })
-  const policies = options.policySeen && createPolicyWatch(options.policySeen)
-  const injection = options.script && createInjection(options.script)
-  const way: Way = { servername: origin.hostname, counters, ends, policies, injection }
+  const policies = options.onPolicyChange && createPolicyChangeDetector(options.onPolicyChange)
+  const injection = options.scriptFor && createInjection(options.scriptFor)
+  const way: ForwardContext = { servername: origin.hostname, counters, ends, policies, injection }
   return {
     forward(exchange, fields, body) {
-      injection?.ask(exchange, fields)
-      const relay = new Relay(exchange, fields, body, pools.of(exchange.req), way)
+      injection?.restoreValidators(exchange, fields)
+      const relay = new OriginExchange(exchange, fields, body, pools.poolFor(exchange.req), way)
       relay.dispatch()
       return relay
     },
@@ -88,7 +102,7 @@ export function createOrigin(options: OriginOptions): Origin {
 }
 
 /** How connections to the origin end, of which undici says too little. */
-interface Ends {
+interface ConnectionEnds {
   /** While undici is told that one ended: whether it was a reset. */
   byReset: boolean
   /** The one that is being read. */
@@ -98,7 +112,7 @@ interface Ends {
 }
 
 /** undici's connector, with one name for the origin and with resets as failures. */
-function connector(options: OriginOptions, ends: Ends): buildConnector.connector {
+function createConnector(options: ForwarderOptions, ends: ConnectionEnds): buildConnector.connector {
   const hostname = options.origin.hostname.replace(/^\[|\]$/g, '')
   const connect = buildConnector({ timeout: options.connectTimeout, ...options.originTls })
   return (request, callback) => {
@@ -133,11 +147,11 @@ function connector(options: OriginOptions, ends: Ends): buildConnector.connector
 }
 
 /** What every exchange's relay has in common. */
-interface Way {
+interface ForwardContext {
   servername: string
   counters: OriginCounters
-  ends: Ends
-  policies: PolicyWatch | undefined
+  ends: ConnectionEnds
+  policies: PolicyChangeDetector | undefined
   injection: Injection | undefined
 }
 
@@ -146,7 +160,7 @@ interface Way {
  * shapes, which hands over the fields as bytes: the newer one first builds an object of them that nobody here reads
  * (15 % of the CPU of a request of 1 KB, measured). undici 8, which needs Node 22, will want the newer.
  */
-class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
+class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, PageClient {
   #abort: ((reason: Error) => void) | undefined
   #again: (() => void) | undefined
   #begun = false
@@ -155,7 +169,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
   #retried = false
   #information = 0
   #drained: (() => void) | undefined
-  #digest: PolicyDigest | undefined
+  #digest: PolicyBodyHash | undefined
   #page: Page | undefined
   #message = ''
 
@@ -164,7 +178,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     readonly fields: string[],
     readonly upload: Readable | null,
     readonly pool: Pool,
-    readonly way: Way,
+    readonly way: ForwardContext,
   ) {}
 
   dispatch(): void {
@@ -174,10 +188,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     this.pool.dispatch(request, this)
   }
 
-  leave(): void {
+  abandon(): void {
     this.#left = true
     this.upload?.destroy()
-    this.#page?.leave()
+    this.#page?.abandon()
     if (!this.exchange.ended) this.#abort?.(new Error('the client left'))
   }
 
@@ -196,13 +210,13 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     this.#again = again
     const { reading, resume } = this.way.ends
     if (reading !== undefined) resume.set(reading, again)
-    const modern = speaksModern(req)
+    const modern = acceptsTrailers(req)
     const trailers = modern && method !== 'HEAD' && status !== 304 && status !== 204
-    const head = responseHead(raw, status, trailers)
+    const head = readResponseHead(raw, status, trailers)
     if (status < 200) {
       this.#information += 1
       // Nobody asked for 101, whose sender no longer speaks HTTP; and 0 to 99 are no statuses.
-      if (status <= 101 || this.#information > INFORMATION) throw new Error(`the origin sent ${status}`)
+      if (status <= 101 || this.#information > MAX_INFORMATIONAL_RESPONSES) throw new Error(`the origin sent ${status}`)
       if (modern) sendInformation(res, status, message, head.fields)
       return true
     }
@@ -214,9 +228,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     }
     exchange.status = status
     exchange.content_type = head.content_type
-    exchange.observed = head.observed
-    if (status === 200 && isPolicy(exchange.path)) this.#digest = this.way.policies?.digest(exchange, head.fields)
-    else if ((status === 404 || status === 410) && isPolicy(exchange.path)) this.way.policies?.gone(exchange)
+    exchange.observedHeaders = head.observed
+    if (status === 200 && isPolicyPath(exchange.path)) this.#digest = this.way.policies?.hashBody(exchange, head.fields)
+    else if ((status === 404 || status === 410) && isPolicyPath(exchange.path))
+      this.way.policies?.reportMissing(exchange)
     this.#paused(res)
     // undici takes a length that such a response only quotes (RFC 9110 8.6) for a body that is missing.
     if (head.sized && (status === 304 || status === 204)) this.end([])
@@ -229,21 +244,21 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
    */
   #paused(res: Outgoing): void {
     if (!(res instanceof ServerResponse)) {
-      if (this.#page !== undefined) setImmediate(() => this.#page?.begin())
+      if (this.#page !== undefined) setImmediate(() => this.#page?.flushHead())
     } else if (this.#page === undefined) setImmediate(flushHead, this.exchange)
     else {
       // Some send the head of a page in a packet of its own, and as long as there is nothing of it its length is not known.
       setTimeout(() => {
-        this.#page?.begin()
+        this.#page?.flushHead()
         flushHead(this.exchange)
-      }, PAUSE)
+      }, HEAD_FLUSH_DELAY_MS)
     }
   }
 
   /** A fault of ours there is a page without the tag. */
   #injected(status: number, head: ResponseHead): Page | undefined {
     try {
-      return this.way.injection?.page(this.exchange, status, head, this)
+      return this.way.injection?.createPage(this.exchange, status, head, this)
     } catch {
       return undefined
     }
@@ -253,10 +268,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     // So undici goes on where it was held back at the end of what there was.
     if (chunk.length === 0) return true
     this.#digest?.update(chunk)
-    return this.#page === undefined ? this.body(chunk) : this.#page.write(chunk)
+    return this.#page === undefined ? this.sendBody(chunk) : this.#page.write(chunk)
   }
 
-  head(fields: readonly string[], sized: boolean): void {
+  sendHead(fields: readonly string[], sized: boolean): void {
     const { res, status, ended } = this.exchange
     if (ended || this.#left) return
     this.#sized = sized
@@ -268,20 +283,20 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
   }
 
   /** A part of the body for the client; false where it is behind. */
-  body(part: Buffer): boolean {
+  sendBody(part: Buffer): boolean {
     const { exchange } = this
     if (exchange.ended) return true
     exchange.bytes += part.length
     if (sendBody(exchange.res, part)) return true
-    exchange.behind = true
+    exchange.backpressured = true
     this.#drained ??= () => {
-      exchange.behind = false
-      if (exchange.watched) {
-        exchange.watched = false
+      exchange.backpressured = false
+      if (exchange.timerSet) {
+        exchange.timerSet = false
         stopWaiting(exchange.res)
       }
-      if (this.#page === undefined) this.more()
-      else this.#page.drained()
+      if (this.#page === undefined) this.resumeOrigin()
+      else this.#page.onClientDrain()
     }
     exchange.res.once('drain', this.#drained)
     return false
@@ -293,7 +308,7 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
       this.#fail('closed')
       return
     }
-    const trailers = raw !== null && raw.length > 0 && speaksModern(this.exchange.req) ? trailerFields(raw) : []
+    const trailers = raw !== null && raw.length > 0 && acceptsTrailers(this.exchange.req) ? readTrailers(raw) : []
     if (this.#page === undefined) this.end(trailers)
     else this.#page.end(trailers)
   }
@@ -306,10 +321,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
       setImmediate(() => (this.#left ? undefined : this.dispatch()))
       return
     }
-    this.#fail(failureOf(error))
+    this.#fail(originFailure(error))
   }
 
-  more(): void {
+  resumeOrigin(): void {
     this.#again?.()
   }
 
@@ -325,17 +340,17 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     const { failures } = this.way.counters
     failures[failure] = (failures[failure] ?? 0) + 1
     exchange.ended = true
-    this.#page?.leave()
+    this.#page?.abandon()
     if (res.headersSent) {
-      cut(res, this.#sized)
+      cutResponse(res, this.#sized)
       return
     }
     const slow = failure === 'headers_timeout' || failure === 'connect_timeout'
     exchange.status = slow ? 504 : 502
     exchange.content_type = 'text/plain; charset=utf-8'
-    exchange.observed = undefined
+    exchange.observedHeaders = undefined
     // A client still sending would have to be read to the end for its next request to be found.
-    exchange.bytes += errorPage(res, exchange.status, exchange.method, !req.complete)
+    exchange.bytes += sendErrorPage(res, exchange.status, exchange.method, !req.complete)
   }
 
   /** Only what the origin cannot have begun to answer, on a connection that had answered before: a stale one. */
@@ -349,10 +364,10 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
     if (exchange.ended) return
     exchange.ended = true
     try {
-      sendEnd(exchange.res, trailers)
+      endResponse(exchange.res, trailers)
     } catch {
       // Trailers that cannot be sent: the client hears that it is not whole.
-      cut(exchange.res, this.#sized)
+      cutResponse(exchange.res, this.#sized)
     }
     this.#digest?.end()
   }
@@ -360,9 +375,9 @@ class Relay implements Dispatcher.DispatchHandler, Forwarded, Client {
 
 /** By a part with nothing in it: Node's `flushHeaders` would write latin1 as UTF-8. */
 function flushHead({ res, bytes, ended }: Exchange): void {
-  if (bytes === 0 && !ended && res.headersSent) sendBody(res, NOTHING)
+  if (bytes === 0 && !ended && res.headersSent) sendBody(res, EMPTY)
 }
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 function servedBefore(error: Error): boolean {
   if (!('socket' in error) || typeof error.socket !== 'object' || error.socket === null) return false

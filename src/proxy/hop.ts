@@ -6,7 +6,7 @@ export interface Hop {
   trusted: boolean
   proto: 'http' | 'https'
   /** The protocol splits `Cookie` into several fields (HTTP/2). */
-  crumbs: boolean
+  splitsCookies: boolean
 }
 
 /** What a request already carried of earlier hops; empty where it carried nothing. */
@@ -26,19 +26,19 @@ export const NO_CLAIMS: Claims = { forwarded_for: '', forwarded_host: '', forwar
  * `Forwarded` (RFC 7239) gains the same hop where the request had it; making one of nothing would leave an origin
  * that prefers it with a shorter chain than `X-Forwarded-For`.
  */
-export function hopFields(fields: string[], claims: Claims, hop: Hop, host: string): void {
+export function appendHopFields(fields: string[], claims: Claims, hop: Hop, host: string): void {
   fields.push('X-Forwarded-For', claims.forwarded_for === '' ? hop.peer : `${claims.forwarded_for}, ${hop.peer}`)
   fields.push('X-Forwarded-Proto', hop.trusted && claims.forwarded_proto !== '' ? claims.forwarded_proto : hop.proto)
   const claimed = hop.trusted && claims.forwarded_host !== '' ? claims.forwarded_host : host
   if (claimed !== '') fields.push('X-Forwarded-Host', claimed)
-  if (claims.forwarded !== '') fields.push('Forwarded', `${claims.forwarded}, ${element(hop, host)}`)
+  if (claims.forwarded !== '') fields.push('Forwarded', `${claims.forwarded}, ${forwardedElement(hop, host)}`)
 }
 
 /** An IPv4 address that came on a dual-stack socket, in dotted form. */
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address
 
-function element(hop: Hop, host: string): string {
+function forwardedElement(hop: Hop, host: string): string {
   const node = hop.peer.includes(':') ? `"[${hop.peer}]"` : hop.peer
   const at = host === '' ? '' : `;host="${host.replaceAll(/["\\]/g, '\\$&')}"`
   return `for=${node === '' ? 'unknown' : node}${at};proto=${hop.proto}`

@@ -2,7 +2,7 @@
  * Fields that Node's HTTP/2 refuses to send twice, though the protocol carries them and origins do send them so (a server
  * and the application behind it both say `nosniff`). Which of several counts is what browsers make of them over HTTP/1.1.
  */
-const ONCE: ReadonlyMap<string, 'first' | 'last' | 'joined'> = new Map([
+const SINGLE_VALUE_FIELDS: ReadonlyMap<string, 'first' | 'last' | 'joined'> = new Map([
   ...'access-control-max-age access-control-request-method age authorization content-length content-location'
     .concat(' content-md5 content-range date dnt etag expires from host if-match if-modified-since if-none-match')
     .concat(' if-range if-unmodified-since last-modified location max-forwards proxy-authorization range referer')
@@ -18,7 +18,7 @@ const ONCE: ReadonlyMap<string, 'first' | 'last' | 'joined'> = new Map([
 ])
 
 /** Name, value, name, value in the form that Node's HTTP/2 takes: lower-case names, the values of each in order. */
-export function http2Fields(fields: readonly string[]): Record<string, string | string[]> {
+export function toHttp2Fields(fields: readonly string[]): Record<string, string | string[]> {
   const groups: Record<string, string | string[]> = Object.create(null)
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] ?? '').toLowerCase()
@@ -29,7 +29,7 @@ export function http2Fields(fields: readonly string[]): Record<string, string | 
     if (before === undefined) groups[name] = value
     else if (Array.isArray(before)) before.push(value)
     else {
-      const which = ONCE.get(name)
+      const which = SINGLE_VALUE_FIELDS.get(name)
       if (which === undefined) groups[name] = [before, value]
       else if (which === 'last') groups[name] = value
       else if (which === 'joined') groups[name] = `${before}, ${value}`

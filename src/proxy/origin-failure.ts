@@ -9,7 +9,7 @@ export type OriginFailure =
   | 'protocol'
   | 'other'
 
-const BY_CODE: Readonly<Record<string, OriginFailure>> = {
+const FAILURE_BY_CODE: Readonly<Record<string, OriginFailure>> = {
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
@@ -25,7 +25,7 @@ const BY_CODE: Readonly<Record<string, OriginFailure>> = {
 }
 
 /** The name for what Node or undici reported. */
-export function failureOf(error: Error): OriginFailure {
+export function originFailure(error: Error): OriginFailure {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return BY_CODE[code] ?? (code.startsWith('HPE_') || error.name === 'HTTPParserError' ? 'protocol' : 'other')
+  return FAILURE_BY_CODE[code] ?? (code.startsWith('HPE_') || error.name === 'HTTPParserError' ? 'protocol' : 'other')
 }

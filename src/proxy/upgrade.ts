@@ -3,23 +3,23 @@ import { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import httpProxy from 'http-proxy'
-import { each, headOf, tokens } from './fields.js'
-import { createRelay, type RelayOptions, type RelayStats } from './relay.js'
+import { forEachHeader, formatHead, parseTokens } from './raw-headers.js'
+import { createUpgradeRelay, type UpgradeRelayOptions, type UpgradeStats } from './upgrade-relay.js'
 
-export interface UpgradeOptions extends RelayOptions {
+export interface UpgradeOptions extends UpgradeRelayOptions {
   /**
    * Takes back a connection whose request is not to be upgraded; the request, without `Upgrade`, is the next thing read
    * from it.
    */
-  ordinary(socket: Socket): void
+  handleAsOrdinary(socket: Socket): void
   /** Targets that are ours, of which the origin must not hear: none of them is upgraded. */
-  own?(target: string): boolean
+  isServicePath?(target: string): boolean
 }
 
 export interface Upgrader {
   /** For a server's `upgrade` event. Never throws. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
-  stats(): RelayStats
+  stats(): UpgradeStats
   /** Lets exchanges and tunnels end for at most `grace` ms (default 0), then cuts them; resolves when all are recorded. */
   close(grace?: number): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface Upgrader {
  * list of passes; the list is ours, because its own passes lose answers, bytes and sockets (README, Decisions).
  */
 export function createUpgrader(options: UpgradeOptions): Upgrader {
-  const relay = createRelay(options)
+  const relay = createUpgradeRelay(options)
   const proxy = httpProxy.createProxyServer({ target: options.origin.href })
   Object.assign(proxy, { wsPasses: [relay.pass] })
   proxy.on('error', (error) => options.onError?.('fault', error))
@@ -37,12 +37,12 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
   const begin = (req: IncomingMessage, socket: Socket, head: Buffer): void => {
     if (socket.destroyed) return
     try {
-      if (isUpgrade(req) && !options.own?.(req.url ?? '')) {
+      if (isUpgrade(req) && !options.isServicePath?.(req.url ?? '')) {
         proxy.ws(req, socket, head)
       } else {
         socket.off('error', ignore)
         socket.unshift(Buffer.concat([Buffer.from(withoutUpgrade(req), 'latin1'), head]))
-        options.ordinary(socket)
+        options.handleAsOrdinary(socket)
       }
     } catch (error) {
       socket.on('error', ignore)
@@ -55,7 +55,7 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
     upgrade(req, socket, head) {
       // Node has taken its own listeners off: a reset would be an uncaught error, and the end of the process.
       socket.on('error', ignore)
-      if (socket instanceof Socket) whenAnswered(socket, () => begin(req, socket, head))
+      if (socket instanceof Socket) afterPendingResponses(socket, () => begin(req, socket, head))
       else socket.destroy()
     },
     stats: relay.stats,
@@ -71,10 +71,10 @@ function ignore(): void {}
  * server may ignore `Upgrade` (RFC 9110 7.8), and the rules for ordinary requests decide.
  */
 export function isUpgrade(req: IncomingMessage): boolean {
-  const asked = tokens(req.headers.upgrade ?? '')
+  const asked = parseTokens(req.headers.upgrade ?? '')
   let hosts = 0
   let body = false
-  each(req.rawHeaders, (name, value) => {
+  forEachHeader(req.rawHeaders, (name, value) => {
     const lower = name.toLowerCase()
     if (lower === 'host') hosts++
     // Look-alikes too (`transfer_encoding`): some origins read them as the real thing.
@@ -97,18 +97,18 @@ export function isUpgrade(req: IncomingMessage): boolean {
 /** The request's head as it came, without the wish to upgrade. */
 function withoutUpgrade(req: IncomingMessage): string {
   const kept: string[] = []
-  each(req.rawHeaders, (name, value) => {
+  forEachHeader(req.rawHeaders, (name, value) => {
     const lower = name.toLowerCase()
     if (lower === 'upgrade' || lower === 'http2-settings') return
     if (lower !== 'connection') return kept.push(name, value)
-    const left = tokens(value).filter((token) => token !== 'upgrade' && token !== 'http2-settings')
+    const left = parseTokens(value).filter((token) => token !== 'upgrade' && token !== 'http2-settings')
     if (left.length > 0) kept.push(name, left.join(', '))
   })
-  return headOf(`${req.method} ${req.url} HTTP/${req.httpVersion}`, kept)
+  return formatHead(`${req.method} ${req.url} HTTP/${req.httpVersion}`, kept)
 }
 
 /** A client may pipeline an upgrade behind other requests: their answers come first, whole. */
-function whenAnswered(socket: Socket, go: () => void): void {
+function afterPendingResponses(socket: Socket, go: () => void): void {
   const answering = Reflect.get(socket, '_httpMessage')
   if (!(answering instanceof ServerResponse)) {
     go()
@@ -119,6 +119,6 @@ function whenAnswered(socket: Socket, go: () => void): void {
   answering.once('close', () => {
     socket.off('drain', drain)
     socket.setTimeout(0)
-    whenAnswered(socket, go)
+    afterPendingResponses(socket, go)
   })
 }

@@ -1,14 +1,14 @@
 import { raw, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import type { Ask } from './ask.js'
-import { byDimension } from './by.js'
-import { combined, parts } from './combined.js'
+import { combineDimensions, selectParts } from './combined-dimension.js'
 import { findDimension, requireDimension } from './dimensions.js'
+import { groupByDimension } from './grouping.js'
 import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
+import type { ReadContext } from './read-context.js'
 
 /** What rows are ranked by: the audience's first metric, then the next. */
-const ORDER = {
+const RANKING = {
   human: ['visitors desc', 'pageviews desc', 'sessions desc'],
   agent: ['fetches desc'],
   all: ['pageviews desc'],
@@ -18,14 +18,14 @@ const ORDER = {
  * The values of one dimension with the audience's metrics, ranked. The row without a value is of the hits that have
  * none, so that rows add up; dimensions that only some hits are meant to have leave it out.
  */
-export async function breakdown(ask: Ask, name: string) {
+export async function breakdown(ask: ReadContext, name: string) {
   const { audience } = ask.plan
   const dimension = findDimension(name, 'dimension')
   requireDimension(dimension, audience, 'dimension')
   const named = dimension.optional ? raw(' where value is not null') : raw('')
   const data = await ask.list(
-    { key: 'value', order: ORDER[audience], metrics: METRICS[audience] },
-    (plan) => sql`select * from (${metricsBy(plan, ask.dialect, byDimension(dimension, ask.dialect))}) v${named}`,
+    { key: 'value', order: RANKING[audience], metrics: METRICS[audience] },
+    (plan) => sql`select * from (${metricsBy(plan, ask.dialect, groupByDimension(dimension, ask.dialect))}) v${named}`,
   )
   return { data, rows: data.length }
 }
@@ -34,8 +34,8 @@ export async function breakdown(ask: Ask, name: string) {
  * The `limit` best combinations of some dimensions' values, each under its dimension's name: absent where the hits have
  * none, so that rows add up. `of` narrows the hits that are asked about.
  */
-export function best(
-  ask: Ask,
+export function topCombinations(
+  ask: ReadContext,
   names: readonly string[],
   limit: number,
   metrics: readonly Metric[] = METRICS[ask.plan.audience],
@@ -44,10 +44,10 @@ export function best(
   const { dialect } = ask
   const dimensions = names.map((name) => findDimension(name, 'dimension'))
   const [only, ...more] = dimensions
-  const by = byDimension(only && more.length === 0 ? only : combined(dimensions, dialect), dialect)
-  const named = only && more.length === 0 ? raw(`value as ${only.name}`) : parts(dimensions, dialect)
+  const by = groupByDimension(only && more.length === 0 ? only : combineDimensions(dimensions, dialect), dialect)
+  const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, dialect)
   return ask.list(
-    { key: names, order: ORDER[ask.plan.audience], metrics, top: limit },
+    { key: names, order: RANKING[ask.plan.audience], metrics, limit: limit },
     (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by, metrics)}) v`,
   )
 }

@@ -12,24 +12,27 @@ const MINUTE = 60_000
 const HOUR = 3_600_000
 const DAY = 86_400_000
 /** 1970-01-01 was a Thursday. */
-const MONDAY = 3 * DAY
+const EPOCH_TO_MONDAY = 3 * DAY
 
 /** How a local time, in milliseconds as if it were UTC, is cut: the number of its unit, and that unit's first moment. */
 const UNITS: Record<Granularity, { index(local: number): number; start(index: number): number }> = {
   minute: { index: (local) => Math.floor(local / MINUTE), start: (i) => i * MINUTE },
   hour: { index: (local) => Math.floor(local / HOUR), start: (i) => i * HOUR },
   day: { index: (local) => Math.floor(local / DAY), start: (i) => i * DAY },
-  week: { index: (local) => Math.floor((local + MONDAY) / (7 * DAY)), start: (i) => i * 7 * DAY - MONDAY },
+  week: {
+    index: (local) => Math.floor((local + EPOCH_TO_MONDAY) / (7 * DAY)),
+    start: (i) => i * 7 * DAY - EPOCH_TO_MONDAY,
+  },
   month: {
     index: (local) => new Date(local).getUTCFullYear() * 12 + new Date(local).getUTCMonth(),
     start: (i) => Date.UTC(Math.floor(i / 12), i % 12),
   },
 }
 /** An hour that the clock shows twice is two buckets; a day of 25 hours is one. */
-const repeats = (unit: Granularity) => unit === 'minute' || unit === 'hour'
+const isClockUnit = (unit: Granularity) => unit === 'minute' || unit === 'hour'
 
 /** The buckets that the window touches, in order, at most `limit` of them; the first may begin before the window does. */
-export function buckets(window: Window, tz: string, unit: Granularity, limit = Infinity): Bucket[] {
+export function listBuckets(window: Window, tz: string, unit: Granularity, limit = Infinity): Bucket[] {
   const from = startOf(unit === 'week' || unit === 'month' ? unit : 'day', window.start, tz)
   const found: Bucket[] = []
   let first = 0
@@ -37,9 +40,9 @@ export function buckets(window: Window, tz: string, unit: Granularity, limit = I
     const { index, start } = UNITS[unit]
     const last = index(span.end - 1 + span.offset)
     for (let i = index(span.start + span.offset); i <= last; i++) {
-      const key = repeats(unit) ? start(i) - span.offset : unit === 'month' ? i : start(i)
+      const key = isClockUnit(unit) ? start(i) - span.offset : unit === 'month' ? i : start(i)
       const before = found.at(-1)
-      if (before && (repeats(unit) ? key === before.key : key <= before.key)) continue
+      if (before && (isClockUnit(unit) ? key === before.key : key <= before.key)) continue
       const t = Math.max(start(i) - span.offset, span.start)
       if (t <= window.start.getTime()) first = found.length
       found.push({ t: new Date(t), key })
@@ -51,11 +54,11 @@ export function buckets(window: Window, tz: string, unit: Granularity, limit = I
 
 /** `bucketKey`'s counterpart in SQL: arithmetic on whole milliseconds, the zone's offset by a CASE, no zone lookup per row. */
 export function bucketKey(column: Sql, window: Window, tz: string, unit: Granularity, dialect: Dialect): Sql {
-  const offset = offsetAt(column, offsetSpans(window, tz))
+  const offset = offsetSql(column, offsetSpans(window, tz))
   const local = sql`(${dialect.epochMs(column)} + ${offset})`
   const size = (ms: number) => raw(String(ms))
   // `local` stands there once: engines compute it as often as it is written.
-  const cut = (value: Sql, ms: number) => sql`${dialect.quotient(value, size(ms))} * ${size(ms)}`
+  const cut = (value: Sql, ms: number) => sql`${dialect.divideInteger(value, size(ms))} * ${size(ms)}`
   switch (unit) {
     case 'minute':
       return sql`(${cut(local, MINUTE)} - ${offset})`
@@ -64,7 +67,7 @@ export function bucketKey(column: Sql, window: Window, tz: string, unit: Granula
     case 'day':
       return sql`(${cut(local, DAY)})`
     case 'week':
-      return sql`(${cut(sql`(${local} + ${size(MONDAY)})`, 7 * DAY)} - ${size(MONDAY)})`
+      return sql`(${cut(sql`(${local} + ${size(EPOCH_TO_MONDAY)})`, 7 * DAY)} - ${size(EPOCH_TO_MONDAY)})`
     case 'month': {
       const at = dialect.addMs(column, offset)
       return sql`(extract(year from ${at}) * 12 + extract(month from ${at}) - 1)`
@@ -72,7 +75,7 @@ export function bucketKey(column: Sql, window: Window, tz: string, unit: Granula
   }
 }
 
-function offsetAt(column: Sql, spans: readonly OffsetSpan[]): Sql {
+function offsetSql(column: Sql, spans: readonly OffsetSpan[]): Sql {
   const [last, ...earlier] = spans.toReversed()
   const ms = (span: OffsetSpan | undefined) => raw(String(span?.offset ?? 0))
   if (earlier.length === 0) return ms(last)
@@ -82,21 +85,24 @@ function offsetAt(column: Sql, spans: readonly OffsetSpan[]): Sql {
   return sql`${cases} else ${ms(last)} end)`
 }
 
-const COMFORTABLE = 200
-const MOST = 10_000
+const TARGET_BUCKETS = 200
+const MAX_BUCKETS = 10_000
 
 /**
  * The asked granularity, or the finest that gives at most 200 buckets (contract 4; finest is most, so 8 where
  * possible). Throws `validation_error` on `granularity` for more than 10,000.
  */
-export function granularityOf(window: Window, tz: string, asked: Granularity | undefined): Granularity {
+export function chooseGranularity(window: Window, tz: string, asked: Granularity | undefined): Granularity {
   if (asked === undefined) {
-    return GRANULARITIES.find((unit) => buckets(window, tz, unit, COMFORTABLE + 1).length <= COMFORTABLE) ?? 'month'
+    return (
+      GRANULARITIES.find((unit) => listBuckets(window, tz, unit, TARGET_BUCKETS + 1).length <= TARGET_BUCKETS) ??
+      'month'
+    )
   }
-  if (buckets(window, tz, asked, MOST + 1).length <= MOST) return asked
+  if (listBuckets(window, tz, asked, MAX_BUCKETS + 1).length <= MAX_BUCKETS) return asked
   throw new ApiError(
     'validation_error',
-    `granularity ${asked} cuts this window into more than ${MOST} buckets.`,
+    `granularity ${asked} cuts this window into more than ${MAX_BUCKETS} buckets.`,
     'granularity',
   )
 }

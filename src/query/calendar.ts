@@ -11,7 +11,7 @@ const zoned = (at: Date, tz: string) => Temporal.Instant.fromEpochMilliseconds(a
 const instant = (at: Temporal.ZonedDateTime) => new Date(at.epochMilliseconds)
 
 /** An ISO-8601 instant, with its offset; undefined for text that is none: 30 February, a time without a zone. */
-export function instantOf(text: string): Date | undefined {
+export function parseInstant(text: string): Date | undefined {
   if (!ISO.test(text)) return undefined
   try {
     return new Date(Temporal.Instant.from(text).epochMilliseconds)
@@ -23,7 +23,7 @@ export function instantOf(text: string): Date | undefined {
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
 /** An IANA zone in its usual spelling; undefined for a word that is none. An offset such as `+01:00` is none. */
-export function zoneName(word: string): string | undefined {
+export function parseTimeZone(word: string): string | undefined {
   if (!/^[A-Za-z]/.test(word)) return undefined
   try {
     return zoned(new Date(0), word).timeZoneId
@@ -50,11 +50,11 @@ export const shift = (at: Date, by: { days?: number; months?: number; years?: nu
   instant(zoned(at, tz).add(by))
 
 /** That hour of the local day of `at`, whatever the clocks did in its night; where they skip it, the one after. */
-export const hourOf = (at: Date, hour: number, tz: string): Date =>
+export const atLocalHour = (at: Date, hour: number, tz: string): Date =>
   instant(zoned(at, tz).toPlainDate().toZonedDateTime({ timeZone: tz, plainTime: { hour } }))
 
 /** The local date of `at`: `2026-11-21`. */
-export const dateOf = (at: Date, tz: string): string => zoned(at, tz).toPlainDate().toString()
+export const localDate = (at: Date, tz: string): string => zoned(at, tz).toPlainDate().toString()
 
 /** A span with one UTC offset, in milliseconds. */
 export interface OffsetSpan {

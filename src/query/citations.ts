@@ -1,25 +1,33 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import type { Ask, Assistant } from './ask.js'
-import { CLAIMED } from './metrics.js'
-import { type Plan, sideOf, siteWide } from './plan.js'
-import { rows, where } from './where.js'
+import { sourceRows, whereClause } from './conditions.js'
+import { NOT_SPOOFED } from './metrics.js'
+import { type Plan, planForTable, withoutUrlFilters } from './plan.js'
+import type { Assistant, ReadContext } from './read-context.js'
 
 /** In the order in which they are tried: the first that fits (contract 5). */
-export const VERDICTS = ['blocked', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced'] as const
-export type Verdict = (typeof VERDICTS)[number]
+export const CITATION_VERDICTS = [
+  'blocked',
+  'unseen',
+  'insufficient',
+  'unfetched',
+  'gap',
+  'earning',
+  'balanced',
+] as const
+export type Verdict = (typeof CITATION_VERDICTS)[number]
 
 /** Of one operator's agents and assistants, or of all. */
-export interface Citing {
+export interface CitationScope {
   readonly assistants: readonly Assistant[]
   readonly operator: string | undefined
 }
 
-const ENOUGH_FETCHES = 10
-const ENOUGH_ARRIVALS = 3
-const THRESHOLD = 3
+const MIN_FETCHES = 10
+const MIN_ARRIVALS = 3
+const DEFAULT_GAP_THRESHOLD = 3
 
 /** A fetch that read a page (contract 5); a 304 names no type, so there `is_pageview` or the path's ending says. */
-const readPage = (dialect: Dialect): Sql => {
+const isPageRead = (dialect: Dialect): Sql => {
   const endings = ['.md', '.markdown', '.pdf'].map((end) => dialect.endsWith(raw('lower(pathname)'), sql`${end}`))
   return sql`method = 'GET' and status in (200, 206, 304) and case when content_type is null
     then status = 304 and (is_pageview or ${join(endings, ' or ')})
@@ -28,63 +36,68 @@ const readPage = (dialect: Dialect): Sql => {
 }
 
 /** The pageview with which an AI assistant's reader began a session: a session has one. */
-const ARRIVED = raw("channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page")
+const IS_ARRIVAL = raw("channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page")
 
 /** Fetches that may be for an answer, or for the index that answers come from. */
-const citing = (plan: Plan, dialect: Dialect, operator: string | undefined): Sql => sql`
-  agent_events where ${where(sideOf(plan, 'agent_events'), dialect)} and purpose in ('search', 'assistant')
-    and ${CLAIMED} and ${operator === undefined ? raw('true') : sql`operator = ${operator}`}`
+const answerFetches = (plan: Plan, dialect: Dialect, operator: string | undefined): Sql => sql`
+  agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and purpose in ('search', 'assistant')
+    and ${NOT_SPOOFED} and ${operator === undefined ? raw('true') : sql`operator = ${operator}`}`
 
 const pageviews = (plan: Plan, dialect: Dialect): Sql => {
-  const side = sideOf(plan, 'events')
-  return sql`${rows('events', side, dialect)} as e where ${where(side, dialect)} and kind = 'pageview'`
+  const side = planForTable(plan, 'events')
+  return sql`${sourceRows('events', side, dialect)} as e where ${whereClause(side, dialect)} and kind = 'pageview'`
 }
 
-const arrivedFrom = ({ assistants, operator }: Citing): Sql => {
-  if (operator === undefined) return ARRIVED
+const arrivalCondition = ({ assistants, operator }: CitationScope): Sql => {
+  if (operator === undefined) return IS_ARRIVAL
   const own = assistants.filter((each) => each.operator === operator).map(({ source }) => sql`${source}`)
-  return own.length === 0 ? raw('false') : sql`${ARRIVED} and source in (${join(own, ', ')})`
+  return own.length === 0 ? raw('false') : sql`${IS_ARRIVAL} and source in (${join(own, ', ')})`
 }
 
 const ratio = raw('case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio')
 
 /** Every URL that was fetched, refused, arrived at or read: `hostname, pathname, fetches, arrivals, refused, ratio`. */
-const urls = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`
+const urlCounts = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
   select hostname, pathname, fetches, arrivals, refused * 2 > attempts as refused, ${ratio}
   from (
     select hostname, pathname, sum(f) as fetches, sum(a) as arrivals, sum(n) as attempts, sum(r) as refused,
       sum(v) as views
     from (
-      select hostname, pathname, count(*) filter (where ${readPage(dialect)}) as f, 0 as a, count(*) as n,
+      select hostname, pathname, count(*) filter (where ${isPageRead(dialect)}) as f, 0 as a, count(*) as n,
         count(*) filter (where status in (401, 403, 429)) as r, 0 as v
-      from ${citing(plan, dialect, of.operator)} group by hostname, pathname
+      from ${answerFetches(plan, dialect, of.operator)} group by hostname, pathname
       union all
-      select hostname, pathname, 0 as f, count(distinct case when ${arrivedFrom(of)} then session_id end) as a, 0 as n,
+      select hostname, pathname, 0 as f, count(distinct case when ${arrivalCondition(of)} then session_id end) as a, 0 as n,
         0 as r, count(*) as v
       from ${pageviews(plan, dialect)} group by hostname, pathname) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
 
 /** Enough of either to say something, and both, so that there is a ratio of them. */
-const COUNTS = raw(`fetches > 0 and arrivals > 0 and (fetches >= ${ENOUGH_FETCHES} or arrivals >= ${ENOUGH_ARRIVALS})`)
+const HAS_ENOUGH_DATA = raw(
+  `fetches > 0 and arrivals > 0 and (fetches >= ${MIN_FETCHES} or arrivals >= ${MIN_ARRIVALS})`,
+)
 
 /**
  * What each URL's verdict is but for the policy: `hostname, pathname, fetches, arrivals, ratio, verdict`. The median is
  * the whole site's, whatever URLs are asked about, of those with both fetches and arrivals and not too few.
  */
-export function verdicts({ plan, dialect, site }: Pick<Ask, 'plan' | 'dialect' | 'site'>, of: Citing) {
-  const whole = siteWide(plan)
-  const high = sql`median * ${site.citation_threshold ?? THRESHOLD}`
+export function citationVerdicts(
+  { plan, dialect, site }: Pick<ReadContext, 'plan' | 'dialect' | 'site'>,
+  of: CitationScope,
+) {
+  const whole = withoutUrlFilters(plan)
+  const high = sql`median * ${site.citation_threshold ?? DEFAULT_GAP_THRESHOLD}`
   // Without a median there is no URL that the last three could be about.
   return (p: Plan): Sql => sql`
-    with c as materialized (${urls(p, dialect, of)}),
+    with c as materialized (${urlCounts(p, dialect, of)}),
     m as materialized (
       select coalesce(${dialect.quantile(raw('ratio'), 0.5)}, 0) as median
-      from (${p === whole ? raw('select * from c') : urls(whole, dialect, of)}) w where ${COUNTS})
+      from (${p === whole ? raw('select * from c') : urlCounts(whole, dialect, of)}) w where ${HAS_ENOUGH_DATA})
     select hostname, pathname, fetches, arrivals, ratio,
       case when refused then 'blocked'
         when fetches = 0 and arrivals = 0 then 'unseen'
-        when fetches < ${ENOUGH_FETCHES} and arrivals < ${ENOUGH_ARRIVALS} then 'insufficient'
+        when fetches < ${MIN_FETCHES} and arrivals < ${MIN_ARRIVALS} then 'insufficient'
         when fetches = 0 then 'unfetched'
         when arrivals = 0 or ratio > ${high} then 'gap'
         when ratio < median / 3 then 'earning'
@@ -93,16 +106,16 @@ export function verdicts({ plan, dialect, site }: Pick<Ask, 'plan' | 'dialect' |
 }
 
 /** `fetches, arrivals, ratio` of the whole. */
-export const citationTotals = (plan: Plan, dialect: Dialect, of: Citing): Sql => sql`
+export const citationTotals = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
   select fetches, arrivals, ${ratio}
-  from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urls(plan, dialect, of)}) c) t`
+  from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urlCounts(plan, dialect, of)}) c) t`
 
 /** The same of counts that are known. */
-export const totalOf = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
+export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
   select fetches, arrivals, ${ratio} from (select ${fetches} as fetches, ${arrivals} as arrivals) t`
 
 /** `operator, fetches, arrivals, ratio`; without an operator: who came from an assistant that only its medium names. */
-export const citationOperators = (plan: Plan, dialect: Dialect, of: Citing): Sql => {
+export const citationOperators = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => {
   const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
   const name = names.length === 0 ? raw('null') : sql`case source ${join(names, ' ')} end`
   return sql`
@@ -110,18 +123,18 @@ export const citationOperators = (plan: Plan, dialect: Dialect, of: Citing): Sql
     from (
       select operator, sum(f) as fetches, sum(a) as arrivals
       from (
-        select operator, count(*) filter (where ${readPage(dialect)}) as f, 0 as a
-        from ${citing(plan, dialect, of.operator)} group by operator
+        select operator, count(*) filter (where ${isPageRead(dialect)}) as f, 0 as a
+        from ${answerFetches(plan, dialect, of.operator)} group by operator
         union all
         select operator, 0 as f, count(distinct session_id) as a
-        from (select ${name} as operator, session_id from ${pageviews(plan, dialect)} and ${arrivedFrom(of)}) p
+        from (select ${name} as operator, session_id from ${pageviews(plan, dialect)} and ${arrivalCondition(of)}) p
         group by operator) s
       group by operator) o
     where fetches > 0 or arrivals > 0`
 }
 
 /** Apps and many sites send no referrer: who came from them looks as if nobody had sent them. */
-export const ARRIVALS_ARE_A_FLOOR = {
+export const ARRIVALS_ARE_A_LOWER_BOUND = {
   metric: 'arrivals',
   code: 'arrivals_are_a_floor',
   message: 'Native apps and links without a referrer are not seen as arrivals: there were at least so many.',

@@ -12,7 +12,7 @@ export interface Cursor {
 }
 
 /** Opens nothing yet. `size` is the most rows given at once, whatever the store hands out. */
-export function cursorOf(store: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): Cursor {
+export function createCursor(store: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): Cursor {
   let parts: AsyncIterator<ResultRow[]> | undefined
   let part: ResultRow[] = []
   let at = 0

@@ -22,7 +22,7 @@ export interface Dimension {
   /** Only some rows are meant to have it: a breakdown leaves out those that have not. */
   readonly optional: boolean
   /** Several as one: those it is made of. */
-  readonly of?: readonly Dimension[]
+  readonly parts?: readonly Dimension[]
   /** Names that other tools use for it. */
   readonly aliases: readonly string[]
 }
@@ -31,8 +31,8 @@ const people: readonly Table[] = ['events']
 const agents: readonly Table[] = ['agent_events']
 const both: readonly Table[] = ['events', 'agent_events']
 
-type Traits = Partial<Pick<Dimension, 'type' | 'level' | 'value' | 'optional' | 'aliases'>>
-const dimension = (name: string, tables: readonly Table[], traits: Traits = {}): Dimension => ({
+type DimensionOptions = Partial<Pick<Dimension, 'type' | 'level' | 'value' | 'optional' | 'aliases'>>
+const dimension = (name: string, tables: readonly Table[], traits: DimensionOptions = {}): Dimension => ({
   name,
   tables,
   type: 'text',
@@ -103,25 +103,25 @@ export function findDimension(name: string, field: string): Dimension {
   if (known) return known
   const prefix = PROP_ALIASES.find((alias) => name.startsWith(alias) && name.length > alias.length)
   if (prefix) return dimension(`prop:${name.slice(prefix.length)}`, people, { optional: true })
-  throw new ApiError('validation_error', `There is no dimension ${quoted(name)}.`, field)
+  throw new ApiError('validation_error', `There is no dimension ${quote(name)}.`, field)
 }
 
 /** The key of a `prop:<key>` dimension, undefined for any other. */
 export const propKey = (d: Dimension): string | undefined => (d.name.startsWith('prop:') ? d.name.slice(5) : undefined)
 
 /** The tables that an audience's answer is drawn from. */
-export const tablesOf = (audience: Audience): readonly Table[] =>
+export const audienceTables = (audience: Audience): readonly Table[] =>
   ({ human: people, agent: agents, all: both })[audience]
 
 /** Throws `validation_error` on `field` where the audience has no such dimension; `all` has those both have (contract 4). */
 export function requireDimension(d: Dimension, audience: Audience, field: string): void {
-  if (tablesOf(audience).every((table) => d.tables.includes(table))) return
-  throw new ApiError('validation_error', `Audience ${audience} has no dimension ${quoted(d.name)}.`, field)
+  if (audienceTables(audience).every((table) => d.tables.includes(table))) return
+  throw new ApiError('validation_error', `Audience ${audience} has no dimension ${quote(d.name)}.`, field)
 }
 
 /** The audiences that have a dimension. */
-export const audiencesOf = (d: Dimension): Audience[] =>
-  AUDIENCES.filter((audience) => tablesOf(audience).every((table) => d.tables.includes(table)))
+export const audiencesWith = (d: Dimension): Audience[] =>
+  AUDIENCES.filter((audience) => audienceTables(audience).every((table) => d.tables.includes(table)))
 
 /** A word of a request in a message: short, and plainly a quotation. */
-export const quoted = (word: string): string => JSON.stringify(word.length > 60 ? `${word.slice(0, 60)}...` : word)
+export const quote = (word: string): string => JSON.stringify(word.length > 60 ? `${word.slice(0, 60)}...` : word)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { GRANULARITIES } from '../sql.js'
-import { instantOf, zoneName } from './calendar.js'
-import { AUDIENCES, quoted } from './dimensions.js'
-import { type Filter, parseFilters } from './filters.js'
+import { parseInstant, parseTimeZone } from './calendar.js'
+import { AUDIENCES, quote } from './dimensions.js'
+import { type Filter, parseFiltersJson } from './filters.js'
 
 /** The query envelope of every analytics read (spec 2.1, contract 4): syntax only, no clock, no store. */
 export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
@@ -14,14 +14,14 @@ const LATEST = Date.UTC(2200, 0, 1)
 
 /** A plus sign that was not escaped in the URL arrives as a space. */
 const instant = z.string().transform((text, context) => {
-  const at = instantOf(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
+  const at = parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
   if (at && at.getTime() >= EARLIEST && at.getTime() < LATEST) return at
   context.addIssue('no ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
   return z.NEVER
 })
 
 /** A whole number of a query string, `least` to `most`. */
-export const whole = (most: number, least = 1) =>
+export const wholeNumber = (most: number, least = 1) =>
   z
     .string()
     .regex(/^\d{1,10}$/, 'no whole number')
@@ -30,8 +30,8 @@ export const whole = (most: number, least = 1) =>
     // In the OpenAPI document it is the number it becomes.
     .meta({ type: 'integer', minimum: least, maximum: most })
 
-export const ENVELOPE = {
-  site: whole(2_147_483_647).describe('The site.'),
+export const ENVELOPE_SHAPE = {
+  site: wholeNumber(2_147_483_647).describe('The site.'),
   start: instant
     .optional()
     .describe('First instant of the window, ISO-8601. Wins over `range`.')
@@ -45,7 +45,7 @@ export const ENVELOPE = {
   tz: z
     .string()
     .transform((word, context) => {
-      const name = zoneName(word)
+      const name = parseTimeZone(word)
       if (name !== undefined) return name
       context.addIssue('no IANA time zone such as Europe/Berlin')
       return z.NEVER
@@ -62,7 +62,7 @@ export const ENVELOPE = {
     .string()
     .transform((json, context): Filter[] => {
       try {
-        return parseFilters(json)
+        return parseFiltersJson(json)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         context.addIssue(error.message)
@@ -88,21 +88,21 @@ export const ENVELOPE = {
 } as const
 
 /** The two more that lists take. */
-export const PAGING = {
-  limit: whole(1000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
-  page: whole(1_000_000).default(1).describe('Page, from 1 (default).'),
+export const PAGING_SHAPE = {
+  limit: wholeNumber(1000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
+  page: wholeNumber(1_000_000).default(1).describe('Page, from 1 (default).'),
 } as const
 
-export const Envelope = z.object(ENVELOPE)
+export const Envelope = z.object(ENVELOPE_SHAPE)
 export type Envelope = z.infer<typeof Envelope>
 
-export const Paging = z.object(PAGING)
+export const Paging = z.object(PAGING_SHAPE)
 
 /**
  * `parameters` in a query string. An unknown parameter is ignored; a known one that does not parse or
  * stands there twice is `validation_error` with its name as field.
  */
-export function parseQuery<P extends z.ZodObject>(parameters: P, query: URLSearchParams): z.output<P> {
+export function parseParameters<P extends z.ZodObject>(parameters: P, query: URLSearchParams): z.output<P> {
   const given: Record<string, string> = {}
   for (const name of Object.keys(parameters.shape)) {
     const [value, ...more] = query.getAll(name)
@@ -113,24 +113,24 @@ export function parseQuery<P extends z.ZodObject>(parameters: P, query: URLSearc
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')
-  throw new ApiError('validation_error', message(name, given[name], issue?.message), name)
+  throw new ApiError('validation_error', issueMessage(name, given[name], issue?.message), name)
 }
 
 /**
  * A query string in two, where a read has values of its own for a parameter of the envelope (`start` of journeys, contract
  * 5): `own` has them, and whatever is none of the envelope's; `shared` all that is not the read's own.
  */
-export function divide(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
+export function splitQuery(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
   const [own, shared] = [new URLSearchParams(), new URLSearchParams()]
   for (const [name, value] of query) {
     const its = owns(name, value)
-    if (its || !Object.hasOwn(ENVELOPE, name)) own.append(name, value)
+    if (its || !Object.hasOwn(ENVELOPE_SHAPE, name)) own.append(name, value)
     if (!its) shared.append(name, value)
   }
   return { own, shared }
 }
 
-const message = (name: string, value: string | undefined, why = 'not valid'): string => {
+const issueMessage = (name: string, value: string | undefined, why = 'not valid'): string => {
   if (value === undefined) return `${name} is missing.`
-  return name === 'filters' ? why : `${name} ${quoted(value)}: ${why}.`
+  return name === 'filters' ? why : `${name} ${quote(value)}: ${why}.`
 }

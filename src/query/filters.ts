@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { type Dimension, findDimension, quoted } from './dimensions.js'
-import { findOperator, isComparison, type Operator, type OperatorName, takes } from './operators.js'
+import { type Dimension, findDimension, quote } from './dimensions.js'
+import { findOperator, isComparison, type Operator, type OperatorName, supportsOperator } from './operators.js'
 
-export type Value = string | number | boolean
+export type FilterValue = string | number | boolean
 
 /** One condition, in canonical names; `value` is typed as its dimension is. */
 export interface Condition {
   dimension: string
   op: OperatorName
   /** None for is_set and is_not_set; a list is any of (under a negative none of); two bounds for between. */
-  value?: Value | readonly Value[]
+  value?: FilterValue | readonly FilterValue[]
   /** Only ever false: absent is case-sensitive. */
   case_sensitive?: false
 }
@@ -22,20 +22,20 @@ export type Filter =
   | { not: Filter }
   | { has_done: Filter }
   | { has_not_done: Filter }
-  | Reached
+  | ResolvedGoal
 
 /** A condition on `goal`, and what it stands for: in a plan's filters only (`resolve`, goals.ts), never in a request's. */
-export interface Reached {
+export interface ResolvedGoal {
   reached: Condition
   by: Filter
 }
 
 const MAX_DEPTH = 5
 const MAX_FILTERS = 50
-const MAX_PATTERN = 500
+const MAX_PATTERN_LENGTH = 500
 const MAX_VALUES = 1000
 
-const refuse = (message: string): ApiError => new ApiError('validation_error', message, 'filters')
+const invalidFilters = (message: string): ApiError => new ApiError('validation_error', message, 'filters')
 
 const Condition = z.strictObject({
   dimension: z.string(),
@@ -48,51 +48,54 @@ const Condition = z.strictObject({
  * The `filters` parameter (spec 2.2, contract 4): a JSON array is AND; a lone group or filter is a list of one. Other
  * tools' names are taken and ours returned. Throws `validation_error` with field `filters`.
  */
-export function parseFilters(json: string): Filter[] {
+export function parseFiltersJson(json: string): Filter[] {
   let parsed: unknown
   try {
     parsed = JSON.parse(json)
   } catch {
-    throw refuse('filters is no JSON.')
+    throw invalidFilters('filters is no JSON.')
   }
-  return readFilters(parsed)
+  return parseFilters(parsed)
 }
 
 /** The same from JSON that is parsed already: a saved segment's filters. */
-export function readFilters(parsed: unknown): Filter[] {
+export function parseFilters(parsed: unknown): Filter[] {
   let conditions = 0
   const read = (node: unknown, where: string, depth: number): Filter => {
-    if (typeof node !== 'object' || node === null || Array.isArray(node)) throw refuse(`${where} is no filter object.`)
+    if (typeof node !== 'object' || node === null || Array.isArray(node))
+      throw invalidFilters(`${where} is no filter object.`)
     const [word, ...others] = Object.keys(node)
     const [body] = Object.values(node)
     if (word === 'and' || word === 'or' || word === 'not' || word === 'has_done' || word === 'has_not_done') {
-      if (others.length > 0) throw refuse(`${where} has ${quoted(others[0] ?? '')} beside ${word}.`)
-      if (depth === MAX_DEPTH) throw refuse(`${where} is nested more than ${MAX_DEPTH} deep.`)
+      if (others.length > 0) throw invalidFilters(`${where} has ${quote(others[0] ?? '')} beside ${word}.`)
+      if (depth === MAX_DEPTH) throw invalidFilters(`${where} is nested more than ${MAX_DEPTH} deep.`)
       if (word === 'not') return { not: read(body, `${where}.not`, depth + 1) }
       if (word === 'has_done') return { has_done: read(body, `${where}.has_done`, depth + 1) }
       if (word === 'has_not_done') return { has_not_done: read(body, `${where}.has_not_done`, depth + 1) }
-      if (!Array.isArray(body) || body.length === 0) throw refuse(`${where}.${word} is no list of filters.`)
+      if (!Array.isArray(body) || body.length === 0) throw invalidFilters(`${where}.${word} is no list of filters.`)
       const parts = body.map((part, i) => read(part, `${where}.${word}[${i}]`, depth + 1))
       return word === 'and' ? { and: parts } : { or: parts }
     }
     conditions += 1
-    if (conditions > MAX_FILTERS) throw refuse(`There are more than ${MAX_FILTERS} filters.`)
-    return readCondition(node, where)
+    if (conditions > MAX_FILTERS) throw invalidFilters(`There are more than ${MAX_FILTERS} filters.`)
+    return parseCondition(node, where)
   }
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
 /** One condition from JSON; `where` is what a refusal calls it. Throws as `parseFilters` does. */
-export function readCondition(node: object, where: string): Condition {
+export function parseCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
   if (!shape.success) {
     const issue = shape.error.issues[0]
-    throw refuse(`${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`)
+    throw invalidFilters(
+      `${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`,
+    )
   }
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
-  if (!operator) throw refuse(`${where}.op: there is no operator ${quoted(shape.data.op)}.`)
-  const value = readValue(shape.data.value, dimension, operator, where)
+  if (!operator) throw invalidFilters(`${where}.op: there is no operator ${quote(shape.data.op)}.`)
+  const value = parseValue(shape.data.value, dimension, operator, where)
   return {
     dimension: dimension.name,
     op: operator.name,
@@ -101,39 +104,40 @@ export function readCondition(node: object, where: string): Condition {
   }
 }
 
-function readValue(value: unknown, d: Dimension, o: Operator, where: string): Condition['value'] {
+function parseValue(value: unknown, d: Dimension, o: Operator, where: string): Condition['value'] {
   const { base, name } = o
   const at = `${where}.value`
   if (base === 'is_set') return undefined
-  if (!takes(o, d)) throw refuse(`${where}.op: ${name} cannot be asked of ${d.name}, a ${d.type}.`)
+  if (!supportsOperator(o, d)) throw invalidFilters(`${where}.op: ${name} cannot be asked of ${d.name}, a ${d.type}.`)
   const numeric = isComparison(o)
   const type = numeric ? 'number' : base === 'is' ? d.type : 'text'
-  const typed = (one: unknown): Value => {
-    const result = typedValue(one, type)
-    if (result === undefined) throw refuse(`${at}: ${d.name} ${name} takes ${WANTED[type]}.`)
-    if ((base === 'matches' || base === 'matches_wildcard') && String(result).length > MAX_PATTERN) {
-      throw refuse(`${at}: a pattern has at most ${MAX_PATTERN} characters.`)
+  const typed = (one: unknown): FilterValue => {
+    const result = convertValue(one, type)
+    if (result === undefined) throw invalidFilters(`${at}: ${d.name} ${name} takes ${EXPECTED[type]}.`)
+    if ((base === 'matches' || base === 'matches_wildcard') && String(result).length > MAX_PATTERN_LENGTH) {
+      throw invalidFilters(`${at}: a pattern has at most ${MAX_PATTERN_LENGTH} characters.`)
     }
     return result
   }
   if (base === 'between') {
-    if (!Array.isArray(value) || value.length !== 2) throw refuse(`${at}: between takes two numbers.`)
+    if (!Array.isArray(value) || value.length !== 2) throw invalidFilters(`${at}: between takes two numbers.`)
     return value.map(typed)
   }
   if (!Array.isArray(value)) return typed(value)
-  if (numeric) throw refuse(`${at}: ${name} takes one number.`)
-  if (value.length === 0 || value.length > MAX_VALUES) throw refuse(`${at}: a list has 1 to ${MAX_VALUES} values.`)
+  if (numeric) throw invalidFilters(`${at}: ${name} takes one number.`)
+  if (value.length === 0 || value.length > MAX_VALUES)
+    throw invalidFilters(`${at}: a list has 1 to ${MAX_VALUES} values.`)
   return value.map(typed)
 }
 
-const WANTED = {
+const EXPECTED = {
   text: 'a string, or a list of them',
   number: 'a number',
   boolean: 'true or false',
   flag: '0 or 1',
 } as const
 
-function typedValue(value: unknown, type: Dimension['type']): Value | undefined {
+function convertValue(value: unknown, type: Dimension['type']): FilterValue | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
   if (type === 'text') return String(value)
   const truth = { true: true, '1': true, false: false, '0': false }[String(value)]
@@ -144,14 +148,14 @@ function typedValue(value: unknown, type: Dimension['type']): Value | undefined 
 }
 
 /** Every condition of a list of trees, behavioural groups included. */
-export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
+export const listConditions = (filters: readonly Filter[]): Condition[] =>
   filters.flatMap((f) => {
-    if ('and' in f) return conditionsOf(f.and)
-    if ('or' in f) return conditionsOf(f.or)
-    if ('not' in f) return conditionsOf([f.not])
-    if ('has_done' in f) return conditionsOf([f.has_done])
-    if ('has_not_done' in f) return conditionsOf([f.has_not_done])
-    if ('reached' in f) return conditionsOf([f.by])
+    if ('and' in f) return listConditions(f.and)
+    if ('or' in f) return listConditions(f.or)
+    if ('not' in f) return listConditions([f.not])
+    if ('has_done' in f) return listConditions([f.has_done])
+    if ('has_not_done' in f) return listConditions([f.has_not_done])
+    if ('reached' in f) return listConditions([f.by])
     return [f]
   })
 
@@ -159,14 +163,18 @@ export const conditionsOf = (filters: readonly Filter[]): Condition[] =>
  * What is left of a tree when `keep` takes some of its conditions (as they are, or as another) and not the rest. What it
  * does not take is left out where that can only let more through, else (`true` to the asker) the whole is.
  */
-export function partOf(f: Filter, keep: (c: Condition) => Condition | undefined, negated = false): Filter | undefined {
+export function keepConditions(
+  f: Filter,
+  keep: (c: Condition) => Condition | undefined,
+  negated = false,
+): Filter | undefined {
   if ('not' in f) {
-    const part = partOf(f.not, keep, !negated)
+    const part = keepConditions(f.not, keep, !negated)
     return part && { not: part }
   }
   if ('and' in f || 'or' in f) {
     const whole = 'and' in f ? f.and : f.or
-    const parts = whole.flatMap((part) => partOf(part, keep, negated) ?? [])
+    const parts = whole.flatMap((part) => keepConditions(part, keep, negated) ?? [])
     const droppable = 'and' in f !== negated
     if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
     return 'and' in f ? { and: parts } : { or: parts }

@@ -1,22 +1,22 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import { TOTAL } from './by.js'
-import { type Deed, filterOf } from './goals.js'
-import { matched, sessions } from './metrics.js'
+import { filterCondition, startedInWindow } from './conditions.js'
+import { type GoalCondition, goalFilter } from './goals.js'
+import { TOTAL } from './grouping.js'
+import { matchingSessions, sessionsInWindow } from './metrics.js'
 import type { Plan } from './plan.js'
-import { filtered, startedInWindow } from './where.js'
 
 /** Hits in order (contract 7). */
 export interface Funnel {
   readonly id: number
   readonly name: string
   /** 2 to 10, none of a duration: that is no hit. */
-  readonly steps: readonly (Deed & { readonly label: string })[]
+  readonly steps: readonly (GoalCondition & { readonly label: string })[]
   /** From the first step's hit to the last one's at most so long; absent: any time. */
   readonly window_minutes?: number | undefined
 }
 
 /** Whose chain it is: a session's own hits, or those of all of a visitor's sessions that are asked about. */
-export type Unit = 'session' | 'visitor'
+export type FunnelUnit = 'session' | 'visitor'
 
 /**
  * Who reached which step: `step, id, started` (of the latest session), one row for each step from 1 that each reached.
@@ -24,15 +24,15 @@ export type Unit = 'session' | 'visitor'
  * one before and, where the funnel has a window, the last within it of the first. Step n is reached where there is any
  * chain of the first n steps.
  */
-export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect): Sql {
+export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const id = raw(unit === 'session' ? 'session_id' : 'person')
-  const from = unit === 'session' ? raw('events') : owned(plan, dialect)
-  const tests = funnel.steps.map((step) => filtered(plan, dialect, [filterOf(step)]))
+  const from = unit === 'session' ? raw('events') : rowsWithPerson(plan, dialect)
+  const tests = funnel.steps.map((step) => filterCondition(plan, dialect, [goalFilter(step)]))
   const filters = plan.filters.length > 0
   const asked = filters
     ? sql`${startedInWindow(plan)} and session_id in (select session_id from chosen)`
     : startedInWindow(plan)
-  const chosen = filters ? [sql`chosen as (${chosenBy(plan, dialect)})`] : []
+  const chosen = filters ? [sql`chosen as (${matchingSessionIds(plan, dialect)})`] : []
   const level = (n: number) => raw(`level_${n}`)
   // Without a window the earliest hit of each step leaves the most room for the next: one pass and one join a step.
   const levels = tests.map((test, i) =>
@@ -55,7 +55,7 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
     return sql`with ${join([...chosen, ...levels], ', ')} ${all([...tests.keys()])}`
   const within = sql`
     select n.step, w.id, p.started
-    from (${inTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
+    from (${stepsWithinTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
       join ${level(0)} p on p.id = w.id
       join (${join(
         [...tests.keys()].slice(1).map((i) => sql`select ${i + 1} as step`),
@@ -69,7 +69,7 @@ export function reached(funnel: Funnel, unit: Unit, plan: Plan, dialect: Dialect
  * `id, steps`: how many steps of a chain within so many milliseconds, of those `among` whom two are in order at all.
  * Each hit that ends a chain knows the latest hit that such a chain can begin with: a later start never ends later.
  */
-function inTime(
+function stepsWithinTime(
   tests: readonly Sql[],
   { id, from, asked, ms, among, dialect }: { id: Sql; from: Sql; asked: Sql; ms: number; among: Sql; dialect: Dialect },
 ): Sql {
@@ -92,16 +92,17 @@ function inTime(
 }
 
 /** Rows with the `person` whose session it is: over a change of salts a session has rows of two visitor ids. */
-const owned = (plan: Plan, dialect: Dialect): Sql => sql`
+const rowsWithPerson = (plan: Plan, dialect: Dialect): Sql => sql`
   (select e.*, o.person from events e
-    join (select session_id as of_session, visitor_id as person from (${sessions(plan, dialect)}) s) o
+    join (select session_id as of_session, visitor_id as person from (${sessionsInWindow(plan, dialect)}) s) o
       on o.of_session = e.session_id)`
 
-const chosenBy = (plan: Plan, dialect: Dialect): Sql => sql`select session_id from (${matched(plan, dialect, TOTAL)}) m`
+const matchingSessionIds = (plan: Plan, dialect: Dialect): Sql =>
+  sql`select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m`
 
 /** How many sessions or visitors are asked about, whatever they did: a number. */
-export function everyone(unit: Unit, plan: Plan, dialect: Dialect): Sql {
+export function countEveryone(unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const count = unit === 'session' ? raw('count(*)') : raw('count(distinct visitor_id)')
-  const chosen = plan.filters.length > 0 ? sql`where session_id in (${chosenBy(plan, dialect)})` : raw('')
-  return sql`(select ${count} from (${sessions(plan, dialect)}) s ${chosen})`
+  const chosen = plan.filters.length > 0 ? sql`where session_id in (${matchingSessionIds(plan, dialect)})` : raw('')
+  return sql`(select ${count} from (${sessionsInWindow(plan, dialect)}) s ${chosen})`
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { quoted } from './dimensions.js'
-import { type Condition, type Filter, readCondition } from './filters.js'
-import { findOperator, operator } from './operators.js'
+import { quote } from './dimensions.js'
+import { type Condition, type Filter, parseCondition } from './filters.js'
+import { findOperator, operatorNamed } from './operators.js'
 
 /** What a goal or a funnel's step can be of (contract 7): a kind of hit, or how long a session was. */
 export const GOAL_TYPES = ['page', 'event', 'outbound', 'file_download', 'form', 'scroll', 'duration'] as const
 export type GoalType = (typeof GOAL_TYPES)[number]
 
 /** What each type compares, among rows of which kind. */
-const SUBJECT: Record<GoalType, { dimension: string; kind?: string; most?: number }> = {
+const SUBJECTS: Record<GoalType, { dimension: string; kind?: string; most?: number }> = {
   page: { dimension: 'pathname', kind: 'pageview' },
   event: { dimension: 'event_name', kind: 'custom' },
   outbound: { dimension: 'prop:url', kind: 'outbound' },
@@ -20,29 +20,29 @@ const SUBJECT: Record<GoalType, { dimension: string; kind?: string; most?: numbe
 }
 
 const Value = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).min(1)])
-const Compared = z.strictObject({
+const ValueTest = z.strictObject({
   op: z.string().describe('An operator of the filters.'),
   value: Value.optional().describe('A list is any of; none for is_set.'),
 })
 /** What a hit has to be like, as it comes in and as it is kept; `readMatch` says whether it can be asked. */
-export const Match = z.strictObject({
-  ...Compared.shape,
+export const GoalMatch = z.strictObject({
+  ...ValueTest.shape,
   props: z
-    .array(z.strictObject({ key: z.string().min(1).max(200), ...Compared.shape }))
+    .array(z.strictObject({ key: z.string().min(1).max(200), ...ValueTest.shape }))
     .max(10)
     .optional()
     .describe('Of an event: properties that it has to have, all of them.'),
-  pathname: Compared.optional().describe('Of scroll: the pages that count; default every page.'),
+  pathname: ValueTest.optional().describe('Of scroll: the pages that count; default every page.'),
 })
-export type Match = z.infer<typeof Match>
+export type GoalMatch = z.infer<typeof GoalMatch>
 
 /** A hit to look for. */
-export interface Deed {
+export interface GoalCondition {
   readonly type: GoalType
-  readonly match: Match
+  readonly match: GoalMatch
 }
 
-export interface Goal extends Deed {
+export interface Goal extends GoalCondition {
   readonly id: number
   readonly name: string
   /** The property that holds an amount, and the currency where the hit names none. */
@@ -53,54 +53,63 @@ export interface Goal extends Deed {
  * A match in canonical names. Throws `validation_error` on the part of `at` that is wrong (`match.props[0].value`):
  * another operator than the subject takes, a value of another type, parts that the type does not have.
  */
-export function readMatch({ type, match }: Deed, at = 'match'): Match {
-  const { dimension, most } = SUBJECT[type]
+export function parseGoalMatch({ type, match }: GoalCondition, at = 'match'): GoalMatch {
+  const { dimension, most } = SUBJECTS[type]
   const { props, pathname } = match
-  if (props && type !== 'event') throw refuse(`${at}.props`, `${type} has no properties to compare; event has.`)
+  if (props && type !== 'event') throw invalidField(`${at}.props`, `${type} has no properties to compare; event has.`)
   if (pathname && type !== 'scroll')
-    throw refuse(`${at}.pathname`, `${type} takes no pathname beside its value; scroll does.`)
-  const own = read(dimension, match, at)
+    throw invalidField(`${at}.pathname`, `${type} takes no pathname beside its value; scroll does.`)
+  const own = parseValueTest(dimension, match, at)
   if (most !== undefined) {
     const base = findOperator(own.op)?.base
-    if (base !== 'gte' && base !== 'gt') throw refuse(`${at}.op`, `${type} is reached: gte or gt.`)
+    if (base !== 'gte' && base !== 'gt') throw invalidField(`${at}.op`, `${type} is reached: gte or gt.`)
     if (typeof own.value !== 'number' || own.value <= 0 || own.value > most)
-      throw refuse(`${at}.value`, `${type} is a number over 0, at most ${most}.`)
+      throw invalidField(`${at}.value`, `${type} is a number over 0, at most ${most}.`)
   }
   return {
     ...own,
     ...(props
-      ? { props: props.map(({ key, ...one }, i) => ({ key, ...read(`prop:${key}`, one, `${at}.props[${i}]`) })) }
+      ? {
+          props: props.map(({ key, ...one }, i) => ({
+            key,
+            ...parseValueTest(`prop:${key}`, one, `${at}.props[${i}]`),
+          })),
+        }
       : {}),
-    ...(pathname ? { pathname: read('pathname', pathname, `${at}.pathname`) } : {}),
+    ...(pathname ? { pathname: parseValueTest('pathname', pathname, `${at}.pathname`) } : {}),
   }
 }
 
-const refuse = (field: string, message: string): ApiError => new ApiError('validation_error', message, field)
+const invalidField = (field: string, message: string): ApiError => new ApiError('validation_error', message, field)
 
-function read(dimension: string, { op, value }: z.infer<typeof Compared>, field: string): z.infer<typeof Compared> {
-  if (!findOperator(op)) throw refuse(`${field}.op`, `There is no operator ${quoted(op)}.`)
+function parseValueTest(
+  dimension: string,
+  { op, value }: z.infer<typeof ValueTest>,
+  field: string,
+): z.infer<typeof ValueTest> {
+  if (!findOperator(op)) throw invalidField(`${field}.op`, `There is no operator ${quote(op)}.`)
   try {
-    const { dimension: _, ...canonical } = conditionOf(dimension, { op, value }, field)
-    return Compared.parse(canonical)
+    const { dimension: _, ...canonical } = toCondition(dimension, { op, value }, field)
+    return ValueTest.parse(canonical)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    throw refuse(`${field}.${/\.op: /.test(error.message) ? 'op' : 'value'}`, error.message)
+    throw invalidField(`${field}.${/\.op: /.test(error.message) ? 'op' : 'value'}`, error.message)
   }
 }
 
-const conditionOf = (dimension: string, { op, value }: z.infer<typeof Compared>, where = 'match'): Condition =>
-  readCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
+const toCondition = (dimension: string, { op, value }: z.infer<typeof ValueTest>, where = 'match'): Condition =>
+  parseCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
 
 /** A deed as a filter of rows; of a duration, all rows of the sessions that were so long. */
-export function filterOf({ type, match }: Deed): Filter {
-  const { dimension, kind } = SUBJECT[type]
+export function goalFilter({ type, match }: GoalCondition): Filter {
+  const { dimension, kind } = SUBJECTS[type]
   const { props = [], pathname } = match
   return {
     and: [
       ...(kind === undefined ? [] : [{ dimension: 'kind', op: 'is', value: kind } as const]),
-      conditionOf(dimension, match),
-      ...props.map(({ key, ...one }) => conditionOf(`prop:${key}`, one)),
-      ...(pathname ? [conditionOf('pathname', pathname)] : []),
+      toCondition(dimension, match),
+      ...props.map(({ key, ...one }) => toCondition(`prop:${key}`, one)),
+      ...(pathname ? [toCondition('pathname', pathname)] : []),
     ],
   }
 }
@@ -109,7 +118,7 @@ export function filterOf({ type, match }: Deed): Filter {
  * Filters with every condition on `goal` resolved: `is` takes a name, or the id of a goal where no goal has that name.
  * Throws `validation_error` on `field` for a goal that is none of these.
  */
-export function resolve(filters: readonly Filter[], goals: readonly Goal[], field: string): Filter[] {
+export function resolveGoals(filters: readonly Filter[], goals: readonly Goal[], field: string): Filter[] {
   const one = (f: Filter): Filter => {
     if ('and' in f) return { and: f.and.map(one) }
     if ('or' in f) return { or: f.or.map(one) }
@@ -117,19 +126,19 @@ export function resolve(filters: readonly Filter[], goals: readonly Goal[], fiel
     if ('has_done' in f) return { has_done: one(f.has_done) }
     if ('has_not_done' in f) return { has_not_done: one(f.has_not_done) }
     if ('reached' in f || f.dimension !== 'goal') return f
-    const { negative } = operator(f.op)
-    const found = named(f, goals, field).map(filterOf)
-    const any = { or: found.length > 0 ? found : [NEVER] }
+    const { negative } = operatorNamed(f.op)
+    const found = findGoals(f, goals, field).map(goalFilter)
+    const any = { or: found.length > 0 ? found : [MATCHES_NOTHING] }
     return { reached: f, by: negative ? { not: any } : any }
   }
   return filters.map(one)
 }
 
 /** No row is without a kind. */
-const NEVER: Filter = { dimension: 'kind', op: 'is_not_set' }
+const MATCHES_NOTHING: Filter = { dimension: 'kind', op: 'is_not_set' }
 
-function named({ op, value, case_sensitive }: Condition, goals: readonly Goal[], field: string): Goal[] {
-  const { base } = operator(op)
+function findGoals({ op, value, case_sensitive }: Condition, goals: readonly Goal[], field: string): Goal[] {
+  const { base } = operatorNamed(op)
   const fold = (text: unknown) => (case_sensitive === false ? String(text).toLowerCase() : String(text))
   const values = (Array.isArray(value) ? value : [value]).map(fold)
   const having = (test: (name: string, value: string) => boolean) =>
@@ -149,6 +158,6 @@ function named({ op, value, case_sensitive }: Condition, goals: readonly Goal[],
     if (found.length > 0) return found
     const numbered = goals.filter(({ id }) => String(id) === word)
     if (numbered.length > 0) return numbered
-    throw refuse(field, `There is no goal ${quoted(word)}.`)
+    throw invalidField(field, `There is no goal ${quote(word)}.`)
   })
 }

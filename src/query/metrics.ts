@@ -1,17 +1,17 @@
 import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
-import { type By, groupOf } from './by.js'
-import { bySessions } from './by-sessions.js'
-import { type Audience, quoted } from './dimensions.js'
-import { type Filter, partOf } from './filters.js'
-import { pagesOfSessions } from './pages.js'
+import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
+import { filterCondition, sourceRows, whereClause } from './conditions.js'
+import { type Audience, quote } from './dimensions.js'
+import { type Filter, keepConditions } from './filters.js'
+import { type Grouping, groupColumns } from './grouping.js'
+import { pageMetricsFromAggregates } from './page-aggregates.js'
 import type { Plan } from './plan.js'
-import { asksSessions, isSteady, splitHits, splitSessions } from './rollup.js'
-import { INTERACTIVE, sessions, summed } from './sessions.js'
-import { filtered, rows, where } from './where.js'
-import { startedInWindow } from './within.js'
+import { metricsFromAggregates } from './session-aggregates.js'
+import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
+import { startedInWindow } from './window-conditions.js'
 
-export { INTERACTIVE, sessions } from './sessions.js'
+export { IS_INTERACTIVE, sessionsInWindow } from './sessions.js'
 
 /** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
 export const METRICS = {
@@ -22,73 +22,80 @@ export const METRICS = {
 export type Metric = (typeof METRICS)[Audience][number]
 
 /** What a read of one metric is about when none is asked for. */
-const FIRST = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
+const DEFAULT_METRIC = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
 
 /** The metric of a name; throws `validation_error`, field `metric`, where the audience has none of that name. */
-export function metricOf(audience: Audience, asked: string = FIRST[audience]): Metric {
+export function findMetric(audience: Audience, asked: string = DEFAULT_METRIC[audience]): Metric {
   const metric = METRICS[audience].find((name) => name === asked)
   if (metric) return metric
-  throw new ApiError('validation_error', `Audience ${audience} has no metric ${quoted(asked)}.`, 'metric')
+  throw new ApiError('validation_error', `Audience ${audience} has no metric ${quote(asked)}.`, 'metric')
 }
 
 /** What each metric is, for whoever reads the answer. */
-export const MEANING: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'mean' | 'bytes'; meaning: string }> = {
-  visitors: { type: 'count', meaning: 'Distinct people with a hit in the window.' },
-  sessions: { type: 'count', meaning: 'Sessions that started in the window and have a hit that passes the filters.' },
-  pageviews: { type: 'count', meaning: 'Pages viewed by people; of agents, fetches that read a page.' },
-  bounce: {
-    type: 'share',
-    meaning:
-      'Share of sessions with one pageview, no interactive event and less than 10 s engaged; with a pathname filter, of those that entered there.',
-  },
-  duration: { type: 'seconds', meaning: "Mean time from a session's first to its last evidence, engagement included." },
-  views_per_session: { type: 'mean', meaning: 'Mean pageviews of a session, over the whole session.' },
-  events: { type: 'count', meaning: 'Custom events, outbound links, downloads and forms.' },
-  fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
-  agents: { type: 'count', meaning: 'Distinct agents.' },
-  verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent when there are neither.' },
-  spoofed: { type: 'count', meaning: 'Fetches whose claim failed a check that its operator publishes.' },
-  indeterminate: {
-    type: 'count',
-    meaning: 'Fetches whose claim could not be checked then: a list was missing or stale, DNS did not answer.',
-  },
-  unverifiable: { type: 'count', meaning: 'Fetches whose claim cannot be checked: its operator publishes no way to.' },
-  bytes: { type: 'bytes', meaning: 'Body bytes sent to agents.' },
-}
+export const METRIC_INFO: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'mean' | 'bytes'; meaning: string }> =
+  {
+    visitors: { type: 'count', meaning: 'Distinct people with a hit in the window.' },
+    sessions: { type: 'count', meaning: 'Sessions that started in the window and have a hit that passes the filters.' },
+    pageviews: { type: 'count', meaning: 'Pages viewed by people; of agents, fetches that read a page.' },
+    bounce: {
+      type: 'share',
+      meaning:
+        'Share of sessions with one pageview, no interactive event and less than 10 s engaged; with a pathname filter, of those that entered there.',
+    },
+    duration: {
+      type: 'seconds',
+      meaning: "Mean time from a session's first to its last evidence, engagement included.",
+    },
+    views_per_session: { type: 'mean', meaning: 'Mean pageviews of a session, over the whole session.' },
+    events: { type: 'count', meaning: 'Custom events, outbound links, downloads and forms.' },
+    fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
+    agents: { type: 'count', meaning: 'Distinct agents.' },
+    verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent when there are neither.' },
+    spoofed: { type: 'count', meaning: 'Fetches whose claim failed a check that its operator publishes.' },
+    indeterminate: {
+      type: 'count',
+      meaning: 'Fetches whose claim could not be checked then: a list was missing or stale, DNS did not answer.',
+    },
+    unverifiable: {
+      type: 'count',
+      meaning: 'Fetches whose claim cannot be checked: its operator publishes no way to.',
+    },
+    bytes: { type: 'bytes', meaning: 'Body bytes sent to agents.' },
+  }
 
 /** A count of nothing is 0; any other metric of nothing is absent (spec 2.1 rule 2). */
-const COUNTS: ReadonlySet<string> = new Set([
-  ...Object.entries(MEANING).flatMap(([name, { type }]) => (type === 'count' || type === 'bytes' ? [name] : [])),
+const COUNT_METRICS: ReadonlySet<string> = new Set([
+  ...Object.entries(METRIC_INFO).flatMap(([name, { type }]) => (type === 'count' || type === 'bytes' ? [name] : [])),
   'entries',
   'exits',
   'people',
   'arrivals',
   'count',
 ])
-export const isCount = (metric: string): boolean => COUNTS.has(metric)
+export const isCount = (metric: string): boolean => COUNT_METRICS.has(metric)
 
-const VIEW = raw("case when kind = 'pageview' then 1 else 0 end as views")
-const ACT = sql`case when ${INTERACTIVE} then 1 else 0 end as acts`
+const VIEW_FLAG = raw("case when kind = 'pageview' then 1 else 0 end as views")
+const EVENT_FLAG = sql`case when ${IS_INTERACTIVE} then 1 else 0 end as acts`
 
 /** What people did in the window: `value, visitors, pageviews, events`. */
-export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
-  const kept = bySessions(plan, dialect, by, ['visitors', 'pageviews', 'events'])
+export function hitMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
+  const kept = metricsFromAggregates(plan, dialect, by, ['visitors', 'pageviews', 'events'])
   if (kept) return kept
   const { filters } = plan
   const own = by.value(raw('timestamp'))
-  const where = filtered(plan, dialect)
-  const { sealed, whole, rest } = splitHits(plan, by)
-  const hit = sql`${rows('events', plan, dialect, filters, by.dimension, rest)} as e where ${where}`
+  const where = filterCondition(plan, dialect)
+  const { sealed, isWhole: whole, rest } = splitHits(plan, by)
+  const hit = sql`${sourceRows('events', plan, dialect, filters, by.dimension, rest)} as e where ${where}`
   if (sealed === undefined) {
     return sql`
       select ${own} as value, count(distinct visitor_id) as visitors,
-        count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${INTERACTIVE}) as events
+        count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${IS_INTERACTIVE}) as events
       from ${hit} group by value`
   }
   return sql`
     select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
     from (select ${by.value(raw('started'))} as value, visitor_id, views, acts from ${sealed} as s where ${whole} and ${where}
-      union all select ${own} as value, visitor_id, ${VIEW}, ${ACT} from ${hit}) b
+      union all select ${own} as value, visitor_id, ${VIEW_FLAG}, ${EVENT_FLAG} from ${hit}) b
     group by value`
 }
 
@@ -96,16 +103,16 @@ export function hits(plan: Plan, dialect: Dialect, by: By): Sql {
  * Which of the window's sessions have a row that passes the filters, under which value: `session_id, value, entered`,
  * and what `more` counts of those rows.
  */
-export function matched(plan: Plan, dialect: Dialect, by: By, more?: Sql): Sql {
-  const whole = more === undefined && asksSessions(plan.filters, by.dimension)
+export function matchingSessions(plan: Plan, dialect: Dialect, by: Grouping, more?: Sql): Sql {
+  const whole = more === undefined && canUseSessionAggregates(plan.filters, by.dimension)
   const { sealed, rest } = whole
-    ? splitSessions(plan, isSteady(plan.filters, by.dimension))
+    ? splitSessions(plan, excludesMixed(plan.filters, by.dimension))
     : { sealed: undefined, rest: sql`(select * from events where ${startedInWindow(plan)})` }
-  const where = filtered(plan, dialect)
+  const where = filterCondition(plan, dialect)
   const counted = sql`
-    select session_id, ${by.value(raw('session_start'))} as value, ${entered(plan, dialect, by)} as entered
+    select session_id, ${by.value(raw('session_start'))} as value, ${enteredFlag(plan, dialect, by)} as entered
       ${more ?? raw('')}
-    from ${rows('events', plan, dialect, plan.filters, by.dimension, rest)} as e
+    from ${sourceRows('events', plan, dialect, plan.filters, by.dimension, rest)} as e
     where ${where} group by session_id, value`
   return sealed === undefined
     ? counted
@@ -114,59 +121,64 @@ export function matched(plan: Plan, dialect: Dialect, by: By, more?: Sql): Sql {
 }
 
 /** People's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
-export function visits(plan: Plan, dialect: Dialect, by: By): Sql {
+export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
   const means = raw('avg(ms) / 1000 as duration, avg(views) as views_per_session')
   const { filters } = plan
   if (filters.length === 0 && !by.dimension) {
     return sql`
       select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
-      from (${sessions(plan, dialect)}) s group by value`
+      from (${sessionsInWindow(plan, dialect)}) s group by value`
   }
-  const { sealed, rest } = splitSessions(plan, isSteady(filters, by.dimension))
-  if (sealed && asksSessions(filters, by.dimension)) {
-    const where = filtered(plan, dialect)
+  const { sealed, rest } = splitSessions(plan, excludesMixed(filters, by.dimension))
+  if (sealed && canUseSessionAggregates(filters, by.dimension)) {
+    const where = filterCondition(plan, dialect)
     const sums = raw('count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen')
     return sql`
       select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
         sum(seen) * 1.0 / sum(n) as views_per_session
       from (
-        select ${by.value(raw('started'))} as value, ${sums} from ${sealed} as s where ${where} group by ${groupOf(by)}
+        select ${by.value(raw('started'))} as value, ${sums} from ${sealed} as s where ${where} group by ${groupColumns(by)}
         union all
         select value, ${sums} from (
           select session_id, ${by.value(raw('session_start'))} as value
-          from ${rows('events', plan, dialect, filters, by.dimension, rest)} as e
+          from ${sourceRows('events', plan, dialect, filters, by.dimension, rest)} as e
           where ${where} group by session_id, value) m
-        join (${summed(rest, dialect)}) s on s.session_id = m.session_id group by value) b
+        join (${sessionsFromHits(rest, dialect)}) s on s.session_id = m.session_id group by value) b
       group by value`
   }
   return sql`
     select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce, ${means}
-    from (${matched(plan, dialect, by)}) m join (${sessions(plan, dialect)}) s on s.session_id = m.session_id
+    from (${matchingSessions(plan, dialect, by)}) m join (${sessionsInWindow(plan, dialect)}) s on s.session_id = m.session_id
     group by value`
 }
 
 /** A fetch that may be the agent's whose name it bears: a spoofed claim says nothing of that agent. */
-export const CLAIMED = raw("verification <> 'spoofed'")
+export const NOT_SPOOFED = raw("verification <> 'spoofed'")
 
-const ended = (...how: readonly string[]): Sql =>
+const countVerifiedAs = (...how: readonly string[]): Sql =>
   raw(`sum(case when verification in (${how.map((one) => `'${one}'`).join(', ')}) then n else 0 end)`)
-const PROVEN = ['ranges', 'rdns', 'web_bot_auth']
+const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
 
 /**
  * What agents fetched in the window: `value` and these metrics of agents. Rows are counted by how their check ended, of
  * which there are few, and summed up from there: that is what the engine does fastest.
  */
-export function fetches(plan: Plan, dialect: Dialect, by: By, metrics: readonly string[] = METRICS.agent): Sql {
+export function agentMetrics(
+  plan: Plan,
+  dialect: Dialect,
+  by: Grouping,
+  metrics: readonly string[] = METRICS.agent,
+): Sql {
   const agents = metrics.includes('agents')
   const cut = raw(agents ? 'value, verification, agent_id' : 'value, verification')
   return sql`
     select value, sum(n) as fetches, sum(pages) as pageviews, ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
-      ${ended(...PROVEN)} * 1.0 / nullif(${ended(...PROVEN, 'spoofed')}, 0) as verified, ${ended('spoofed')} as spoofed,
-      ${ended('indeterminate')} as indeterminate, ${ended('unverifiable')} as unverifiable, sum(size) as bytes
+      ${countVerifiedAs(...VERIFIED_BY)} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified, ${countVerifiedAs('spoofed')} as spoofed,
+      ${countVerifiedAs('indeterminate')} as indeterminate, ${countVerifiedAs('unverifiable')} as unverifiable, sum(size) as bytes
     from (
       select ${by.value(raw('timestamp'))} as value, verification, ${raw(agents ? 'agent_id,' : '')} count(*) as n,
         count(*) filter (where is_pageview) as pages, sum(bytes) as size
-      from agent_events where ${where(plan, dialect)} group by ${cut}) f
+      from agent_events where ${whereClause(plan, dialect)} group by ${cut}) f
     group by value`
 }
 
@@ -174,33 +186,35 @@ export function fetches(plan: Plan, dialect: Dialect, by: By, metrics: readonly 
 export function metricsBy(
   plan: Plan,
   dialect: Dialect,
-  by: By,
+  by: Grouping,
   metrics: readonly Metric[] = METRICS[plan.audience],
 ): Sql {
-  if (plan.audience === 'agent') return fetches(plan, dialect, by, metrics)
+  if (plan.audience === 'agent') return agentMetrics(plan, dialect, by, metrics)
   if (plan.audience === 'all') {
     return sql`
       select value, sum(pageviews) as pageviews
-      from (select value, pageviews from (${hits(plan, dialect, by)}) h
-        union all select value, pageviews from (${fetches(plan, dialect, by, ['pageviews'])}) f) b
+      from (select value, pageviews from (${hitMetrics(plan, dialect, by)}) h
+        union all select value, pageviews from (${agentMetrics(plan, dialect, by, ['pageviews'])}) f) b
       group by value`
   }
   const kept =
-    by.dimension?.name === 'pathname' ? pagesOfSessions(plan, dialect, metrics) : bySessions(plan, dialect, by, metrics)
+    by.dimension?.name === 'pathname'
+      ? pageMetricsFromAggregates(plan, dialect, metrics)
+      : metricsFromAggregates(plan, dialect, by, metrics)
   if (kept) return kept
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
-    from (${hits(plan, dialect, by)}) h full outer join (${visits(plan, dialect, by)}) v
+    from (${hitMetrics(plan, dialect, by)}) h full outer join (${sessionMetrics(plan, dialect, by)}) v
       on h.value is not distinct from v.value`
 }
 
 /** 1 for a session whose entry the filters' paths allow, and which entered at `value` where that is a path. */
-function entered(plan: Plan, dialect: Dialect, by: By): Sql {
-  const entries = plan.filters.flatMap((f) => entryPart(f) ?? [])
+function enteredFlag(plan: Plan, dialect: Dialect, by: Grouping): Sql {
+  const entries = plan.filters.flatMap((f) => entryFilter(f) ?? [])
   const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
-  return sql`max(case when ${there} and ${filtered(plan, dialect, entries)} then 1 else 0 end)`
+  return sql`max(case when ${there} and ${filterCondition(plan, dialect, entries)} then 1 else 0 end)`
 }
 
 /** What a filter says of a session's entry: its conditions on the path, asked of the entry page. */
-export const entryPart = (f: Filter): Filter | undefined =>
-  partOf(f, (c) => (c.dimension === 'pathname' ? { ...c, dimension: 'entry_page' } : undefined))
+export const entryFilter = (f: Filter): Filter | undefined =>
+  keepConditions(f, (c) => (c.dimension === 'pathname' ? { ...c, dimension: 'entry_page' } : undefined))

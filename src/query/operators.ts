@@ -1,7 +1,7 @@
 import type { Dimension } from './dimensions.js'
 
 /** What an operator asks of a value, before it is negated. */
-type Base =
+type BaseOperator =
   | 'is'
   | 'contains'
   | 'starts_with'
@@ -16,7 +16,7 @@ type Base =
   | 'between'
 
 /** The operators of contract 4, each with the names that other tools use for it. */
-const TABLE = {
+const OPERATOR_TABLE = {
   is: { base: 'is', negative: false, aliases: ['equals', 'eq', '=', '==', 'in'] },
   is_not: { base: 'is', negative: true, aliases: ['not_equals', 'neq', 'ne', '!=', 'isNot', 'not_in'] },
   contains: { base: 'contains', negative: false, aliases: ['c', '=@'] },
@@ -48,36 +48,36 @@ const TABLE = {
   lt: { base: 'lt', negative: false, aliases: ['less_than', '<'] },
   lte: { base: 'lte', negative: false, aliases: ['less_than_or_equal', '<='] },
   between: { base: 'between', negative: false, aliases: [] },
-} as const satisfies Record<string, { base: Base; negative: boolean; aliases: readonly string[] }>
+} as const satisfies Record<string, { base: BaseOperator; negative: boolean; aliases: readonly string[] }>
 
-export type OperatorName = keyof typeof TABLE
+export type OperatorName = keyof typeof OPERATOR_TABLE
 export interface Operator {
   readonly name: OperatorName
-  readonly base: Base
+  readonly base: BaseOperator
   readonly negative: boolean
   readonly aliases: readonly string[]
 }
 
-const isName = (word: string): word is OperatorName => Object.hasOwn(TABLE, word)
-export const OPERATORS: readonly Operator[] = Object.keys(TABLE)
+const isName = (word: string): word is OperatorName => Object.hasOwn(OPERATOR_TABLE, word)
+export const OPERATORS: readonly Operator[] = Object.keys(OPERATOR_TABLE)
   .filter(isName)
-  .map((name) => ({ name, ...TABLE[name] }))
+  .map((name) => ({ name, ...OPERATOR_TABLE[name] }))
 
 const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word) => [word, o] as const)))
 
 /** The operator of a name or alias. */
 export const findOperator = (word: string): Operator | undefined => byName.get(word)
 /** The operator of a canonical name. */
-export const operator = (name: OperatorName): Operator => ({ name, ...TABLE[name] })
+export const operatorNamed = (name: OperatorName): Operator => ({ name, ...OPERATOR_TABLE[name] })
 
-const COMPARISONS: readonly Base[] = ['gt', 'gte', 'lt', 'lte', 'between']
+const COMPARISONS: readonly BaseOperator[] = ['gt', 'gte', 'lt', 'lte', 'between']
 export const isComparison = ({ base }: Operator): boolean => COMPARISONS.includes(base)
 
 /**
  * Whether an operator can be asked of a dimension: numbers are compared, properties may hold some, flags are or are not.
  * Goals are looked up by name before the engine is asked, and only it reads patterns safely.
  */
-export function takes(o: Operator, d: Dimension): boolean {
+export function supportsOperator(o: Operator, d: Dimension): boolean {
   if (d.name === 'goal' && (o.base === 'matches' || o.base === 'matches_wildcard')) return false
   if (isComparison(o)) return d.type === 'number' || d.name.startsWith('prop:')
   return d.type === 'text' || d.type === 'number' || o.base === 'is' || o.base === 'is_set'

@@ -1,29 +1,29 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { beforeWindowEnd } from './conditions.js'
 import type { Plan } from './plan.js'
-import { upToEnd } from './where.js'
 
 /**
  * Whom the site identified by the window's end: `known_id` (a visitor id) and `person`, the last identified id that was
  * said of it. Visitor ids that share it are one person's.
  */
-export const identified = (plan: Plan, dialect: Dialect): Sql => sql`
-  select visitor_id as known_id, ${dialect.last(raw('identified_id'), raw('(said, identified_id)'))} as person
+export const identifiedVisitors = (plan: Plan, dialect: Dialect): Sql => sql`
+  select visitor_id as known_id, ${dialect.lastBy(raw('identified_id'), raw('(said, identified_id)'))} as person
   from (
     select visitor_id, identified_id, max(timestamp) as said from events
-    where ${upToEnd(plan)} and identified_id is not null group by visitor_id, identified_id) i
+    where ${beforeWindowEnd(plan)} and identified_id is not null group by visitor_id, identified_id) i
   group by visitor_id`
 
 /** Some people: those that the site identified by that id, the others by their only visitor id. */
-export interface Some {
+export interface PersonSet {
   readonly persons: readonly string[]
   readonly visitors: readonly bigint[]
 }
 
 /** What a row of visitors is grouped by, to be one person's: `person`, and `visitor` where there is none. */
-export const PERSON = raw('person, case when person is null then visitor_id end as visitor')
+export const PERSON_COLUMNS = raw('person, case when person is null then visitor_id end as visitor')
 
 /** The rows of `source` that are these people's, each with `person`. */
-export function rowsOf({ persons, visitors }: Some, source: Sql, plan: Plan, dialect: Dialect): Sql {
+export function rowsOfPersons({ persons, visitors }: PersonSet, source: Sql, plan: Plan, dialect: Dialect): Sql {
   const list = (values: readonly (string | bigint)[]) =>
     values.length === 0
       ? raw('null')
@@ -34,7 +34,7 @@ export function rowsOf({ persons, visitors }: Some, source: Sql, plan: Plan, dia
   const alone = sql`visitor_id in (${list(visitors)})`
   if (persons.length === 0) return sql`(select *, null as person from ${source} as a where ${alone})`
   return sql`(select * from ${source} as a
-    left join (select * from (${identified(plan, dialect)}) i where person in (${list(persons)})) k
+    left join (select * from (${identifiedVisitors(plan, dialect)}) i where person in (${list(persons)})) k
       on k.known_id = a.visitor_id
     where person is not null or ${alone})`
 }

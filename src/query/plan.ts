@@ -1,12 +1,12 @@
 import { ApiError } from '../errors.js'
 import type { Granularity } from '../sql.js'
-import { granularityOf } from './buckets.js'
+import type { AggregateState } from './aggregate-split.js'
+import { chooseGranularity } from './buckets.js'
 import { shift, startOf, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
 import type { Envelope, Range } from './envelope.js'
-import { type Condition, conditionsOf, type Filter, isBehavioural, partOf } from './filters.js'
-import { type Goal, resolve } from './goals.js'
-import type { Sealed } from './rollup.js'
+import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
+import { type Goal, resolveGoals } from './goals.js'
 
 /** A query with everything resolved: what SQL is made from. */
 export interface Plan {
@@ -18,71 +18,78 @@ export interface Plan {
   /** All have to hold; the segment's are among them, and goals are resolved. */
   readonly filters: readonly Filter[]
   /** Those of them that nothing lifts: no read leaves one out, and what else a visitor did is asked of their rows alone. */
-  readonly always?: readonly Filter[]
+  readonly mandatory?: readonly Filter[]
   /** The site's; absent: it has none. */
   readonly goals?: readonly Goal[]
   /** Absent: `compare=none`. */
   readonly comparison?: Window
   /** Absent: every session is read from its hits. */
-  readonly sealed?: Sealed
+  readonly aggregates?: AggregateState
 }
 
-export interface Resolved {
+export interface PlanInput {
   readonly site: { readonly id: number; readonly timezone: string }
   readonly audience: Audience
   /** Filters may name a dimension of either readership (`sideOf`), not only those that the audience has. */
   readonly either?: boolean
   readonly segment: readonly Filter[]
   /** What whoever asks cannot take away (`Plan.always`). */
-  readonly always?: readonly Filter[]
+  readonly mandatory?: readonly Filter[]
   readonly goals?: readonly Goal[]
   readonly now: Date
   /** The site's first row, for `range=all`; undefined where there is none. */
-  readonly first?: Date | undefined
-  readonly sealed?: Sealed | undefined
+  readonly firstRow?: Date | undefined
+  readonly aggregates?: AggregateState | undefined
 }
 
 /** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
-export function planOf(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: Resolved): Plan {
+export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: PlanInput): Plan {
   const tz = envelope.tz ?? resolved.site.timezone
-  const window = windowOf(envelope, tz, resolved.now, resolved.first)
-  check(envelope.filters ?? [], resolved, 'filters')
-  check(resolved.segment, resolved, 'segment')
-  const comparison = comparisonOf(window, envelope.compare, tz)
+  const window = resolveWindow(envelope, tz, resolved.now, resolved.firstRow)
+  checkFilters(envelope.filters ?? [], resolved, 'filters')
+  checkFilters(resolved.segment, resolved, 'segment')
+  const comparison = comparisonWindow(window, envelope.compare, tz)
   const { goals = [] } = resolved
   // Of both readerships where the read asks of either: it would have to be left out of one.
-  check(resolved.always ?? [], { audience: resolved.either ? 'all' : resolved.audience, either: false }, 'share')
-  const always = resolve(resolved.always ?? [], goals, 'share')
-  const asked = [...resolve(envelope.filters ?? [], goals, 'filters'), ...resolve(resolved.segment, goals, 'segment')]
+  checkFilters(
+    resolved.mandatory ?? [],
+    { audience: resolved.either ? 'all' : resolved.audience, either: false },
+    'share',
+  )
+  const always = resolveGoals(resolved.mandatory ?? [], goals, 'share')
+  const asked = [
+    ...resolveGoals(envelope.filters ?? [], goals, 'filters'),
+    ...resolveGoals(resolved.segment, goals, 'segment'),
+  ]
   return {
     site: resolved.site.id,
     audience: resolved.audience,
     window,
     tz,
-    granularity: granularityOf(window, tz, envelope.granularity),
+    granularity: chooseGranularity(window, tz, envelope.granularity),
     filters: [...always, ...asked],
-    ...(always.length > 0 ? { always } : {}),
+    ...(always.length > 0 ? { mandatory: always } : {}),
     goals,
     ...(comparison ? { comparison } : {}),
-    ...(resolved.sealed ? { sealed: resolved.sealed } : {}),
+    ...(resolved.aggregates ? { aggregates: resolved.aggregates } : {}),
   }
 }
 
 /** The window of a query. With `end` alone, `range` is measured back from there; with `start` alone, it ends now. */
-export function windowOf(
+export function resolveWindow(
   { start, end, range }: Pick<Envelope, 'start' | 'end' | 'range'>,
   tz: string,
   now: Date,
   first: Date | undefined,
 ): Window {
-  if (!start) return rangeOf(range, tz, end ?? now, first)
+  if (!start) return rangeWindow(range, tz, end ?? now, first)
   const window = { start, end: end ?? now }
   if (window.start <= window.end) return window
   throw new ApiError('validation_error', `start is after ${end ? 'end' : 'now'}.`, 'start')
 }
 
 /** `7d`, `30d`, `90d`: whole days, today the last of them; `12mo`: whole months, this one the last; `24h` rolls. */
-function rangeOf(range: Range, tz: string, now: Date, first: Date | undefined): Window {
+function rangeWindow(range: Range, tz: string, now: Date, first: Date | undefined): Window {
   const today = startOf('day', now, tz)
   const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end: now })
   switch (range) {
@@ -110,35 +117,37 @@ function rangeOf(range: Range, tz: string, now: Date, first: Date | undefined): 
 }
 
 /** `previous`: as long, and right before; `year`: the same local times a year earlier. */
-function comparisonOf({ start, end }: Window, compare: Envelope['compare'], tz: string): Window | undefined {
+function comparisonWindow({ start, end }: Window, compare: Envelope['compare'], tz: string): Window | undefined {
   if (compare === 'none') return undefined
   if (compare === 'previous') return { start: new Date(2 * start.getTime() - end.getTime()), end: start }
   return { start: shift(start, { years: -1 }, tz), end: shift(end, { years: -1 }, tz) }
 }
 
 /** The same plan over the window it is compared with: nothing else changes (spec 2.1, compare). */
-export const before = (plan: Plan, comparison: Window): Plan => ({ ...plan, window: comparison })
+export const withWindow = (plan: Plan, comparison: Window): Plan => ({ ...plan, window: comparison })
 
 /** The plan as one of the two kinds of row can be asked it: by the conditions whose dimensions it has (`partOf`). */
-export const sideOf = (plan: Plan, table: Table): Plan =>
-  keeping(plan, (name) => findDimension(name, 'filters').tables.includes(table))
+export const planForTable = (plan: Plan, table: Table): Plan =>
+  keepDimensions(plan, (name) => findDimension(name, 'filters').tables.includes(table))
 
 /** The plan for the whole site: without the conditions that pick URLs. */
-export const siteWide = (plan: Plan): Plan => keeping(plan, (name) => !URL_DIMENSIONS.includes(name))
+export const withoutUrlFilters = (plan: Plan): Plan => keepDimensions(plan, (name) => !URL_DIMENSIONS.includes(name))
 
 /** The plan as a list of URLs can be asked it: none of them is known to pass what always has to hold of more than URLs. */
-export const ofUrls = (plan: Plan): Plan => {
-  const urls = keeping(plan, (name) => URL_DIMENSIONS.includes(name))
-  const told = conditionsOf(plan.always ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
+export const planForUrlList = (plan: Plan): Plan => {
+  const urls = keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name))
+  const told = listConditions(plan.mandatory ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
   return told ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
 }
 
 /** The plan without the conditions that pick what reaches a goal; what else a visitor did stays asked. */
-export const withoutGoals = (plan: Plan): Plan => ({
+export const withoutGoalFilters = (plan: Plan): Plan => ({
   ...plan,
-  filters: plan.filters.flatMap((f) => (picksGoals(f) && !isAlways(plan, f) ? (partOf(f, notGoal) ?? []) : f)),
+  filters: plan.filters.flatMap((f) =>
+    picksGoals(f) && !isMandatory(plan, f) ? (keepConditions(f, keepUnlessGoal) ?? []) : f,
+  ),
 })
-const notGoal = (c: Condition) => (c.dimension === 'goal' ? undefined : c)
+const keepUnlessGoal = (c: Condition) => (c.dimension === 'goal' ? undefined : c)
 const picksGoals = (f: Filter): boolean => {
   if ('and' in f) return f.and.some(picksGoals)
   if ('or' in f) return f.or.some(picksGoals)
@@ -146,19 +155,19 @@ const picksGoals = (f: Filter): boolean => {
 }
 
 const URL_DIMENSIONS: readonly string[] = ['hostname', 'pathname']
-const keeping = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {
-  if (conditionsOf(plan.filters).every(({ dimension }) => keeps(dimension))) return plan
+const keepDimensions = (plan: Plan, keeps: (dimension: string) => boolean): Plan => {
+  if (listConditions(plan.filters).every(({ dimension }) => keeps(dimension))) return plan
   const keep = (condition: Condition) => (keeps(condition.dimension) ? condition : undefined)
-  return { ...plan, filters: plan.filters.flatMap((f) => (isAlways(plan, f) ? f : (partOf(f, keep) ?? []))) }
+  return { ...plan, filters: plan.filters.flatMap((f) => (isMandatory(plan, f) ? f : (keepConditions(f, keep) ?? []))) }
 }
-const isAlways = ({ always = [] }: Plan, filter: Filter): boolean => always.includes(filter)
+const isMandatory = ({ mandatory: always = [] }: Plan, filter: Filter): boolean => always.includes(filter)
 
-function check(
+function checkFilters(
   filters: readonly Filter[],
-  { audience, either }: Pick<Resolved, 'audience' | 'either'>,
+  { audience, either }: Pick<PlanInput, 'audience' | 'either'>,
   field: string,
 ): void {
-  for (const { dimension } of conditionsOf(filters)) {
+  for (const { dimension } of listConditions(filters)) {
     const known = findDimension(dimension, field)
     if (!either) requireDimension(known, audience, field)
   }

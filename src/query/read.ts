@@ -2,30 +2,30 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
-import {
-  type Ask,
-  type Assistant,
-  ask,
-  type CatalogAgent,
-  type Held,
-  type PolicyQuestion,
-  type Site,
-  type Warning,
-} from './ask.js'
-import type { Blocked } from './blocked.js'
+import { readAggregateState } from './aggregate-split.js'
+import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
-import { type Cursor, cursorOf } from './cursor.js'
+import { regexPatterns } from './conditions.js'
+import { type Cursor, createCursor } from './cursor.js'
 import { type Audience, findDimension } from './dimensions.js'
-import { divide, ENVELOPE, Envelope, PAGING, Paging, parseQuery } from './envelope.js'
-import { conditionsOf, type Filter } from './filters.js'
+import { ENVELOPE_SHAPE, Envelope, PAGING_SHAPE, Paging, parseParameters, splitQuery } from './envelope.js'
+import { type Filter, listConditions } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
-import { type Plan, planOf } from './plan.js'
-import { sealedOf } from './rollup.js'
-import { patternsOf } from './where.js'
+import { createPlan, type Plan } from './plan.js'
+import {
+  type AgentRanges,
+  type Assistant,
+  type CatalogAgent,
+  createReadContext,
+  type PolicyQuery,
+  type ReadContext,
+  type Site,
+  type Warning,
+} from './read-context.js'
 
 /** What an answer is made of: `data`, and how many rows are in it. */
-export interface Answer {
+export interface ReadResult {
   readonly data: unknown
   readonly rows: number
   /** How it understood what was asked, where `meta.query` would say otherwise: a granularity that it chose itself. */
@@ -57,24 +57,24 @@ export interface Read {
   /** Values of the envelope's parameters that are not the envelope's here: they alone reach its own parameters. */
   owns?(name: string, value: string): boolean
   /** An answer that no site and no window changes. */
-  readonly fixed?: Answer
+  readonly staticResult?: ReadResult
   /** Its own parameters and the words of its path, parsed, and the answer they lead to. */
   prepare(
     query: URLSearchParams,
     words: Readonly<Record<string, string>>,
-  ): { params: Readonly<Record<string, unknown>>; answer(ask: Ask): Promise<Answer> }
+  ): { params: Readonly<Record<string, unknown>>; answer(ask: ReadContext): Promise<ReadResult> }
 }
 
-interface Definition<P extends z.ZodRawShape>
+interface ReadDefinition<P extends z.ZodRawShape>
   extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'owns'> {
   params: P
   list?: boolean
   audience?: Read['audience']
   /** `words` are those of the path, by name, as they came. */
-  answer(ask: Ask, params: z.output<z.ZodObject<P>>, words: Readonly<Record<string, string>>): Promise<Answer>
+  run(ask: ReadContext, params: z.output<z.ZodObject<P>>, words: Readonly<Record<string, string>>): Promise<ReadResult>
 }
 
-export function defineRead<P extends z.ZodRawShape>(read: Definition<P>): Read {
+export function defineRead<P extends z.ZodRawShape>(read: ReadDefinition<P>): Read {
   const parameters = z.object(read.params)
   return {
     path: read.path,
@@ -82,10 +82,10 @@ export function defineRead<P extends z.ZodRawShape>(read: Definition<P>): Read {
     data: read.data,
     list: read.list ?? false,
     audience: read.audience ?? { unless_asked: 'human' },
-    query: { ...ENVELOPE, ...(read.list ? PAGING : {}), ...read.params },
+    query: { ...ENVELOPE_SHAPE, ...(read.list ? PAGING_SHAPE : {}), ...read.params },
     prepare(query, words) {
-      const params = parseQuery(parameters, query)
-      return { params, answer: (ask) => read.answer(ask, params, words) }
+      const params = parseParameters(parameters, query)
+      return { params, answer: (ask) => read.run(ask, params, words) }
     },
     ...(read.window ? { window: read.window } : {}),
     ...(read.compare ? { compare: read.compare } : {}),
@@ -94,16 +94,16 @@ export function defineRead<P extends z.ZodRawShape>(read: Definition<P>): Read {
 }
 
 /** A read whose answer is known: it takes no parameters. */
-export const defineFixed = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed: Answer): Read => ({
+export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed: ReadResult): Read => ({
   ...read,
-  fixed,
+  staticResult: fixed,
   list: false,
   audience: { unless_asked: 'human' },
   query: {},
   prepare: () => ({ params: {}, answer: async () => fixed }),
 })
 
-export interface Deps {
+export interface ReadDependencies {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Aborted when nobody waits for the answer any more: what is asked of the store for it stops. */
   readonly signal?: AbortSignal
@@ -112,9 +112,9 @@ export interface Deps {
   /** A saved segment's filters, of that site only. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
   /** Filters that hold whatever is asked: of a share. One on what the asked audience lacks is `validation_error`. */
-  readonly always?: readonly Filter[]
+  readonly mandatory?: readonly Filter[]
   /** Throws where whoever asks may not ask by this dimension. */
-  mayAskBy?(dimension: string, field: string): void
+  checkDimension?(dimension: string, field: string): void
   /** The site's goals. Absent: it has none. */
   goals?(site: number): Promise<readonly Goal[]>
   /** A funnel of that site only. Absent: there is none. */
@@ -125,11 +125,11 @@ export interface Deps {
    * What the site's policy, as it is now, keeps every agent of purpose `search` or `assistant` from: of this operator's
    * or of all. Absent, or undefined: nothing is known to be.
    */
-  blocked?(site: number, operator: string | undefined): Promise<Blocked | undefined>
+  blocked?(site: number, operator: string | undefined): Promise<BlockedUrls | undefined>
   /** The policy of one of a site's hostnames (contract 5, policy), as whoever keeps it has it. Absent: nobody does. */
-  policy?(site: number, question: PolicyQuestion): Promise<unknown>
+  policy?(site: number, question: PolicyQuery): Promise<unknown>
   /** Absent: nothing is held. */
-  holdings?(): Promise<readonly Held[]>
+  holdings?(): Promise<readonly AgentRanges[]>
 }
 
 /** The `meta` of an answer (spec 2.3, contract 4). */
@@ -149,30 +149,33 @@ export interface Meta {
 export async function runRead(
   read: Read,
   query: URLSearchParams,
-  deps: Deps,
+  deps: ReadDependencies,
   words: Readonly<Record<string, string>> = {},
 ): Promise<{ data: unknown; meta: Meta }> {
-  if (read.fixed)
-    return { data: read.fixed.data, meta: { query: {}, rows: read.fixed.rows, sampled: false, took_ms: 0 } }
-  const { data, meta } = await (await understand(read, query, deps, words)).answer()
+  if (read.staticResult)
+    return {
+      data: read.staticResult.data,
+      meta: { query: {}, rows: read.staticResult.rows, sampled: false, took_ms: 0 },
+    }
+  const { data, meta } = await (await prepareRead(read, query, deps, words)).run()
   return { data, meta }
 }
 
 /** A query that was understood: what it is about, and its answer, all at once or some rows at a time. */
-export interface Understood {
+export interface PreparedRead {
   readonly plan: Plan
   readonly site: Site
   readonly segment: string | undefined
-  answer(): Promise<Answered>
+  run(): Promise<ReadResponse>
   /**
    * A whole list: the read's own answer, given again and again over the next rows of one statement, so that no more
    * than `size` of them are ever held. Of a read that asks for no page one answer. What a client left is stopped by
    * `signal`; `return` ends the statement.
    */
-  answers(rows: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): AsyncGenerator<Answered>
+  stream(rows: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): AsyncGenerator<ReadResponse>
 }
 
-export interface Answered {
+export interface ReadResponse {
   readonly data: unknown
   readonly meta: Meta
   /** The metrics it was asked for: columns that a table of it has. */
@@ -180,52 +183,62 @@ export interface Answered {
 }
 
 /** Throws `ApiError` for what is wrong with the query. Only for reads that are not fixed. */
-export async function understand(
+export async function prepareRead(
   read: Read,
   query: URLSearchParams,
-  deps: Deps,
+  deps: ReadDependencies,
   words: Readonly<Record<string, string>> = {},
-): Promise<Understood> {
+): Promise<PreparedRead> {
   const store = { dialect: deps.store.dialect, query: (asked: Sql) => deps.store.query(asked, deps.signal) }
   const now = deps.now()
   const own = read.window?.(now)
-  const { own: asks, shared } = read.owns ? divide(query, read.owns) : { own: query, shared: query }
+  const { own: asks, shared } = read.owns ? splitQuery(query, read.owns) : { own: query, shared: query }
   const envelope = {
-    ...parseQuery(Envelope, shared),
+    ...parseParameters(Envelope, shared),
     ...(own && { ...own, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
-  const paging = read.list ? parseQuery(Paging, shared) : undefined
+  const paging = read.list ? parseParameters(Paging, shared) : undefined
   const { params, answer } = read.prepare(asks, words)
   const site = await deps.site(envelope.site)
   if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
-  if (deps.mayAskBy) {
-    for (const { dimension } of conditionsOf(envelope.filters ?? [])) deps.mayAskBy(dimension, 'filters')
-    for (const { dimension } of conditionsOf(segment)) deps.mayAskBy(dimension, 'segment')
+  if (deps.checkDimension) {
+    for (const { dimension } of listConditions(envelope.filters ?? [])) deps.checkDimension(dimension, 'filters')
+    for (const { dimension } of listConditions(segment)) deps.checkDimension(dimension, 'segment')
     if (typeof params.dimension === 'string')
-      deps.mayAskBy(findDimension(params.dimension, 'dimension').name, 'dimension')
+      deps.checkDimension(findDimension(params.dimension, 'dimension').name, 'dimension')
   }
-  const audience = audienceOf(read, envelope.audience)
-  const first = envelope.range === 'all' && !envelope.start ? await firstRow(site.id, store) : undefined
+  const audience = resolveAudience(read, envelope.audience)
+  const first = envelope.range === 'all' && !envelope.start ? await firstRowTime(site.id, store) : undefined
   const either = 'only' in read.audience && read.audience.either === true
   const goals = (await deps.goals?.(site.id)) ?? []
-  const sealed = audience === 'agent' && !either ? undefined : await sealedOf(store)
-  const { always = [] } = deps
-  const plan = planOf(envelope, { site, audience, either, segment, always, goals, now, first, sealed })
-  await readable(patternsOf(plan.filters), store)
+  const sealed = audience === 'agent' && !either ? undefined : await readAggregateState(store)
+  const { mandatory: always = [] } = deps
+  const plan = createPlan(envelope, {
+    site,
+    audience,
+    either,
+    segment,
+    mandatory: always,
+    goals,
+    now,
+    firstRow: first,
+    aggregates: sealed,
+  })
+  await checkPatterns(regexPatterns(plan.filters), store)
 
   const { catalog, assistants } = deps
   const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
-  const policy = async (question: PolicyQuestion) =>
+  const policy = async (question: PolicyQuery) =>
     deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
   const holdings = async () => (await deps.holdings?.()) ?? []
   const funnel = async (id: string) => deps.funnel?.(id, site.id)
   const known = { catalog, assistants, blocked, policy, holdings, funnel }
   const context = { plan, site, now, ...known, name: read.path }
   const { start, end } = plan.window
-  const answered = async (asked: Ask): Promise<Answered> => {
+  const answered = async (asked: ReadContext): Promise<ReadResponse> => {
     const { data, rows, query: understood } = await answer(asked)
     const meta: Meta = {
       query: {
@@ -260,13 +273,13 @@ export async function understand(
     plan,
     site,
     segment: envelope.segment,
-    answer: () => answered(ask({ ...context, store, paging })),
-    async *answers(rows, size, signal) {
-      const cursor = cursorOf(rows, size, signal)
-      const asks = askedBefore(store, cursor)
+    run: () => answered(createReadContext({ ...context, store, paging })),
+    async *stream(rows, size, signal) {
+      const cursor = createCursor(rows, size, signal)
+      const asks = cacheFirstQueries(store, cursor)
       try {
         do {
-          yield await answered(ask({ ...context, store: asks, paging: undefined, cursor }))
+          yield await answered(createReadContext({ ...context, store: asks, paging: undefined, cursor }))
         } while (cursor.state() === 'open')
       } finally {
         await cursor.close()
@@ -276,7 +289,7 @@ export async function understand(
 }
 
 /** What a read asks before its list it would ask again for each part of it: the first answer stands. */
-function askedBefore(store: Deps['store'], cursor: Cursor): Pick<Store, 'query' | 'dialect'> {
+function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pick<Store, 'query' | 'dialect'> {
   const known = new Map<string, Promise<ResultRow[]>>()
   return {
     dialect: store.dialect,
@@ -293,7 +306,7 @@ function askedBefore(store: Deps['store'], cursor: Cursor): Pick<Store, 'query' 
   }
 }
 
-function audienceOf({ audience }: Read, asked: Audience | undefined): Audience {
+function resolveAudience({ audience }: Read, asked: Audience | undefined): Audience {
   if ('only' in audience) return audience.only
   const { unless_asked, among } = audience
   if (asked === undefined || !among || among.includes(asked)) return asked ?? unless_asked
@@ -301,7 +314,7 @@ function audienceOf({ audience }: Read, asked: Audience | undefined): Audience {
 }
 
 /** The site's first row, of either readership, so that both are asked about the same window. */
-async function firstRow(site: number, store: Deps['store']): Promise<Date | undefined> {
+async function firstRowTime(site: number, store: ReadDependencies['store']): Promise<Date | undefined> {
   const [row] = await store.query(sql`
     select min(first) as first from (select min(timestamp) as first from events where site_id = ${site}
       union all select min(timestamp) as first from agent_events where site_id = ${site}) b`)
@@ -309,7 +322,11 @@ async function firstRow(site: number, store: Deps['store']): Promise<Date | unde
 }
 
 /** Only the engine knows what it can read as RE2: asked before the rows are, so that its refusal is told from a fault. */
-export async function readable(patterns: readonly string[], store: Deps['store'], field = 'filters'): Promise<void> {
+export async function checkPatterns(
+  patterns: readonly string[],
+  store: ReadDependencies['store'],
+  field = 'filters',
+): Promise<void> {
   if (patterns.length === 0) return
   const tests = patterns.map((pattern) => store.dialect.matches(sql`${''}`, pattern))
   try {

@@ -1,24 +1,24 @@
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { splitSessions } from './aggregate-split.js'
 import type { Plan } from './plan.js'
-import { splitSessions } from './rollup.js'
 
 /** What `events` counts. */
-export const INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
+export const IS_INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
 /** Of that, what makes a session no bounce: that a flag was shown is nothing that a visitor did. */
-const ACTED = sql`${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
-const BOUNCE_MS = raw('10000')
+const PREVENTS_BOUNCE = sql`${IS_INTERACTIVE} and event_name is distinct from 'flag_exposure'`
+const MIN_ENGAGED_MS = raw('10000')
 
 /** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
 export const exitPage = (dialect: Dialect): Sql =>
-  sql`${dialect.last(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
+  sql`${dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
 
 /** Sessions counted from their hits. */
-export const summed = (hits: Sql, dialect: Dialect): Sql => sql`
+export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
   select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
-    count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${INTERACTIVE}) as acts,
-    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${ACTED}) = 0
-      and coalesce(sum(engaged_ms), 0) < ${BOUNCE_MS} then 1.0 else 0.0 end as bounced,
+    count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${IS_INTERACTIVE}) as acts,
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${PREVENTS_BOUNCE}) = 0
+      and coalesce(sum(engaged_ms), 0) < ${MIN_ENGAGED_MS} then 1.0 else 0.0 end as bounced,
     min(entry_page) as entry_page, ${exitPage(dialect)} as exit_page
   from ${hits} e group by session_id`
 
@@ -27,9 +27,9 @@ export const summed = (hits: Sql, dialect: Dialect): Sql => sql`
  * (contract 4): `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. What is not
  * asked of it costs nothing.
  */
-export function sessions(plan: Plan, dialect: Dialect): Sql {
+export function sessionsInWindow(plan: Plan, dialect: Dialect): Sql {
   const { sealed, rest } = splitSessions(plan, false)
-  const counted = summed(rest, dialect)
+  const counted = sessionsFromHits(rest, dialect)
   return sealed === undefined
     ? counted
     : sql`

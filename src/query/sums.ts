@@ -9,14 +9,14 @@ const SUMS = [
 export type Sums = Partial<Record<Sum, Sql>>
 
 /** Rows by `value`, and what they add to which sums; `from` is all behind the columns. */
-export interface Part {
+export interface SumSource {
   readonly value: Sql
   readonly sums: Sums
   readonly from: Sql
 }
 
 /** The sums that each metric is made of, and how where it is no sum itself. */
-const MADE: Readonly<Record<string, readonly [of: readonly Sum[], how?: string]>> = {
+const FORMULAS: Readonly<Record<string, readonly [of: readonly Sum[], how?: string]>> = {
   visitors: [['visitors']],
   sessions: [['sessions']],
   pageviews: [['pageviews']],
@@ -35,8 +35,12 @@ const MADE: Readonly<Record<string, readonly [of: readonly Sum[], how?: string]>
  * `value` and these metrics of it, from all parts together. What no metric is made of is not summed: the engine does not
  * see by itself that nobody asks for it.
  */
-export function ofSums(metrics: readonly string[], parts: readonly Part[]): Sql {
-  const made = metrics.map((metric) => ({ metric, of: MADE[metric]?.[0] ?? [], how: MADE[metric]?.[1] ?? metric }))
+export function metricsFromSums(metrics: readonly string[], parts: readonly SumSource[]): Sql {
+  const made = metrics.map((metric) => ({
+    metric,
+    of: FORMULAS[metric]?.[0] ?? [],
+    how: FORMULAS[metric]?.[1] ?? metric,
+  }))
   const needed = SUMS.filter((sum) => made.some(({ of }) => of.includes(sum)))
   const selected = parts
     .filter(({ sums }) => needed.some((sum) => sums[sum] !== undefined))

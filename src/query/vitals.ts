@@ -1,8 +1,8 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
+import { dimensionColumn, sourceRows, whereClause } from './conditions.js'
 import type { Dimension } from './dimensions.js'
 import type { Plan } from './plan.js'
-import { column, rows, where } from './where.js'
 
 export const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
 type Vital = (typeof VITALS)[number]
@@ -22,17 +22,17 @@ const FIGURES = [...Object.keys(QUANTILES), 'samples']
 export const VITAL_METRICS = VITALS.flatMap((vital) => FIGURES.map((figure) => `${vital}_${figure}`))
 
 /** The hits on which something was measured: `value`, of the dimension or one for all, and each vital. */
-export const measurements = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
+export const vitalSamples = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
   const own = VITALS.map((vital) => raw(vital))
   const some = VITALS.map((vital) => raw(`${vital} is not null`))
   return sql`
-    select ${dimension ? column(dimension, dialect) : raw('0')} as value, ${join(own, ', ')}
-    from ${rows('events', plan, dialect, plan.filters, dimension)} as e
-    where ${where(plan, dialect)} and (${join(some, ' or ')})`
+    select ${dimension ? dimensionColumn(dimension, dialect) : raw('0')} as value, ${join(own, ', ')}
+    from ${sourceRows('events', plan, dialect, plan.filters, dimension)} as e
+    where ${whereClause(plan, dialect)} and (${join(some, ' or ')})`
 }
 
 /** `value, hits` and the figures of each vital, of `measurements`; rounded, for interpolation ends in 4699.999999999999. */
-export const figures = (from: Sql, dialect: Dialect): Sql => {
+export const vitalFigures = (from: Sql, dialect: Dialect): Sql => {
   const ps = Object.values(QUANTILES)
   const taken = VITALS.map((vital) => {
     const own = raw(vital)
@@ -48,26 +48,26 @@ export const figures = (from: Sql, dialect: Dialect): Sql => {
 }
 
 /** A row of figures, with its comparison, by vital; each that was measured is rated by its p75, and changed if it was. */
-export function byVital({ comparison, change, ...own }: ResultRow): ResultRow {
-  const measured = measuredOf(own)
-  const rated = Object.entries(grouped(own, measured)).map(([vital, of]) => [
+export function groupByVital({ comparison, change, ...own }: ResultRow): ResultRow {
+  const measured = measuredVitals(own)
+  const rated = Object.entries(figuresOf(own, measured)).map(([vital, of]) => [
     vital,
-    { ...of, rating: ratingOf(vital, of.p75) },
+    { ...of, rating: rate(vital, of.p75) },
   ])
   return {
     ...Object.fromEntries(rated),
-    ...(comparison === undefined ? {} : { comparison: grouped(comparison, measuredOf(comparison)) }),
-    ...(change === undefined ? {} : { change: grouped(change, measured) }),
+    ...(comparison === undefined ? {} : { comparison: figuresOf(comparison, measuredVitals(comparison)) }),
+    ...(change === undefined ? {} : { change: figuresOf(change, measured) }),
   }
 }
 
-const measuredOf = (row: unknown): Vital[] => {
+const measuredVitals = (row: unknown): Vital[] => {
   const values = new Map(Object.entries(Object(row)))
   return VITALS.filter((vital) => Number(values.get(`${vital}_samples`) ?? 0) > 0)
 }
 
 /** The figures of these vitals; where a vital has none it is left out. */
-function grouped(row: unknown, vitals: readonly Vital[]): Record<string, Record<string, number>> {
+function figuresOf(row: unknown, vitals: readonly Vital[]): Record<string, Record<string, number>> {
   const values = new Map(Object.entries(Object(row)))
   return Object.fromEntries(
     vitals.flatMap((vital) => {
@@ -80,7 +80,7 @@ function grouped(row: unknown, vitals: readonly Vital[]): Record<string, Record<
   )
 }
 
-function ratingOf(vital: string, p75 = 0): (typeof RATINGS)[number] {
+function rate(vital: string, p75 = 0): (typeof RATINGS)[number] {
   const name = VITALS.find((each) => each === vital)
   const [good, poor] = name ? THRESHOLDS[name] : [Infinity, Infinity]
   return p75 <= good ? 'good' : p75 <= poor ? 'needs-improvement' : 'poor'

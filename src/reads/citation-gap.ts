@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { blockedAmong } from '../query/blocked.js'
-import { ARRIVALS_ARE_A_FLOOR, VERDICTS, verdicts } from '../query/citations.js'
+import { filterBlocked } from '../query/blocked-urls.js'
+import { ARRIVALS_ARE_A_LOWER_BOUND, CITATION_VERDICTS, citationVerdicts } from '../query/citations.js'
 import { defineRead } from '../query/read.js'
-import { Arrivals, Operator, Ratio, Reads, row } from './shapes.js'
+import { Arrivals, comparableRow, Operator, PageReads, Ratio } from './shapes.js'
 
 /** GET /api/citation-gap (spec 4.5, definitions contract 5): what agents took of each URL, and what came back in people. */
 export default defineRead({
@@ -12,17 +12,19 @@ export default defineRead({
   list: true,
   audience: { only: 'all', either: true },
   data: z.array(
-    row({
+    comparableRow({
       hostname: z.string(),
       pathname: z.string(),
-      fetches: Reads,
+      fetches: PageReads,
       arrivals: Arrivals,
       ratio: Ratio,
-      verdict: z.enum(VERDICTS).describe("The first that fits; ratios are measured by the median of the site's."),
+      verdict: z
+        .enum(CITATION_VERDICTS)
+        .describe("The first that fits; ratios are measured by the median of the site's."),
     }),
   ),
-  answer: async (ask, { operator }) => {
-    const judged = verdicts(ask, { assistants: ask.assistants, operator })
+  run: async (ask, { operator }) => {
+    const judged = citationVerdicts(ask, { assistants: ask.assistants, operator })
     const page = await ask.list(
       {
         key: ['hostname', 'pathname'],
@@ -33,8 +35,8 @@ export default defineRead({
     )
     const blocked = await ask.blocked(operator)
     const urls = page.map((url) => ({ hostname: String(url.hostname), pathname: String(url.pathname), url }))
-    const shut = new Set(blocked ? (await blockedAmong(blocked, urls)).map(({ url }) => url) : [])
-    ask.warn(ARRIVALS_ARE_A_FLOOR)
+    const shut = new Set(blocked ? (await filterBlocked(blocked, urls)).map(({ url }) => url) : [])
+    ask.warn(ARRIVALS_ARE_A_LOWER_BOUND)
     return { data: page.map((url) => (shut.has(url) ? { ...url, verdict: 'blocked' } : url)), rows: page.length }
   },
 })

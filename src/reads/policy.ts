@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import type { Ask } from '../query/ask.js'
+import { whereClause } from '../query/conditions.js'
 import { defineRead } from '../query/read.js'
-import { where } from '../query/where.js'
+import type { ReadContext } from '../query/read-context.js'
 import { join, type Sql, sql } from '../sql.js'
 import { Count, Instant } from './shapes.js'
 
 const Preferences = z.record(z.string(), z.string())
 const Problem = z.object({ line: z.int().optional(), problem: z.string() })
 const ContentUsage = z.object({ pattern: z.string(), preferences: Preferences, line: z.int() })
-const File = {
+const fileShape = {
   url: z.string().describe('Where it came from in the end, redirects followed.'),
   status: z.int().describe('0: nothing answered.'),
   standing: z
@@ -28,12 +28,12 @@ const Link = z.object({
   disallowed: z.boolean().optional().describe('robots.txt keeps agents that it does not name from it.'),
   last_status: z.int().optional().describe('What the last agent that fetched it in the window was answered.'),
 })
-const Data = z.object({
+const PolicyReport = z.object({
   hostnames: z.array(z.string()).describe("The site's hostnames whose policy is kept: listed first, then by rows."),
   hostname: z.string().optional().describe('Whose policy this is; absent: none is known yet.'),
   robots: z
     .object({
-      ...File,
+      ...fileShape,
       groups: z.array(
         z.object({
           user_agents: z.array(z.string()),
@@ -50,7 +50,7 @@ const Data = z.object({
     .optional(),
   llms: z
     .object({
-      ...File,
+      ...fileShape,
       title: z.string().optional(),
       summary: z.string().optional(),
       sections: z.array(z.object({ name: z.string(), optional: z.boolean(), links: z.array(Link) })),
@@ -83,7 +83,7 @@ const Data = z.object({
     }),
   ),
 })
-const Heard = z.array(
+const HeaderRows = z.array(
   z.object({
     pathname: z.string(),
     x_robots_tag: z.string().optional(),
@@ -93,8 +93,8 @@ const Heard = z.array(
 )
 
 /** Pages of which response headers are shown, the most fetched first; and links of llms.txt that are looked up. */
-const PAGES = 50
-const LINKS = 200
+const MAX_HEADER_ROWS = 50
+const MAX_LINKS = 200
 
 /** GET /api/policy (spec 4.5, contract 5): robots.txt and llms.txt as parsed, per agent. */
 export default defineRead({
@@ -116,16 +116,16 @@ export default defineRead({
       .describe('Path and query that `allowed` is about; default `/`.'),
   },
   audience: { only: 'agent' },
-  data: Data.extend({
-    headers: Heard.describe('X-Robots-Tag and Content-Usage that agents were answered in the window, by page.'),
+  data: PolicyReport.extend({
+    headers: HeaderRows.describe('X-Robots-Tag and Content-Usage that agents were answered in the window, by page.'),
   }),
-  answer: async (ask, { hostname, agent_id, path }) => {
+  run: async (ask, { hostname, agent_id, path }) => {
     const asked = {
       ...(hostname === undefined ? {} : { hostname }),
       ...(agent_id === undefined ? {} : { agent_id }),
       ...(path === undefined ? {} : { path }),
     }
-    const report = Data.parse(await ask.policy(asked))
+    const report = PolicyReport.parse(await ask.policy(asked))
     if (report.hostname === undefined) return { data: { ...report, headers: [] }, rows: 0 }
     const of = sql`hostname = ${report.hostname}`
     const statuses = await lastStatuses(ask, of, report)
@@ -133,14 +133,14 @@ export default defineRead({
       const status = link.offsite ? undefined : statuses.get(pathOf(link.url))
       if (status !== undefined) link.last_status = status
     }
-    const headers = Heard.parse(
+    const headers = HeaderRows.parse(
       await ask.rows(sql`
         select pathname, x_robots_tag, content_usage, count(*) as fetches
         from agent_events
-        where ${where(ask.plan, ask.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
+        where ${whereClause(ask.plan, ask.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
         group by pathname, x_robots_tag, content_usage
         order by fetches desc, pathname, x_robots_tag nulls last, content_usage nulls last
-        limit ${PAGES}`),
+        limit ${MAX_HEADER_ROWS}`),
     )
     return { data: { ...report, headers }, rows: report.agents.length }
   },
@@ -149,17 +149,21 @@ export default defineRead({
 const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '')
 
 /** By path, of the links of llms.txt. */
-async function lastStatuses(ask: Ask, of: Sql, { llms }: z.output<typeof Data>): Promise<Map<string, number>> {
+async function lastStatuses(
+  ask: ReadContext,
+  of: Sql,
+  { llms }: z.output<typeof PolicyReport>,
+): Promise<Map<string, number>> {
   const links = llms?.sections.flatMap((section) => section.links) ?? []
-  const paths = [...new Set(links.filter((link) => !link.offsite).map((link) => pathOf(link.url)))].slice(0, LINKS)
+  const paths = [...new Set(links.filter((link) => !link.offsite).map((link) => pathOf(link.url)))].slice(0, MAX_LINKS)
   if (paths.length === 0) return new Map()
   const among = join(
     paths.map((path) => sql`${path}`),
     ', ',
   )
   const rows = await ask.rows(sql`
-    select pathname, ${ask.dialect.last(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${where(ask.plan, ask.dialect)} and ${of} and pathname in (${among})
+    select pathname, ${ask.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
+    from agent_events where ${whereClause(ask.plan, ask.dialect)} and ${of} and pathname in (${among})
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { findDimension } from '../query/dimensions.js'
-import { MEANING, METRICS, type Metric } from '../query/metrics.js'
+import { METRIC_INFO, METRICS, type Metric } from '../query/metrics.js'
 import type { ResultRow } from '../store.js'
 
 /** The shape of one metric: counts are there always, the rest where there is something to say. */
-const shapeOf = (metric: Metric): z.ZodType => {
-  const { type, meaning } = MEANING[metric]
+const metricShape = (metric: Metric): z.ZodType => {
+  const { type, meaning } = METRIC_INFO[metric]
   const number = type === 'count' || type === 'bytes' ? z.int().nonnegative() : z.number().nonnegative()
   return (type === 'share' ? number.max(1) : number).optional().describe(meaning)
 }
 export const metricShapes = (metrics: readonly Metric[]): z.ZodRawShape =>
-  Object.fromEntries(metrics.map((name) => [name, shapeOf(name)]))
+  Object.fromEntries(metrics.map((name) => [name, metricShape(name)]))
 
 /** A row and, when a comparison is asked for, its metrics in the other window and the relative change. */
-export const row = <S extends z.ZodRawShape>(own: S) =>
+export const comparableRow = <S extends z.ZodRawShape>(own: S) =>
   z.object({
     ...own,
     comparison: z.record(z.string(), z.number()).optional().describe('The same metrics of the window compared with.'),
@@ -22,11 +22,13 @@ export const row = <S extends z.ZodRawShape>(own: S) =>
 
 /** A row with the metrics of whichever audience is asked about. */
 export const metricsRow = <S extends z.ZodRawShape>(own: S) =>
-  row({ ...own, ...metricShapes([...METRICS.human, ...METRICS.agent]) })
+  comparableRow({ ...own, ...metricShapes([...METRICS.human, ...METRICS.agent]) })
 
 /** A dimension's value in a row. */
-export const Value = z.union([z.string(), z.number(), z.boolean()])
-export const metricsRows = z.array(metricsRow({ value: Value.optional().describe('Absent: the hits that have none.') }))
+export const DimensionValue = z.union([z.string(), z.number(), z.boolean()])
+export const metricsRows = z.array(
+  metricsRow({ value: DimensionValue.optional().describe('Absent: the hits that have none.') }),
+)
 
 export const DimensionName = z
   .string()
@@ -40,7 +42,7 @@ export const Share = z.number().min(0).max(1)
 export const HexId = z.string().regex(/^[0-9a-f]{16}$/)
 
 /** A session, over its whole length (contract 5). */
-export const visit = {
+export const sessionShape = {
   id: HexId,
   visitor_id: HexId,
   started_at: Instant,
@@ -66,18 +68,18 @@ export const Operator = z
   .max(200)
   .optional()
   .describe("One operator's agents and assistants, by the catalog's name; default all.")
-export const Reads = Count.describe(
+export const PageReads = Count.describe(
   'Successful page reads by agents of purpose `search` or `assistant`, spoofed claims left out.',
 )
 export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
 export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
 
 /** Ids that came as they go out, as parameters of SQL. */
-export const idOf = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)
+export const parseHexId = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)
 
 const AnyObject = z.record(z.string(), z.unknown())
 /** What a visitor's browser or the site sent as JSON text, where it is an object that can go out again; else undefined. */
-export function objectOf(json: unknown): Record<string, unknown> | undefined {
+export function parseJsonObject(json: unknown): Record<string, unknown> | undefined {
   if (typeof json !== 'string') return undefined
   try {
     const parsed = AnyObject.parse(JSON.parse(json))
@@ -90,7 +92,7 @@ export function objectOf(json: unknown): Record<string, unknown> | undefined {
 }
 
 /** A row with its instants as they go out. */
-export const instants = (row: ResultRow): ResultRow =>
+export const formatInstants = (row: ResultRow): ResultRow =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
   )

@@ -1,9 +1,9 @@
 import type { Catalog } from '../agents/catalog.js'
 import { createIdentify } from '../agents/identify.js'
-import { memo } from '../cache.js'
-import { CAPS, cap } from '../capture/caps.js'
-import { isNavigation, isPage, isPrefetch } from '../capture/document.js'
+import { memoize } from '../cache.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
+import { isNavigation, isPage, isPrefetch } from '../capture/page-response.js'
+import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 
 /** The arrays of an edge delivery (spec 2.5; `hits` are what a sidecar's own track door took). */
 export type List = 'agent_events' | 'events' | 'hits'
@@ -28,7 +28,7 @@ export interface RawHit {
 /** Why something is not shipped; the same words as in the store's drops, as the same things make no row there (contract 3). */
 export type Unshipped = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
-/** As much of one text as is read of it where it is stored (src/capture/parcel.ts). */
+/** As much of one text as is read of it where it is stored (src/capture/packed-batch.ts). */
 const TEXT = 8_192
 /** A larger row would be refused with every row beside it. */
 const LARGEST = 1 << 20
@@ -43,10 +43,10 @@ export function createItems(catalog: Pick<Catalog, 'agents'>): {
   ofHit(hit: RawHit): Item | Unshipped
 } {
   const identify = createIdentify(catalog)
-  const who = memo(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) !== undefined }))
+  const who = memoize(REMEMBERED, (userAgent) => ({ agent: identify(userAgent) !== undefined }))
   // Whoever signs may be an agent whatever its user agent says, and only the collector holds the keys to tell.
   const isAgent = ({ user_agent, headers }: Observation) =>
-    headers?.['signature-input'] !== undefined || who(cap(user_agent, CAPS.user_agent)).agent
+    headers?.['signature-input'] !== undefined || who(truncate(user_agent, MAX_CHARACTERS.user_agent)).agent
   return {
     of(observation) {
       if (isAgent(observation)) return item('agent_events', agentFields(observation))
@@ -111,7 +111,7 @@ function common(seen: Observation) {
 // A caller in JavaScript may hand over anything: what the collector would refuse must not get as far.
 function text(value: unknown): string {
   if (typeof value !== 'string') throw new TypeError('a field of the observation is no text')
-  return cap(value, TEXT)
+  return truncate(value, TEXT)
 }
 
 function whole(value: unknown): number {

@@ -1,5 +1,5 @@
-import { createCompose } from './compose.js'
-import { openOutside } from './outside.js'
-import { runProcess } from './process.js'
+import { openNetwork } from './network.js'
+import { createPartsFactory } from './parts.js'
+import { runWorkerProcess } from './process.js'
 
-await runProcess(createCompose(openOutside))
+await runWorkerProcess(createPartsFactory(openNetwork))

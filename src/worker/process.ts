@@ -1,20 +1,20 @@
 import { existsSync, statfsSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import type { FromWorker, ToWorker, WorkerOptions } from '../engine/protocol.js'
-import { type Compose, type Port, serve } from './serve.js'
+import { type CreateParts, type ParentPort, serve } from './serve.js'
 
 /** An orphan's last commit may take so long: the next process waits for its files. */
-const ORPHAN = 2_000
+const ORPHAN_COMMIT_MS = 2_000
 /** What was said last may take so long to reach the process that serves the site. */
-const LAST_WORDS = 1_000
+const OUTPUT_DRAIN_MS = 1_000
 
 /** Runs this process as the worker of `startEngine`, which sends `WorkerOptions` as its first message. */
-export async function runProcess(compose: Compose): Promise<void> {
+export async function runWorkerProcess(compose: CreateParts): Promise<void> {
   // They reach every process of a terminal or a unit: the one that serves the site drains first, and then says `close`.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   // A warning to a log that nobody reads any more is no reason to end.
   process.stderr.on('error', () => {})
-  diesFirst()
+  preferAsOomVictim()
   // The write-ahead log is made anew behind every checkpoint, and a data directory may be open to others.
   process.umask(0o077)
   const { port, options, exit } = openPort()
@@ -38,7 +38,7 @@ export async function runProcess(compose: Compose): Promise<void> {
         return { pid: process.pid, resident_bytes: process.memoryUsage.rss(), cpu_seconds: (user + system) / 1e6 }
       },
       exit,
-      vanish,
+      vanish: killSelf,
     })
   } catch (error) {
     port.post({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
@@ -47,10 +47,10 @@ export async function runProcess(compose: Compose): Promise<void> {
 }
 
 /** Nothing is run at the end, so nothing can hold it up: what is committed is in the log, and the locks are gone. */
-const vanish = (): void => void process.kill(process.pid, 'SIGKILL')
+const killSelf = (): void => void process.kill(process.pid, 'SIGKILL')
 
 /** Linux: where memory runs out, this process is ended and not the one that serves the site. */
-function diesFirst(): void {
+function preferAsOomVictim(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '500')
   } catch {
@@ -58,13 +58,13 @@ function diesFirst(): void {
   }
 }
 
-function openPort(): { port: Port; options: Promise<WorkerOptions>; exit: (code: number) => void } {
+function openPort(): { port: ParentPort; options: Promise<WorkerOptions>; exit: (code: number) => void } {
   if (!process.send) throw new Error('this file is started as a worker process')
   let unsent = 0
   let leaving: number | undefined
   let listener: ((message: ToWorker) => void) | undefined
   // Until it serves, nothing was handed to it.
-  let gone = vanish
+  let gone = killSelf
   const early: ToWorker[] = []
 
   const options = new Promise<WorkerOptions>((resolve) => {
@@ -77,13 +77,13 @@ function openPort(): { port: Port; options: Promise<WorkerOptions>; exit: (code:
     })
   })
   const leave = () => {
-    setTimeout(vanish, ORPHAN)
+    setTimeout(killSelf, ORPHAN_COMMIT_MS)
     gone()
   }
   process.on('disconnect', leave)
-  if (!process.connected) vanish()
+  if (!process.connected) killSelf()
 
-  const port: Port = {
+  const port: ParentPort = {
     post(message: FromWorker) {
       unsent += 1
       // With a callback an error is no event: where nobody is there to be told, `gone` says it.
@@ -92,11 +92,11 @@ function openPort(): { port: Port; options: Promise<WorkerOptions>; exit: (code:
         if (unsent === 0 && leaving !== undefined) process.exit(leaving)
       })
     },
-    receive(given) {
+    listen(given) {
       listener = given
       for (const message of early.splice(0)) given(message)
     },
-    gone(given) {
+    onDisconnect(given) {
       gone = given
     },
   }
@@ -106,7 +106,7 @@ function openPort(): { port: Port; options: Promise<WorkerOptions>; exit: (code:
     exit(code) {
       leaving = code
       if (unsent === 0) process.exit(code)
-      setTimeout(() => process.exit(code), LAST_WORDS)
+      setTimeout(() => process.exit(code), OUTPUT_DRAIN_MS)
     },
   }
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
-import { createIdentify, UNKNOWN } from '../agents/identify.js'
-import { waysToVerify } from '../agents/verify.js'
-import { memo } from '../cache.js'
-import type { EventStore } from '../duckdb/store.js'
+import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
+import { verificationMethods } from '../agents/verify.js'
+import { memoize } from '../cache.js'
+import type { EventStore } from '../duckdb/event-store.js'
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 
@@ -17,7 +17,7 @@ export interface ReclassifyDeps {
 }
 
 /** What one step did, and what is left for the next. */
-export interface Reclassified {
+export interface ReclassifyStep {
   catalog_version: string
   /** Rows that are now of this catalog, and those of them whose agent is another one than before. */
   rows: number
@@ -28,16 +28,16 @@ export interface Reclassified {
 }
 
 /** Rows in one transaction: a quarter of a row group, so that appends go on between. */
-const SLICE = 30_720
+const SLICE_ROWS = 30_720
 /** And so many where a slice holds more user agents than this: each is read, compared and sent to the store. */
-const CROWDED = 3_840
+const CROWDED_SLICE_ROWS = 3_840
 /** Slices are gone on with for so long; the asker asks again while something remains. */
 const STEP_MS = 500
 /** User agents that are identified before other work of the worker is let in: 10 ms at their worst. */
-const BREATH = 500
+const USER_AGENTS_PER_TURN = 500
 
-const Left = z.object({ remaining: z.number(), first: z.number().nullable() })
-const Group = z.object({
+const Remaining = z.object({ remaining: z.number(), first: z.number().nullable() })
+const UserAgentGroup = z.object({
   user_agent: z.string(),
   agent_id: z.string(),
   operator: z.string(),
@@ -45,9 +45,9 @@ const Group = z.object({
   signed: z.boolean(),
   rows: z.number(),
 })
-type Group = z.infer<typeof Group>
+type UserAgentGroup = z.infer<typeof UserAgentGroup>
 
-interface Change {
+interface AgentChange {
   user_agent: string
   agent_id: string
   signed: boolean
@@ -68,61 +68,61 @@ interface Change {
  * catalog no longer takes for an agent is `other`: a fetch cannot become a person's view, nor the reverse, for neither
  * holds what the other's row needs.
  */
-export function createReclassify({ store, catalog, clock, obstacle }: ReclassifyDeps): () => Promise<Reclassified> {
+export function createReclassify({ store, catalog, clock, obstacle }: ReclassifyDeps): () => Promise<ReclassifyStep> {
   const identify = createIdentify(catalog)
-  const who = memo(8192, (userAgent) => identify(userAgent)?.agent ?? UNKNOWN)
+  const who = memoize(8192, (userAgent) => identify(userAgent)?.agent ?? UNKNOWN_AGENT)
   let last: Promise<unknown> = Promise.resolve()
 
   const left = async () => {
     const [row] = await store.query(sql`select count(*) as remaining, min(rowid) as first from agent_events
       where catalog_version is distinct from ${catalog.version}`)
-    return Left.parse(row)
+    return Remaining.parse(row)
   }
 
-  const changeOf = ({ user_agent, agent_id, operator, purpose, signed }: Group): Change | undefined => {
+  const changeOf = ({ user_agent, agent_id, operator, purpose, signed }: UserAgentGroup): AgentChange | undefined => {
     // The signer is who it is; the catalog may have moved it to another operator or purpose.
     const now = signed ? catalog.get(agent_id) : who(user_agent)
     if (now === undefined || (now.id === agent_id && now.operator === operator && now.purpose === purpose))
       return undefined
     const known = catalog.get(now.id)
-    const verification = known && waysToVerify(known).length > 0 ? 'indeterminate' : 'unverifiable'
+    const verification = known && verificationMethods(known).length > 0 ? 'indeterminate' : 'unverifiable'
     return { user_agent, agent_id, signed, to: now.id, operator: now.operator, purpose: now.purpose, verification }
   }
 
-  const slice = async (first: number, told: Reclassified): Promise<void> => {
+  const slice = async (first: number, told: ReclassifyStep): Promise<void> => {
     const rangeOf = (rows: number) => sql`rowid >= ${first} and rowid < ${first + rows}
       and catalog_version is distinct from ${catalog.version}`
     await store.amend(async (ask) => {
       const groupsOf = (range: Sql) =>
         ask(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
-          count(*) as rows from agent_events where ${range} group by all limit ${CROWDED + 1}`)
-      let range = rangeOf(SLICE)
+          count(*) as rows from agent_events where ${range} group by all limit ${CROWDED_SLICE_ROWS + 1}`)
+      let range = rangeOf(SLICE_ROWS)
       let found = await groupsOf(range)
-      if (found.length > CROWDED) {
-        range = rangeOf(CROWDED)
+      if (found.length > CROWDED_SLICE_ROWS) {
+        range = rangeOf(CROWDED_SLICE_ROWS)
         found = await groupsOf(range)
       }
-      const changes = new Map<string, Change>()
+      const changes = new Map<string, AgentChange>()
       let read = 0
-      for (const group of found.map((row) => Group.parse(row))) {
+      for (const group of found.map((row) => UserAgentGroup.parse(row))) {
         const change = changeOf(group)
         told.rows += group.rows
         if (change) {
           changes.set(JSON.stringify([change.user_agent, change.agent_id, change.signed]), change)
-          if (change.to !== change.agent_id) count(told, change, group.rows)
+          if (change.to !== change.agent_id) countMove(told, change, group.rows)
         }
-        if (++read % BREATH === 0) await new Promise((resolve) => setImmediate(resolve))
+        if (++read % USER_AGENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
       }
       return [
-        ...(changes.size > 0 ? [move(range, [...changes.values()])] : []),
+        ...(changes.size > 0 ? [updateAgents(range, [...changes.values()])] : []),
         sql`update agent_events set catalog_version = ${catalog.version} where ${range}`,
       ]
     })
   }
 
-  const step = async (): Promise<Reclassified> => {
+  const step = async (): Promise<ReclassifyStep> => {
     const until = clock() + STEP_MS
-    const told: Reclassified = { catalog_version: catalog.version, rows: 0, changed: 0, remaining: 0, moves: [] }
+    const told: ReclassifyStep = { catalog_version: catalog.version, rows: 0, changed: 0, remaining: 0, moves: [] }
     let now = await left()
     while (now.first !== null) {
       const why = obstacle?.()
@@ -142,7 +142,7 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
   }
 }
 
-function count(told: Reclassified, { agent_id: from, to }: Change, rows: number): void {
+function countMove(told: ReclassifyStep, { agent_id: from, to }: AgentChange, rows: number): void {
   told.changed += rows
   const known = told.moves.find((one) => one.from === from && one.to === to)
   if (known) known.rows += rows
@@ -150,7 +150,7 @@ function count(told: Reclassified, { agent_id: from, to }: Change, rows: number)
 }
 
 /** Gives the rows of `range` their new agents. The changes travel as one parameter, however many they are. */
-const move = (range: Sql, changes: readonly Change[]): Sql => sql`
+const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
   update agent_events set agent_id = m.now_id, operator = m.now_operator, purpose = m.now_purpose,
     verified = case when m.moved then null else verified end,
     verification = case when m.moved then m.now_verification else verification end,

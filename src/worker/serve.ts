@@ -1,47 +1,47 @@
 import { z } from 'zod'
-import type { SiteById, SiteOf } from '../capture/site.js'
+import type { SiteByHostname, SiteById } from '../capture/site.js'
 import type { Log } from '../duckdb/datafile.js'
-import { hexOf } from '../duckdb/query.js'
+import { type EventStore, openEvents } from '../duckdb/event-store.js'
+import { toHexId } from '../duckdb/query.js'
 import { openRecords } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import { type EventStore, openEvents } from '../duckdb/store.js'
 import type { TailRow, WorkerUsage } from '../engine/engine.js'
 import type { FromWorker, ToWorker, WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
-import type { Browsing } from '../ingest/browsing.js'
-import type { Classifier } from '../ingest/classifier.js'
-import type { Sessions } from '../ingest/session.js'
+import type { Classifier } from '../ingest/classified-batch.js'
+import type { SessionMemory } from '../ingest/session-memory.js'
+import type { ViewMemory } from '../ingest/view-memory.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import type { Records } from '../store.js'
-import { createAnswers, sqlOf, textOf } from './answers.js'
-import { createCompletions } from './completions.js'
-import { createPlace } from './place.js'
-import { createRemove } from './remove.js'
-import { openSessions } from './sessions.js'
+import { createLateHitResolver } from './late-hits.js'
+import { createLateVerdicts } from './late-verdicts.js'
+import { createRemovalStep } from './removal.js'
+import { createRequests, formatError, toSql } from './requests.js'
 import { openSites } from './sites.js'
-import { openBrowsing } from './views.js'
+import { readActiveSessions } from './stored-sessions.js'
+import { readRecentViews } from './stored-views.js'
 import { createWriter } from './writer.js'
 
 /** What the worker does its work with: the write path over its state, and the world outside. */
-export interface Parts {
+export interface WorkerParts {
   classifier: Classifier
   /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
-  sessions: Pick<Sessions, 'restore' | 'settle' | 'forget'>
-  browsing: Pick<Browsing, 'restore' | 'forget'>
+  sessions: Pick<SessionMemory, 'restore' | 'settle' | 'forget'>
+  browsing: Pick<ViewMemory, 'restore' | 'forget'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
   tick: () => void
   /** Called before the files are closed: what is not stored yet. Never rejects. */
   close: () => Promise<void>
-  desk: Desk
+  api: WorkerApi
 }
 
 /** What the site's process may ask of the worker's parts, by name; each parses its argument. */
-export type Desk = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
+export type WorkerApi = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
 
-export interface World {
+export interface ProcessContext {
   now: () => Date
   /** Milliseconds of a clock that never jumps. */
   clock: () => number
@@ -57,18 +57,18 @@ export interface World {
 }
 
 /** The way to the process that serves the site. */
-export interface Port {
+export interface ParentPort {
   /** Throws where the message is no data. */
   post(message: FromWorker): void
   /** To be called once: what came before is handed over then. */
-  receive(listener: (message: ToWorker) => void): void
+  listen(listener: (message: ToWorker) => void): void
   /** Called when that process is there no more. */
-  gone(listener: () => void): void
+  onDisconnect(listener: () => void): void
 }
 
-export type Compose = (deps: {
+export type CreateParts = (deps: {
   options: WorkerOptions
-  siteOf: SiteOf
+  siteOf: SiteByHostname
   siteById: SiteById
   records: Records
   events: EventStore
@@ -76,24 +76,29 @@ export type Compose = (deps: {
   obstacle: () => string | undefined
   log: Log
   policyChanged: (change: PolicyChange) => void
-}) => Parts
+}) => WorkerParts
 
 /** A process that was killed leaves a worker that has its files for two seconds more. */
-const LOCKED = 5_000
+const LOCK_WAIT_MS = 5_000
 /** A heap this full ends the worker in good order, before the engine ends it in none. */
-const HEAP_FULL = 0.9
+const MAX_HEAP_SHARE = 0.9
 /** Rows in one message to the site's process, which reads each at once. */
-const TAIL = 500
+const TAIL_ROWS_PER_MESSAGE = 500
 
 /**
  * The worker's whole life: opens both files, answers messages, ends in good order. Order matters at the end: a DuckDB
  * call that is under way when its environment is torn down aborts the process, so every way out that is ours stops and
  * awaits them first.
  */
-export async function serve(port: Port, options: WorkerOptions, compose: Compose, world: World): Promise<void> {
+export async function serve(
+  port: ParentPort,
+  options: WorkerOptions,
+  compose: CreateParts,
+  world: ProcessContext,
+): Promise<void> {
   const { post } = port
   const log: Log = (level, message, error) =>
-    post({ type: 'log', level, message, ...(error === undefined ? {} : { error: textOf(error) }) })
+    post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
   const opening = {
     settings: { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' },
     now: world.now,
@@ -101,7 +106,7 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     log,
     limits: options.limits,
     patience: options.limits,
-    lock_ms: options.lock_ms ?? LOCKED,
+    lock_ms: options.lock_ms ?? LOCK_WAIT_MS,
   }
   const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
   const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
@@ -126,29 +131,29 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     policyChanged: (change) => post({ type: 'policy', change }),
   })
   try {
-    const { open, since } = await openSessions(events, world.now())
+    const { open, since } = await readActiveSessions(events, world.now())
     parts.sessions.restore(open, since)
   } catch (error) {
     log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
     parts.sessions.restore([], world.now().getTime())
   }
   try {
-    parts.browsing.restore(await openBrowsing(events, world.now()))
+    parts.browsing.restore(await readRecentViews(events, world.now()))
   } catch (error) {
     log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
     const now = world.now().getTime()
-    parts.browsing.restore({ views: [], known: [], sites: [], since: now, last: now })
+    parts.browsing.restore({ views: [], sessions: [], sites: [], since: now, last: now })
   }
   await parts.start()
-  const stored = await events.last(options.from.run)
+  const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
-  const completions = createCompletions({ store: events, log })
+  const completions = createLateVerdicts({ store: events, log })
   let tailing = false
   const writer = createWriter({
     classifier: parts.classifier,
     store: events,
-    place: createPlace({ store: events, sessions: parts.sessions }),
+    resolveLate: createLateHitResolver({ store: events, sessions: parts.sessions }),
     from,
     obstacle,
     clock: world.clock,
@@ -162,10 +167,10 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
     log,
   })
 
-  const desk: Desk = {
-    ...parts.desk,
-    remove: createRemove({ store: events, writer, ...parts }),
-    forget_removed: (key) => events.forgetRemoved(z.string().optional().parse(key)),
+  const desk: WorkerApi = {
+    ...parts.api,
+    remove: createRemovalStep({ store: events, writer, ...parts }),
+    forget_removed: (key) => events.forgetRemovals(z.string().optional().parse(key)),
   }
   let ending = false
   const end = (code: number) => {
@@ -180,9 +185,9 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
   const ticking = setInterval(() => {
     parts.tick()
     void completions.flush()
-    void events.tidy()
+    void events.maintain()
     post({ type: 'usage', usage: world.usage() })
-    if (world.heapUsed() > HEAP_FULL) {
+    if (world.heapUsed() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
     }
@@ -193,11 +198,11 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
   })
 
   // Nobody is left to be told, and the next process waits for the files: what is being committed may end, no more.
-  port.gone(() => void writer.stop().then(world.vanish))
+  port.onDisconnect(() => void writer.stop().then(world.vanish))
 
   const failed = (error: unknown) => log('error', 'a statement failed', error)
-  const answers = createAnswers({ events, records, post, failed })
-  port.receive((message) => {
+  const answers = createRequests({ events, records, post, failed })
+  port.listen((message) => {
     switch (message.type) {
       case 'batch':
         return writer.push(message.sequence, message.parcel, message.delivery)
@@ -211,32 +216,32 @@ export async function serve(port: Port, options: WorkerOptions, compose: Compose
       case 'stream':
         return answers.stream(message)
       case 'more':
-        return answers.more(message.id)
+        return answers.acknowledge(message.id)
       case 'cancel':
         return answers.cancel(message.id)
       case 'ask':
-        return answers.give(message.id, async () => {
+        return answers.run(message.id, async () => {
           const told = desk[message.name]
           if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
           return { type: 'told', id: message.id, answer: await told(message.argument) }
         })
       case 'write':
-        return answers.give(message.id, async () => {
-          await records.write(...message.statements.map(sqlOf))
-          await sites.look()
+        return answers.run(message.id, async () => {
+          await records.write(...message.statements.map(toSql))
+          await sites.reload()
           return { type: 'answer', id: message.id, rows: [] }
         })
     }
   })
   const losses = [
-    ...events.losses.map((loss) => `${lossOf(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
-    ...records.repairs.map((repair) => `records: ${lossOf(repair)} (with the sites and keys in it)`),
+    ...events.losses.map((loss) => `${formatLoss(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
+    ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (with the sites and keys in it)`),
   ]
   post({ type: 'ready', mark: from, losses })
   post({ type: 'usage', usage: world.usage() })
 }
 
-const lossOf = ({ what, bytes, kept }: Repair): string =>
+const formatLoss = ({ what, bytes, backup: kept }: Repair): string =>
   `${what.replaceAll('_', ' ')}: ${bytes} bytes, kept in ${kept}`
 
 function* tailRows(rows: Rows): Generator<TailRow[]> {
@@ -244,11 +249,12 @@ function* tailRows(rows: Rows): Generator<TailRow[]> {
     ...rows.events.map((row) => ({
       audience: 'human' as const,
       ...row,
-      visitor_id: hexOf(row.visitor_id),
-      session_id: hexOf(row.session_id),
+      visitor_id: toHexId(row.visitor_id),
+      session_id: toHexId(row.session_id),
     })),
-    ...rows.agent_events.map((row) => ({ audience: 'agent' as const, ...row, ip_hash: hexOf(row.ip_hash) })),
+    ...rows.agent_events.map((row) => ({ audience: 'agent' as const, ...row, ip_hash: toHexId(row.ip_hash) })),
   ]
   all.sort((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
-  for (let from = 0; from < all.length; from += TAIL) yield all.slice(from, from + TAIL)
+  for (let from = 0; from < all.length; from += TAIL_ROWS_PER_MESSAGE)
+    yield all.slice(from, from + TAIL_ROWS_PER_MESSAGE)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSiteOf, type Site, type SiteById, type SiteOf } from '../capture/site.js'
+import { createSiteLookup, type Site, type SiteByHostname, type SiteById } from '../capture/site.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
@@ -8,7 +8,7 @@ const list = z
   .transform((text): unknown => JSON.parse(text))
   .pipe(z.array(z.string()))
 
-const Row = z.object({
+const SiteRow = z.object({
   id: z.int(),
   domains: list,
   timezone: z.string(),
@@ -18,7 +18,7 @@ const Row = z.object({
 })
 
 export interface Sites {
-  siteOf: SiteOf
+  siteOf: SiteByHostname
   siteById: SiteById
 }
 
@@ -26,14 +26,14 @@ export interface Sites {
  * The sites, and which of them a hostname belongs to, as the records said when they were looked at last. Throws, and so
  * does `look`, what the records throw.
  */
-export async function openSites(records: Pick<Records, 'query'>): Promise<Sites & { look(): Promise<void> }> {
+export async function openSites(records: Pick<Records, 'query'>): Promise<Sites & { reload(): Promise<void> }> {
   let sites = await loadSites(records)
   let begun = 0
   let held = 0
   return {
     siteOf: (hostname) => sites.siteOf(hostname),
     siteById: (id) => sites.siteById(id),
-    async look() {
+    async reload() {
       begun += 1
       const mine = begun
       const found = await loadSites(records)
@@ -48,7 +48,7 @@ export async function openSites(records: Pick<Records, 'query'>): Promise<Sites 
 async function loadSites(records: Pick<Records, 'query'>): Promise<Sites> {
   const rows = await records.query(sql`
     select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths from sites order by id`)
-  const sites = rows.map((row): Site => Row.parse(row))
+  const sites = rows.map((row): Site => SiteRow.parse(row))
   const byId = new Map(sites.map((site) => [site.id, site]))
-  return { siteOf: createSiteOf(sites), siteById: (id) => byId.get(id) }
+  return { siteOf: createSiteLookup(sites), siteById: (id) => byId.get(id) }
 }

@@ -4,7 +4,7 @@ import express, { type RequestHandler } from 'express'
 import t from 'tap'
 import { middleware } from '../../adapters/express.js'
 import type { Observation } from '../../src/index.js'
-import { openDoors, send } from '../fixtures/doors.js'
+import { openTrackServer, send } from '../fixtures/track-server.js'
 
 t.test("mounted on a router, behind a proxy: the URL as it came, Express's own address and host", async (t) => {
   const seen: Observation[] = []
@@ -37,7 +37,7 @@ t.test("mounted on a router, behind a proxy: the URL as it came, Express's own a
 })
 
 t.test('behind parsers that took the body: what they left is taken', async (t) => {
-  const { hit, since } = await openDoors(t)
+  const { hit, since } = await openTrackServer(t)
   const raw = (request: IncomingMessage, _res: ServerResponse, bytes: Buffer) => {
     Object.assign(request, { rawBody: bytes })
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
 import { createSignatures } from '../../src/agents/signature/signatures.js'
-import type { Request } from '../../src/agents/verdict.js'
+import type { VerifiableRequest } from '../../src/agents/verdict.js'
 import { type Outbound, OutboundError } from '../../src/outbound/outbound.js'
 
 const MINUTE = 60_000
@@ -41,7 +41,7 @@ const thumb = (key: KeyObject) =>
     .digest('base64url')
 
 /** A request signed with `pair`, valid for an hour from `at`. */
-function signed(pair: { publicKey: KeyObject; privateKey: KeyObject }, at: number): Request {
+function signed(pair: { publicKey: KeyObject; privateKey: KeyObject }, at: number): VerifiableRequest {
   const created = Math.floor(at / 1000)
   const list = `("@authority" "signature-agent";key="s");created=${created};expires=${created + 3600};keyid="${thumb(pair.publicKey)}";tag="web-bot-auth"`
   const base = `"@authority": site.example\n"signature-agent";key="s": "https://alice.test"\n"@signature-params": ${list}`
@@ -155,13 +155,13 @@ t.test('asked soon after the start, once a day, and with what the draft asks for
   const pair = keypair()
   serve(setOf(pair), { 'cache-control': 'max-age=600' })
   const made = open()
-  t.same(made.held(), [
+  t.same(made.directories(), [
     { agent_ids: ['alice'], directory: 'https://alice.test/.well-known/http-message-signatures-directory', keys: 0 },
   ])
   made.start()
   await pass(START + MINUTE)
   t.same(state.asked, [`alice.test/.well-known/http-message-signatures-directory ${TYPE}`])
-  t.match(made.held(), [{ keys: 1, refreshed_at: /^2026-11-21T00:00:0[0-5][0-9.]+Z$/ }])
+  t.match(made.directories(), [{ keys: 1, refreshed_at: /^2026-11-21T00:00:0[0-5][0-9.]+Z$/ }])
   t.equal(made.check(signed(pair, state.now), state.now).state, 'valid')
   await pass(START + DAY - MINUTE)
   t.equal(state.asked.length, 1, 'nobody signs, nobody asks')
@@ -287,7 +287,7 @@ t.test('a directory that does not answer in time leaves it open, and its answer 
   t.match(await later, { state: 'undecidable', reason: 'directory_unavailable' })
   while (state.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   release()
-  while (made.held()[0]?.keys === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (made.directories()[0]?.keys === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal(made.check(signed(pair, state.now), state.now).state, 'valid')
   made.close()
 })
@@ -357,7 +357,7 @@ t.test('a restart without a way out verifies for seven days', async (t) => {
   state.offline = true
   const after = open()
   after.start()
-  t.match(after.held(), [{ keys: 1, refreshed_at: new Date(START).toISOString() }])
+  t.match(after.directories(), [{ keys: 1, refreshed_at: new Date(START).toISOString() }])
   state.now = START + 7 * DAY - 1
   t.equal(after.check(signed(pair, state.now), state.now).state, 'valid')
   state.now = START + 7 * DAY + HOUR
@@ -395,7 +395,7 @@ t.test('a file of copies that is none, or of another time', async (t) => {
     mkdirSync(join(file, '..'))
     writeFileSync(file, text)
     const made = open()
-    t.same([made.held()[0]?.keys, state.warnings.length], [keys, warnings], why)
+    t.same([made.directories()[0]?.keys, state.warnings.length], [keys, warnings], why)
   }
   const { state, open, serve } = await world(t, { file: 'package.json/agents/directories.json' })
   serve(setOf(pair))
@@ -450,7 +450,7 @@ t.test('the shipped catalog: each directory is https and of its own agent', asyn
     after: () => () => {},
     log: { warn: () => {} },
   })
-  const held = made.held()
+  const held = made.directories()
   t.equal(held.length, 20)
   for (const { directory, agent_ids } of held) {
     t.match(directory, /^https:\/\/[a-z0-9.-]+\/\.well-known\/http-message-signatures-directory$/)

@@ -10,7 +10,7 @@ import { createFront, trustOf } from '../../src/cli/front.js'
 import { loadConfig } from '../../src/config.js'
 import { startEngine } from '../../src/engine/client.js'
 import { openInstance } from '../../src/instance/open-instance.js'
-import { type Said, serveDns } from '../fixtures/dns.js'
+import { type DnsAnswer, serveDns } from '../fixtures/dns.js'
 import { directory } from '../fixtures/files.js'
 import { CHROME, GPTBOT } from '../fixtures/instance.js'
 
@@ -59,7 +59,7 @@ async function stand(t: Test, origin: string, outside: { web: string; dns: strin
   const lines: string[] = []
   const say = (_details: object, message: string) => void lines.push(message)
   const log = { info: say, warn: say, error: say }
-  const entry = new URL('../fixtures/outside-entry.js', import.meta.url)
+  const entry = new URL('../fixtures/local-network-worker.js', import.meta.url)
   const instance = await openInstance(config, { log, start: (options) => startEngine({ ...options, entry }) })
   t.teardown(() => instance.close())
   const front = createFront(config, {
@@ -114,7 +114,7 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
     ]),
     'application/http-message-signatures-directory+json',
   )
-  const names = new Map<string, Said>([
+  const names = new Map<string, DnsAnswer>([
     ['1.66.249.66.in-addr.arpa', { ptr: ['crawl-66-249-66-1.googlebot.com'] }],
     ['crawl-66-249-66-1.googlebot.com', { a: ['66.249.66.1'] }],
     // Whoever holds an address may call it what they like; the name does not lead back.

@@ -5,15 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { parseAddress, textOf } from '../../src/address.js'
+import { addressText, parseAddress } from '../../src/address.js'
 import { type Catalog, loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
-import { isFormat, isProse, parseList, sniff } from '../../src/agents/ranges/formats.js'
-import { openKept } from '../../src/agents/ranges/kept.js'
+import { detectFormat, isHelpPage, isKnownFormat, parseList } from '../../src/agents/ranges/formats.js'
+import { openListCache } from '../../src/agents/ranges/list-cache.js'
 import { type Prefix, parsePrefix, prefixText } from '../../src/agents/ranges/prefix.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
 import { createRanges, type RangesDeps } from '../../src/agents/ranges/ranges.js'
-import { listsOf, sourcesOf } from '../../src/agents/ranges/source.js'
-import { createOutbound } from '../../src/outbound/guard.js'
+import { listsOfAgent, sourcesOfCatalog } from '../../src/agents/ranges/sources.js'
+import { createOutbound } from '../../src/outbound/guarded-outbound.js'
 import { directory } from '../fixtures/files.js'
 
 const DAY = 86_400_000
@@ -56,7 +56,8 @@ t.test('prefixes', async (t) => {
 })
 
 t.test('every format of the catalog', async (t) => {
-  for (const { url, format } of loadCatalog().agents.flatMap(listsOf)) t.ok(isFormat(format), `${url}: ${format}`)
+  for (const { url, format } of loadCatalog().agents.flatMap(listsOfAgent))
+    t.ok(isKnownFormat(format), `${url}: ${format}`)
   const google = JSON.stringify({
     creationTime: '2026-11-20T15:46:05.000000',
     prefixes: [{ ipv6Prefix: '2001:4860:4801:10::/64' }, { ipv4Prefix: '66.249.64.0/27' }],
@@ -171,7 +172,7 @@ t.test('every format of the catalog', async (t) => {
     [
       ...new Set(
         loadCatalog()
-          .agents.flatMap(listsOf)
+          .agents.flatMap(listsOfAgent)
           .map(({ format }) => format),
       ),
     ].filter((format) => !table.some(([one]) => one === format)),
@@ -232,7 +233,7 @@ t.test('every format of the catalog', async (t) => {
     ['\ufeff 1.2.3.4\n', 'cidr-lines'],
     ['<!doctype html>', 'html-or-text'],
   ])
-    t.equal(sniff(text ?? ''), format)
+    t.equal(detectFormat(text ?? ''), format)
 })
 
 /** Independent of the code: whole addresses as one number, every prefix looked at. */
@@ -267,7 +268,7 @@ t.test('the lookup is the plain search, only faster', async (t) => {
           if (
             set.has(
               addressOf(
-                textOf(
+                addressText(
                   address.family === 4
                     ? { family: 4, words: [address.words[0] ?? 0] }
                     : { family: 6, words: address.words },
@@ -349,8 +350,8 @@ async function world(t: Test) {
         version: '1',
         allow: { address: () => true, port: () => true },
       }),
-      kept: openKept(join(data, 'agents')),
-      own: [],
+      kept: openListCache(join(data, 'agents')),
+      localPaths: [],
       offline: false,
       now: () => clock.now,
       random: () => 0.5,
@@ -382,7 +383,7 @@ t.test('lists are fetched once each, kept, and asked for again by their tag', as
   bodies.set('/help', { body: '<p>from 7.7.7.7</p>' })
   const ranges = open()
   t.equal(ask(ranges, 'alpha', '1.2.3.4'), 'unknown', 'nothing is held yet')
-  t.same(ranges.holdings(), [])
+  t.same(ranges.status(), [])
   const told = await ranges.refresh()
   t.same(
     told
@@ -409,28 +410,28 @@ t.test('lists are fetched once each, kept, and asked for again by their tag', as
     ['zeta', '1.2.3.4', 'none'],
   ]
   for (const [id, ip, expected] of rows) t.equal(ask(ranges, id, ip), expected, `${id} ${ip}`)
-  t.same(ranges.holdings()[0], {
+  t.same(ranges.status()[0], {
     agent_id: 'alpha',
     count: 2,
     refreshed_at: '2026-11-21T12:00:00.000Z',
     source: `${base}/one.json`,
     stale: false,
   })
-  t.match(ranges.holdings()[2], { agent_id: 'gamma', count: 2, source: `${base}/v4 ${base}/v6` })
+  t.match(ranges.status()[2], { agent_id: 'gamma', count: 2, source: `${base}/v4 ${base}/v6` })
 
   clock.now += DAY * 0.5
   ranges.tick()
   t.same(paths(), [], 'nothing is due before a day')
   clock.now += DAY * 0.6
   ranges.tick()
-  await settled(() => ranges.holdings().every(({ refreshed_at }) => refreshed_at.startsWith('2026-11-22')))
+  await settled(() => ranges.status().every(({ refreshed_at }) => refreshed_at.startsWith('2026-11-22')))
   t.same(paths(), ['/help', '/one.json again', '/v4', '/v6'])
-  t.equal(ranges.holdings()[0]?.refreshed_at, new Date(clock.now).toISOString(), '304 makes it fresh')
+  t.equal(ranges.status()[0]?.refreshed_at, new Date(clock.now).toISOString(), '304 makes it fresh')
 
-  await settled(() => JSON.stringify(open().holdings()) === JSON.stringify(ranges.holdings()))
+  await settled(() => JSON.stringify(open().status()) === JSON.stringify(ranges.status()))
   const again = open({ offline: true })
   t.equal(ask(again, 'alpha', '1.2.3.4'), 'inside', 'the next start knows them')
-  t.same(again.holdings(), ranges.holdings(), 'with the date of the 304')
+  t.same(again.status(), ranges.status(), 'with the date of the 304')
   again.tick()
   t.same(
     (await again.refresh()).map(({ status, count }) => [status, count]),
@@ -455,7 +456,7 @@ t.test('lists are fetched once each, kept, and asked for again by their tag', as
   )
   for (const name of files)
     writeFileSync(join(data, 'agents', name), readFileSync(join(data, 'agents', name), 'utf8').slice(0, 40))
-  t.same(open().holdings(), [], 'a file that was cut off is none')
+  t.same(open().status(), [], 'a file that was cut off is none')
   t.same(logged, [])
 })
 
@@ -466,7 +467,7 @@ t.test('a list that goes wrong: the last good copy stays, and refutes nobody onc
   const ranges = open()
   await ranges.refresh()
   paths()
-  const first = ranges.holdings()[0]
+  const first = ranges.status()[0]
   const wrong: readonly [{ body: string; status?: number }, RegExp][] = [
     [{ body: google() }, /no address/],
     [{ body: google('0.0.0.0/0') }, /wider/],
@@ -486,15 +487,15 @@ t.test('a list that goes wrong: the last good copy stays, and refutes nobody onc
     t.equal(ask(ranges, 'alpha', '1.2.4.4'), 'inside', 'the last good copy is kept')
     t.equal(ask(ranges, 'alpha', '9.9.9.9'), 'outside')
   }
-  t.same(ranges.holdings()[0], first)
-  t.same(open().holdings()[0], first, 'on disk too')
+  t.same(ranges.status()[0], first)
+  t.same(open().status()[0], first, 'on disk too')
 
   clock.now = Date.parse(first?.refreshed_at ?? '') + 7 * DAY
   t.equal(ask(ranges, 'alpha', '9.9.9.9'), 'outside', 'a week')
   clock.now += 1
   t.equal(ask(ranges, 'alpha', '9.9.9.9'), 'unknown', 'and no longer')
   t.equal(ask(ranges, 'alpha', '1.2.3.4'), 'unknown', 'nor does it confirm (contract 3)')
-  t.equal(ranges.holdings()[0]?.stale, true)
+  t.equal(ranges.status()[0]?.stale, true)
   t.equal(ask(ranges, 'alpha', '9.9.9.9', clock.now - 15 * DAY), 'unknown', 'it says nothing of long before it')
   t.equal(ask(ranges, 'alpha', '1.2.3.4', clock.now - 15 * DAY), 'inside', 'but of who was in it')
 
@@ -505,7 +506,7 @@ t.test('a list that goes wrong: the last good copy stays, and refutes nobody onc
   await ranges.refresh()
   t.equal(ask(ranges, 'gamma', '5.5.0.1'), 'inside', 'half of its lists confirm')
   t.equal(ask(ranges, 'gamma', '6.6.6.6'), 'unknown', 'and do not refute')
-  t.equal(ranges.holdings().find(({ agent_id }) => agent_id === 'gamma')?.stale, true)
+  t.equal(ranges.status().find(({ agent_id }) => agent_id === 'gamma')?.stale, true)
   t.same(logged, [], 'what was asked for is answered, not logged')
 })
 
@@ -533,8 +534,8 @@ t.test('the schedule: a failure is tried again after minutes, then hours, and sa
   // The clock was a year ahead, and is set right.
   clock.now -= 365 * DAY
   ranges.tick()
-  await settled(() => ranges.holdings().length > 0)
-  t.equal(ranges.holdings()[0]?.agent_id, 'alpha')
+  await settled(() => ranges.status().length > 0)
+  t.equal(ranges.status()[0]?.agent_id, 'alpha')
 })
 
 t.test("the operator's own copies", async (t) => {
@@ -555,14 +556,14 @@ t.test("the operator's own copies", async (t) => {
   put('README.md', 'whose these are')
   put('.DS_Store', 'x')
   mkdirSync(join(folder, 'old'))
-  const ranges = open({ own: [folder] })
+  const ranges = open({ localPaths: [folder] })
   t.equal(ask(ranges, 'alpha', '1.1.1.1'), 'inside', "by the agent's id, in lines though published as JSON")
   t.equal(ask(ranges, 'alpha', '2.2.2.2'), 'outside', 'it is the whole of that agent')
   t.equal(ask(ranges, 'beta', '2.2.2.2'), 'inside', "by the URL's last part")
   t.equal(ask(ranges, 'gamma', '2a03::1'), 'inside', 'one of two lists')
   t.equal(ask(ranges, 'gamma', '3.3.3.3'), 'unknown', 'the other is not there yet')
   t.same(logged, [`ranges: ${join(folder, 'README.md')} is named after no agent and no published list`])
-  t.match(ranges.holdings().slice(0, 2), [
+  t.match(ranges.status().slice(0, 2), [
     { agent_id: 'alpha', source: alpha, refreshed_at: new Date(clock.now).toISOString() },
     { agent_id: 'beta', source: join(folder, 'one.json'), refreshed_at: new Date(clock.now - DAY).toISOString() },
   ])
@@ -597,25 +598,27 @@ t.test("the operator's own copies", async (t) => {
     ['help', 'nothing here', /help has no address/],
   ]
   for (const [name, text, error] of wrong) {
-    t.throws(() => open({ own: [put(name, text)] }), { message: error }, `${name}: ${error}`)
+    t.throws(() => open({ localPaths: [put(name, text)] }), { message: error }, `${name}: ${error}`)
   }
-  t.throws(() => open({ own: [join(folder, 'missing.json')] }), { message: /missing\.json cannot be read \(ENOENT\)/ })
-  t.throws(() => open({ own: ['/dev/null'] }), { message: /null is named after no agent/ })
+  t.throws(() => open({ localPaths: [join(folder, 'missing.json')] }), {
+    message: /missing\.json cannot be read \(ENOENT\)/,
+  })
+  t.throws(() => open({ localPaths: ['/dev/null'] }), { message: /null is named after no agent/ })
   put('beta.json', google('8.8.8.0/24'))
-  t.throws(() => open({ own: [alpha, put('alpha.json', google('8.8.8.0/24'))] }), {
+  t.throws(() => open({ localPaths: [alpha, put('alpha.json', google('8.8.8.0/24'))] }), {
     message: /both the addresses of alpha/,
   })
   const real = loadCatalog()
   const names = real.agents
-    .flatMap(listsOf)
+    .flatMap(listsOfAgent)
     .map(({ url }) => new URL(url).pathname.split('/').filter(Boolean).at(-1) ?? '')
   t.ok(names.includes('common-crawlers.json'))
   const ambiguous = put('ip-ranges.json', '["1.2.3.4"]')
-  t.throws(() => open({ catalog: real, own: [ambiguous] }), {
+  t.throws(() => open({ catalog: real, localPaths: [ambiguous] }), {
     message: /could be https.* or https.*name it after an agent/,
   })
-  t.equal(sourcesOf(catalog).length, 4)
-  t.ok(sourcesOf(real).length > 50, `${sourcesOf(real).length} lists in the catalog`)
-  t.ok(isProse('html-or-js-page') && !isProse('prefixes-json'))
+  t.equal(sourcesOfCatalog(catalog).length, 4)
+  t.ok(sourcesOfCatalog(real).length > 50, `${sourcesOfCatalog(real).length} lists in the catalog`)
+  t.ok(isHelpPage('html-or-js-page') && !isHelpPage('prefixes-json'))
   t.ok(base)
 })

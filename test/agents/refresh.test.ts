@@ -2,15 +2,15 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { Holding, Refreshed } from '../../src/agents/ranges/holding.js'
+import { RangesStatus, RefreshResult } from '../../src/agents/ranges/status.js'
 import { command } from '../fixtures/command.js'
 import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 
 /** What is held, as the operator sees it: the command, the catalog of the API, and the doctor. */
 
-const Told = z.array(Refreshed)
-const Ranges = Holding.pick({ count: true, refreshed_at: true, source: true })
-const Listed = z.array(z.object({ agent_id: z.string(), ranges: Ranges.optional() }))
+const RefreshResults = z.array(RefreshResult)
+const Ranges = RangesStatus.pick({ count: true, refreshed_at: true, source: true })
+const ListedAgents = z.array(z.object({ agent_id: z.string(), ranges: Ranges.optional() }))
 
 t.test('agents refresh, with files of the operator and no way out', async (t) => {
   const data = dataDir(t)
@@ -25,7 +25,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
   await t.test('where no instance runs', async (t) => {
     const { code, stdout, stderr } = await command('agents', 'refresh', ...at, '--json')
     t.equal(code, 0, stderr)
-    const told = Told.parse(JSON.parse(stdout))
+    const told = RefreshResults.parse(JSON.parse(stdout))
     t.match(
       told.find(({ status }) => status === 'file'),
       { agents: ['gptbot'], source: gptbot, count: 1, refreshed_at: day.toISOString() },
@@ -46,7 +46,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     t.teardown(() => origin.close())
     const instance = await startInstance(origin.url, data, '--ranges', own)
     t.teardown(() => instance.stop())
-    const catalog = async () => Listed.parse((await instance.ask('/api/agents/catalog?site=1&limit=1000')).data)
+    const catalog = async () => ListedAgents.parse((await instance.ask('/api/agents/catalog?site=1&limit=1000')).data)
     const of = async (id: string) => (await catalog()).find(({ agent_id }) => agent_id === id)?.ranges
     t.same(await of('gptbot'), { count: 1, refreshed_at: day.toISOString(), source: gptbot })
     t.equal(await of('googlebot'), undefined, 'what is not held is absent')
@@ -56,7 +56,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     )
     const { code, stdout, stderr } = await command('agents', 'refresh', '--data', data, '--json')
     t.equal(code, 0, stderr)
-    const files = Told.parse(JSON.parse(stdout)).filter(({ status }) => status === 'file')
+    const files = RefreshResults.parse(JSON.parse(stdout)).filter(({ status }) => status === 'file')
     t.equal(files.length, 2, 'the instance reads its own --ranges again')
     t.match(
       files.find(({ agents }) => agents.includes('googlebot')),

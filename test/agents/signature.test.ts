@@ -15,11 +15,11 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
-import { findings, originOf } from '../../src/agents/signature/check.js'
-import { Jwk, proves, readDirectory, readKeys, thumbprint } from '../../src/agents/signature/keys.js'
+import { checkSignatures, originOf } from '../../src/agents/signature/check.js'
+import { Jwk, readDirectory, readKeys, thumbprint, verifySignature } from '../../src/agents/signature/keys.js'
 import { createNonces } from '../../src/agents/signature/nonces.js'
 import { createSignatures } from '../../src/agents/signature/signatures.js'
-import type { Request } from '../../src/agents/verdict.js'
+import type { VerifiableRequest } from '../../src/agents/verdict.js'
 import type { Outbound } from '../../src/outbound/outbound.js'
 
 /** Seconds; the table's requests arrive at it. */
@@ -102,7 +102,7 @@ interface Signing {
   key?: { publicKey: KeyObject; privateKey: KeyObject }
   salt?: number
   agent?: string | undefined
-  request?: Partial<Request>
+  request?: Partial<VerifiableRequest>
   without?: 'query' | 'signed'
   headers?: Record<string, string>
 }
@@ -132,10 +132,10 @@ function fieldsOf({ label = 'sig1', lines = LINES, params = {}, key = alice, sal
       : sign(null, data, key.privateKey)
   return { input: `${label}=${list}`, signature: `${label}=:${bytes.toString('base64')}:` }
 }
-function request(signing: Signing = {}): Request {
+function request(signing: Signing = {}): VerifiableRequest {
   const { input, signature } = fieldsOf(signing)
   const agent = 'agent' in signing ? signing.agent : 'sig1="https://alice.test"'
-  const made: Request = {
+  const made: VerifiableRequest = {
     method: 'GET',
     hostname: 'site.example',
     pathname: '/a%20b/',
@@ -503,7 +503,7 @@ t.test('a nonce is used once', async (t) => {
   const first = request({ params: { nonce: '"once"' } })
   t.equal(made.check(first, at(AT)).state, 'valid')
   t.equal(made.check(first, at(AT)).state, 'valid', 'the same request asked again')
-  const copy = (): Request => ({ ...first })
+  const copy = (): VerifiableRequest => ({ ...first })
   t.match(made.check(copy(), at(AT + 1)), { state: 'invalid', reason: 'replayed', agent: { id: 'alice' } })
   t.match(made.check({ ...first, ip: '198.51.100.7' }, at(AT + 299)), { reason: 'replayed' }, 'as long as it is valid')
   t.match(made.check(copy(), at(AT + 300)), { reason: 'expired' })
@@ -631,7 +631,7 @@ t.test('vectors of the draft and a request that AhrefsBot really sent', async (t
   for (const [what, host, jwk, id, input, signature, signatureAgent, created, long] of vectors) {
     const key = Jwk.parse(jwk)
     t.equal(thumbprint(key), id, `${what}: thumbprint`)
-    const of = (authority: string): Request => ({
+    const of = (authority: string): VerifiableRequest => ({
       method: 'GET',
       hostname: host,
       pathname: '/path/to/resource',
@@ -640,8 +640,8 @@ t.test('vectors of the draft and a request that AhrefsBot really sent', async (t
       signed: { scheme: 'https', authority, target: '/path/to/resource' },
     })
     const held = { agent, directory: 'd', keys: readKeys([key]), others: false, fresh: true }
-    const look = (request: Request, seconds: number) =>
-      findings(request, seconds * 1000, { directoryOf: () => held, nonces: createNonces(9) }).map((finding) =>
+    const look = (request: VerifiableRequest, seconds: number) =>
+      checkSignatures(request, seconds * 1000, { directoryOf: () => held, nonces: createNonces(9) }).map((finding) =>
         finding.state === 'invalid' ? finding.reason : finding.state,
       )
     if (long) {
@@ -649,8 +649,8 @@ t.test('vectors of the draft and a request that AhrefsBot really sent', async (t
       const bytes = Buffer.from(signature.slice('sig2=:'.length, -1), 'base64')
       const base = `"@authority": ${host}\n"signature-agent";key="agent2": "https://signature-agent.test"\n"@signature-params": ${input.slice('sig2='.length)}`
       const [made] = readKeys([key]).values()
-      t.ok(made && proves(made, base, bytes), `${what}: but it proves`)
-      t.notOk(made && proves(made, `${base} `, bytes), `${what}: that text only`)
+      t.ok(made && verifySignature(made, base, bytes), `${what}: but it proves`)
+      t.notOk(made && verifySignature(made, `${base} `, bytes), `${what}: that text only`)
       continue
     }
     t.same(look(of(host), created + 1), ['valid'], what)
@@ -681,7 +681,7 @@ t.test('RFC 9421 B.2.6: a signature over fields and derived components', async (
   const expected = 'wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw=='
   t.equal(sign(null, Buffer.from(base), key).toString('base64'), expected, 'the signer of these tests is right')
   const [made] = readKeys([Jwk.parse(createPublicKey(key).export({ format: 'jwk' }))]).values()
-  t.ok(made && proves(made, base, Buffer.from(expected, 'base64')))
+  t.ok(made && verifySignature(made, base, Buffer.from(expected, 'base64')))
 })
 
 t.test('which keys of a directory are used', async (t) => {
@@ -731,7 +731,7 @@ t.test('a key has its own dates, in seconds or as earlier drafts in milliseconds
       const [agent] = catalog.agents
       if (agent === undefined) throw new Error('no agent')
       const held = { agent, directory: 'd', keys, others: false, fresh: true }
-      const [finding] = findings(request(), at(seconds), { directoryOf: () => held, nonces: createNonces(9) })
+      const [finding] = checkSignatures(request(), at(seconds), { directoryOf: () => held, nonces: createNonces(9) })
       return finding?.state === 'invalid' ? finding.reason : finding?.state
     }
     t.same([look(AT - 6), look(AT - 5), look(AT + 5), look(AT + 6)], ['key_expired', 'valid', 'valid', 'key_expired'])
@@ -777,7 +777,7 @@ t.test('hostile fields: in bounded time, without a throw, and never valid', asyn
     ['prototype', { 'signature-agent': '__proto__="https://alice.test", constructor="https://alice.test"' }],
   ]
   for (const [what, headers] of timed) {
-    const hostile = (): Request => ({ ...good, headers: { ...good.headers, ...headers } })
+    const hostile = (): VerifiableRequest => ({ ...good, headers: { ...good.headers, ...headers } })
     const from = process.hrtime.bigint()
     const states = new Set(Array.from({ length: 20 }, () => made.check(hostile(), at(AT)).state))
     const each = Number(process.hrtime.bigint() - from) / 20e6

@@ -4,22 +4,22 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
+import { listAgents } from '../../src/agents/listing.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
 import { openRecords } from '../../src/duckdb/records.js'
-import { openEvents } from '../../src/duckdb/store.js'
 import { createApp } from '../../src/http/app.js'
-import { SESSION } from '../../src/http/cookie.js'
 import { readRoutes } from '../../src/http/reads.js'
 import { listenAdmin } from '../../src/http/server.js'
+import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import { createKeys } from '../../src/manage/keys.js'
+import { createLoginSessions } from '../../src/manage/login-sessions.js'
 import { createMembers } from '../../src/manage/members.js'
 import { bootstrap, createOrgs } from '../../src/manage/orgs.js'
 import { createPeople } from '../../src/manage/people.js'
-import { createSessions } from '../../src/manage/sessions.js'
 import { createSites } from '../../src/manage/sites.js'
 import { createUsers } from '../../src/manage/users.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
 import { storeOptions } from '../fixtures/store.js'
 
 /** Of each there are as many as a large instance has: what is looked up is one of many. */
@@ -61,12 +61,12 @@ export async function run([rounds = ROUNDS]: (string | number)[] = []): Promise<
   const deps = { records, now, random: randomBytes }
   const sites = createSites(records)
   const keys = createKeys({ ...deps, sites })
-  const sessions = createSessions(deps)
+  const sessions = createLoginSessions(deps)
   const people = createPeople({
     ...{ sessions, users: createUsers(records), members: createMembers(records), orgs: createOrgs(records) },
   })
   const app = createApp({
-    routes: readRoutes({ store: events, now, catalog: listing(loadCatalog()), sites }),
+    routes: readRoutes({ store: events, now, catalog: listAgents(loadCatalog()), sites }),
     ...{ credentials: { keys, people }, version: '0', now, log: console.error },
   })
   const { secret } = await keys.create({ org: 1, name: 'bench', scopes: [] }, deed)
@@ -74,7 +74,7 @@ export async function run([rounds = ROUNDS]: (string | number)[] = []): Promise<
   const headers: Record<CallerName, Record<string, string>> = {
     operator: {},
     key: { authorization: `Bearer ${secret}` },
-    cookie: { cookie: `${SESSION}=${token}` },
+    cookie: { cookie: `${SESSION_COOKIE}=${token}` },
   }
   const open = await listenAdmin((request, peer) => app(request, { ...peer, operator: true }), '127.0.0.1', 0)
   const guarded = await listenAdmin(app, '127.0.0.1', 0)

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
-import { duckdb } from '../../src/dialects/duckdb.js'
+import { listAgents } from '../../src/agents/listing.js'
+import { duckdbDialect } from '../../src/dialects/duckdb.js'
 import { startEngine } from '../../src/engine/client.js'
-import { createPdf } from '../../src/export/pdf.js'
+import { createPdfRenderer } from '../../src/export/pdf.js'
 import { createApp } from '../../src/http/app.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { listenAdmin } from '../../src/http/server.js'
@@ -43,7 +43,7 @@ const engine =
   data === undefined
     ? undefined
     : await startEngine({ data, log: quiet, offline: true, min_free_disk: 0, memory_limit: '1GB' })
-const store = engine?.events ?? { dialect: duckdb, query: async () => [], stream: made }
+const store = engine?.events ?? { dialect: duckdbDialect, query: async () => [], stream: made }
 if (engine) await engine.events.query(sql`select 1`)
 const site = {
   ...{
@@ -60,7 +60,13 @@ const site = {
 }
 const app = createApp({
   routes: exportRoutes({
-    ...{ store, now: () => new Date(), catalog: listing(loadCatalog()), pdf: createPdf(undefined), log: console.error },
+    ...{
+      store,
+      now: () => new Date(),
+      catalog: listAgents(loadCatalog()),
+      pdf: createPdfRenderer(undefined),
+      log: console.error,
+    },
     sites: { get: async () => site, list: async () => [site] },
   }),
   credentials: {

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { openFile } from '../../src/duckdb/open.js'
-import { openEvents } from '../../src/duckdb/store.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
+import { openDatabaseFile } from '../../src/duckdb/open.js'
 
 /** RSS that a whole table may add to the process, at its peak (issue 4, export). */
 const LIMIT_MB = 150
@@ -78,7 +78,7 @@ async function filled(rows: number): Promise<string> {
   await (
     await openEvents({ file, settings, now: () => new Date(), clock: () => performance.now(), log: () => {} })
   ).close()
-  const { writer, close } = await openFile(file, settings)
+  const { writer, close } = await openDatabaseFile(file, settings)
   try {
     await writer.run(`insert into events by name
       select 1 as site_id, now()::timestamp - interval 1 day as timestamp, 'pageview' as kind, hash(range) as visitor_id,

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createIdentify } from '../../src/agents/identify.js'
-import { memo } from '../../src/cache.js'
-import { createSuspicion } from '../../src/ingest/suspect.js'
+import { memoize } from '../../src/cache.js'
+import { createSuspicion } from '../../src/ingest/suspicion.js'
 import { browsers, crawlers, recallTable } from '../fixtures/recall.js'
 
 /**
@@ -19,7 +19,7 @@ export async function run(args: string[] = []): Promise<void> {
   const identify = createIdentify(loadCatalog())
   const table: Record<string, { count: number; distinct_us: number; repeated_us: number }> = {}
   for (const [name, list] of Object.entries({ agents, people })) {
-    const who = memo(8192, (userAgent) => ({ agent: identify(userAgent) }))
+    const who = memoize(8192, (userAgent) => ({ agent: identify(userAgent) }))
     for (const userAgent of list) who(userAgent)
     // Strings as they come off a connection: no two requests share one.
     const fresh = () => list.map((userAgent) => Buffer.from(userAgent).toString())

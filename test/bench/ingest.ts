@@ -9,7 +9,7 @@ import { OBSERVED_HEADERS, type Observation } from '../../src/capture/observatio
 import { createRecorder, type Recorder } from '../../src/capture/recorder.js'
 import { startEngine } from '../../src/engine/client.js'
 import type { Engine } from '../../src/engine/engine.js'
-import { createProxy } from '../../src/proxy/listener.js'
+import { createProxy } from '../../src/proxy/proxy.js'
 import { sql } from '../../src/sql.js'
 import { addSite } from '../fixtures/engine.js'
 import { fillPast } from './past.js'
@@ -165,7 +165,7 @@ async function serve(record: (observation: Observation) => void, rate: number) {
     origin: new URL(`http://127.0.0.1:${port}`),
     record,
     clientAddress: (req) => req.socket.remoteAddress ?? '',
-    trusts: () => true,
+    isTrustedPeer: () => true,
   })
   proxy.server.listen(0, '127.0.0.1')
   await once(proxy.server, 'listening')
@@ -217,7 +217,7 @@ function perRecord(): void {
     send: () => Promise.resolve(),
     now: () => performance.now(),
     log: { warn() {} },
-    limit: Number.POSITIVE_INFINITY,
+    maxWaiting: Number.POSITIVE_INFINITY,
   })
   const made = Array.from({ length: 1_000 }, (_, n) => observed(n))
   const times = Array.from({ length: 300 }, () => {

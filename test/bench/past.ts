@@ -1,5 +1,5 @@
-import { openFile } from '../../src/duckdb/open.js'
-import { openEvents } from '../../src/duckdb/store.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
+import { openDatabaseFile } from '../../src/duckdb/open.js'
 
 /** Fills an events.duckdb with `rows` pageviews of the last 90 days, in the order of their time, in SQL alone. */
 export async function fillPast(file: string, rows: number): Promise<void> {
@@ -7,7 +7,7 @@ export async function fillPast(file: string, rows: number): Promise<void> {
   const clock = () => performance.now()
   const store = await openEvents({ file, settings, now: () => new Date(), clock, log: () => {} })
   await store.close()
-  const { writer, close } = await openFile(file, settings)
+  const { writer, close } = await openDatabaseFile(file, settings)
   try {
     const step = (90 * 86_400_000) / rows
     // A session is three pageviews in a row, a visitor four sessions at four times of the window.

@@ -1,13 +1,13 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { createSiteOf } from '../../src/capture/site.js'
+import { createSiteLookup } from '../../src/capture/site.js'
 import { createClassifier } from '../../src/ingest/classify.js'
-import { openPlaces } from '../../src/ingest/place/places.js'
-import { createSessions } from '../../src/ingest/session.js'
-import { createBook } from '../../src/policy/book.js'
+import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
+import { createSessionMemory } from '../../src/ingest/session-memory.js'
+import { compileRobots } from '../../src/policy/compiled-robots.js'
 import { createPolicy } from '../../src/policy/policy.js'
-import { fetchByAgent } from '../fixtures/observations.js'
+import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
+import { agentObservation } from '../fixtures/observations.js'
 import { type Random, seeded } from '../fixtures/random.js'
-import { unjudged, unverified } from '../fixtures/unjudged.js'
 
 const PATHS = 100_000
 const OCTETS = 500 * 1024
@@ -32,7 +32,7 @@ export async function run(): Promise<void> {
     ['every rule with *', 1],
   ] as const) {
     const body = file(seeded(2), wild)
-    const read = timed(1, () => createBook(body, 'rfc'))
+    const read = timed(1, () => compileRobots(body, 'rfc'))
     const policy = createPolicy({ hostname: 'example.com', robots: { status: 200, body } })
     const first = timed(1, () => policy.allows(gptbot, '/'))
     timed(1, () => policy.allows(googlebot, '/'))
@@ -56,17 +56,17 @@ export async function run(): Promise<void> {
 
   const { classify } = createClassifier({
     catalog,
-    places: openPlaces(),
-    siteOf: createSiteOf([
+    places: openPlaceLookup(),
+    siteOf: createSiteLookup([
       { id: 1, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'month', excluded_paths: [] },
     ]),
     salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
-    sessions: createSessions({ now: Date.now }),
-    verifier: unverified,
-    judges: unjudged,
+    sessions: createSessionMemory({ now: Date.now }),
+    verifier: noVerifier,
+    judges: noPolicyJudge,
     log: console.error,
   })
-  const observations = repeated.map((pathname) => fetchByAgent({ pathname }))
+  const observations = repeated.map((pathname) => agentObservation({ pathname }))
   const cost = timed(PATHS, () => classify(observations))
   console.log(`classifying a fetch without judging it: ${cost.toFixed(2)} microseconds of processor time`)
 }

@@ -8,7 +8,7 @@ import { type Dispatcher, Pool } from 'undici'
 import type { Observation } from '../../src/capture/observation.js'
 import { createRecorder } from '../../src/capture/recorder.js'
 import { startEngine } from '../../src/engine/client.js'
-import { createProxy } from '../../src/proxy/listener.js'
+import { createProxy } from '../../src/proxy/proxy.js'
 import { addSite } from '../fixtures/engine.js'
 import { usageOfAll } from './usage.js'
 
@@ -20,7 +20,7 @@ let drops = () => 0
 
 const ours = (record: (observation: Observation) => void): Server => {
   const clientAddress = (req: { socket: { remoteAddress?: string | undefined } }) => req.socket.remoteAddress ?? ''
-  return createProxy({ origin, record, clientAddress, trusts: () => true }).server
+  return createProxy({ origin, record, clientAddress, isTrustedPeer: () => true }).server
 }
 
 /** CPU time of the thread that serves, in microseconds; the kernel counts in ticks of 10 ms. */

@@ -1,8 +1,8 @@
 import { parseAddress } from '../../src/address.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
+import { createVerifier } from '../../src/agents/claim-check.js'
 import { parsePrefix } from '../../src/agents/ranges/prefix.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
-import { createVerifier } from '../../src/agents/verifier.js'
 
 const PREFIXES = 50_000
 const LOOKUPS = 2_000_000

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
+import { listAgents } from '../../src/agents/listing.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
-import { threadsFor } from '../../src/duckdb/quiet.js'
-import { openEvents } from '../../src/duckdb/store.js'
+import { threadsFor } from '../../src/duckdb/thread-priority.js'
 import { ASSISTANTS } from '../../src/ingest/source.js'
-import type { Deed } from '../../src/query/goals.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import type { GoalCondition } from '../../src/query/goals.js'
+import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { fillTraffic } from './traffic.js'
 
@@ -17,8 +17,8 @@ const RUNS = 15
 const contains = encodeURIComponent(JSON.stringify([{ dimension: 'pathname', op: 'contains', value: '12' }]))
 const german = encodeURIComponent(JSON.stringify([{ dimension: 'country', op: 'is', value: 'DE' }]))
 
-const page = (value: string): Deed => ({ type: 'page', match: { op: 'is', value } })
-const event = (value: string): Deed => ({ type: 'event', match: { op: 'is', value } })
+const page = (value: string): GoalCondition => ({ type: 'page', match: { op: 'is', value } })
+const event = (value: string): GoalCondition => ({ type: 'event', match: { op: 'is', value } })
 const GOALS = [page('/page/7'), event('signup'), { type: 'scroll', match: { op: 'gte', value: 75 } } as const].map(
   (deed, i) => ({ ...deed, id: i + 1, name: `goal ${i + 1}` }),
 )
@@ -87,17 +87,17 @@ export async function run([
   const threads = threadsFor(availableParallelism())
   const settings = { memory_limit: '2GB', threads, temp_limit: '8GB' }
   const store = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
-  const deps: Deps = {
+  const deps: ReadDependencies = {
     store,
     now: () => END,
     site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
     segment: async () => undefined,
     goals: async () => GOALS,
     funnel: async (id) => FUNNELS.find((each) => String(each.id) === id),
-    catalog: listing(loadCatalog()),
+    catalog: listAgents(loadCatalog()),
     assistants: ASSISTANTS,
     blocked: async () => ({
-      within: [{ hostname: 'example.com', patterns: ['/page/1'] }],
+      candidates: [{ hostname: 'example.com', patterns: ['/page/1'] }],
       blocks: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/page/12')),
     }),
   }

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
-import { openFile } from '../../src/duckdb/open.js'
-import { openEvents } from '../../src/duckdb/store.js'
+import { listAgents } from '../../src/agents/listing.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
+import { openDatabaseFile } from '../../src/duckdb/open.js'
 
 export interface Size {
   people: number
@@ -33,7 +33,7 @@ export async function fillTraffic(
 ): Promise<void> {
   const opening = { file, settings, now: () => end, clock, log: () => {} }
   await (await openEvents(opening)).close()
-  const { writer, close } = await openFile(file, settings)
+  const { writer, close } = await openDatabaseFile(file, settings)
   try {
     const first = end.getTime() - DAYS * 86_400_000
     const [visits, fetches] = [people / DAYS / 3, agents / DAYS]
@@ -51,7 +51,7 @@ export async function fillTraffic(
   }
   if (!sealed) return
   const store = await openEvents(opening)
-  await store.seal(new Date(end.getTime() - 2 * 3_600_000))
+  await store.aggregate(new Date(end.getTime() - 2 * 3_600_000))
   await store.close()
 }
 
@@ -98,7 +98,7 @@ const peopleOf = (from: string, numbers: string, paths: number, people: number):
         from ${numbers})))
   order by timestamp`
 
-const AGENTS = listing(loadCatalog()).filter(({ purpose }) => /search|assistant|training|seo|monitor/.test(purpose))
+const AGENTS = listAgents(loadCatalog()).filter(({ purpose }) => /search|assistant|training|seo|monitor/.test(purpose))
 
 function agentsOf(from: string, numbers: string, paths: number): string {
   const named = (field: 'agent_id' | 'operator' | 'purpose') =>

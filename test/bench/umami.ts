@@ -2,9 +2,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { openEvents } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
-import { openEvents } from '../../src/duckdb/store.js'
-import { generate, isThere, rowsOf } from '../fixtures/generated.js'
+import { generatorExists, readGeneratedRows, runGenerator } from '../fixtures/event-generator.js'
 import { cli, startInstance, startOrigin } from '../fixtures/instance.js'
 
 const END = '2026-11-21T00:00:00Z'
@@ -39,7 +39,7 @@ const FUNNEL = {
  * that its own figures are of, and how many times faster they are. Its figures were taken on another day: it is no pair.
  */
 export async function run([events = '5000000']: string[]): Promise<void> {
-  if (!isThere()) return console.log('no generator: ../shared/bench is not there')
+  if (!generatorExists()) return console.log('no generator: ../shared/bench is not there')
   const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))
   const data = join(at, 'data')
   mkdirSync(data)
@@ -95,13 +95,13 @@ async function kept(events: number): Promise<string> {
   const part = join(folder, 'generating')
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { recursive: true })
-  generate(part, events)
+  runGenerator(part, events)
   const settings = { memory_limit: '2GB', threads: 2, temp_limit: '8GB' }
   const clock = () => performance.now()
   const made = join(part, 'events.duckdb')
   const store = await openEvents({ file: made, settings, now: () => new Date(), clock, log: console.error })
-  for await (const rows of rowsOf(part, 20_000)) await store.append({ events: rows, agent_events: [] })
-  await store.seal(new Date(END))
+  for await (const rows of readGeneratedRows(part, 20_000)) await store.append({ events: rows, agent_events: [] })
+  await store.aggregate(new Date(END))
   await store.close()
   renameSync(made, file)
   rmSync(part, { recursive: true, force: true })

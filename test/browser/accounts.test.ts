@@ -1,5 +1,5 @@
 import t from 'tap'
-import { accountService, PASSWORD } from '../fixtures/accounts.js'
+import { accountService, PASSWORD } from '../fixtures/account-service.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { mailServer } from '../fixtures/smtp.js'
 

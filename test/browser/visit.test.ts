@@ -7,11 +7,11 @@ import t from 'tap'
 import { z } from 'zod'
 import { startSite } from '../../examples/site/server.js'
 import { openRecords } from '../../src/duckdb/records.js'
-import { scriptName } from '../../src/http/script.js'
+import { scriptName } from '../../src/http/tracker-script.js'
 import { sql } from '../../src/sql.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
-import { openAt, storeOptions } from '../fixtures/store.js'
+import { openStoreAt, storeOptions } from '../fixtures/store.js'
 import { framed, openTab, painted, WINDOW } from '../fixtures/tracked.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
 
@@ -329,7 +329,7 @@ async function visited(origin: string, flags: string[], more: (at: string) => Pr
   const lists = { pages: await ask('pages'), events: await ask('events'), timelines: await timelines(instance) }
   const metrics = await (await fetch(`${instance.admin}/metrics`)).text()
   await instance.stop()
-  const store = await openAt(join(instance.data, 'events.duckdb'))
+  const store = await openStoreAt(join(instance.data, 'events.duckdb'))
   const events = z.array(Event).parse(await store.query(sql`select * from events order by timestamp`))
   const agents = await store.query(sql`
     select agent_id, pathname, status from agent_events where is_pageview order by timestamp`)

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { createDevices } from '../../src/capture/device.js'
+import { createDeviceReader } from '../../src/capture/device.js'
 import { BROWSERS } from '../fixtures/user-agents.js'
 
 const CHROME =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
 
 t.test('devices', async (t) => {
-  const read = createDevices()
+  const read = createDeviceReader()
   const of = (userAgent: string, headers: Record<string, string> = {}) => {
     const { browser, browser_version, os, os_version, device_type } = read(userAgent, headers)
     return [browser, browser_version, os, os_version, device_type]
@@ -70,7 +70,7 @@ t.test('devices', async (t) => {
 t.test('a flood of user agents made to hurt costs a share of the time, not all of it', async (t) => {
   let ahead = 0
   // A clock on which each parse takes a thousand times as long: the flood is nothing but parsing.
-  const read = createDevices({ clock: () => performance.now() * 1000 + ahead })
+  const read = createDeviceReader({ clock: () => performance.now() * 1000 + ahead })
   let unread = 0
   for (let i = 0; i < 1000; i++) if (read(`${CHROME} ${i}`, {}).browser === null) unread++
   t.ok(unread > 100, `${unread} of 1000 left unread`)

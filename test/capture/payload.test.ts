@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Payload, parseJson, readPayload, readQuery } from '../../src/capture/payload.js'
+import { type Payload, parseJson, readPayload, readQueryPayload } from '../../src/capture/payload.js'
 
 const U = 'https://a.com/x'
 const LEAST: Payload = { site: 1, kind: 'pageview', hostname: 'a.com', pathname: '/x' }
@@ -25,7 +25,7 @@ t.test('every key of spec 2.4 under its full name', async (t) => {
       typeof value === 'object' ? JSON.stringify(value) : `${value}`,
     ]),
   )
-  t.strictSame(readQuery(`${query}`), expected, 'the same of a query string')
+  t.strictSame(readQueryPayload(`${query}`), expected, 'the same of a query string')
   t.strictSame(readPayload({ s: 1, u: U }), LEAST, 'the least there is')
 })
 
@@ -131,7 +131,8 @@ t.test('query strings', async (t) => {
     ['', undefined, 'nothing'],
     ['&&&=&=', undefined, 'less'],
   ]
-  for (const [query, expected, why] of rows) t.strictSame(readQuery(query), expected && { ...LEAST, ...expected }, why)
+  for (const [query, expected, why] of rows)
+    t.strictSame(readQueryPayload(query), expected && { ...LEAST, ...expected }, why)
 })
 
 t.test('whatever is sent: a payload that can travel, or none', async () => {
@@ -150,8 +151,8 @@ t.test('whatever is sent: a payload that can travel, or none', async () => {
   )
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (query) => {
-      readQuery(query)
-      readQuery(`s=1&u=https://a.com/x&${query}`)
+      readQueryPayload(query)
+      readQueryPayload(`s=1&u=https://a.com/x&${query}`)
     }),
     { numRuns: 300 },
   )

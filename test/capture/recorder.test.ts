@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Observation } from '../../src/capture/observation.js'
 import { createRecorder, type RecorderOptions } from '../../src/capture/recorder.js'
-import { observation, observationsOf } from '../fixtures/observations.js'
+import { observation, unpackObservations } from '../fixtures/observations.js'
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -36,7 +36,7 @@ function recorder(given: Partial<RecorderOptions> = {}) {
 }
 
 t.test('a batch goes out at its size, or at the end of its interval', async (t) => {
-  const { made, batches, record } = recorder({ batch: 10, interval: 30 })
+  const { made, batches, record } = recorder({ batch: 10, flushIntervalMs: 30 })
   record(25)
   t.strictSame(batches, [10, 10])
   t.equal(made.stats().waiting, 25, 'sent is not yet stored')
@@ -67,7 +67,7 @@ t.test('the defaults are those of the design: 1,000 or 200 ms, 64,000 waiting', 
 t.test('what waits at the store counts, and makes room once stored', async (t) => {
   let store = () => {}
   const { made, record } = recorder({
-    limit: 10,
+    maxWaiting: 10,
     batch: 5,
     send: () =>
       new Promise((resolve) => {
@@ -87,7 +87,7 @@ t.test('texts bound it too: a stranger decides how long they are', async (t) => 
   const sent: Observation[] = []
   const { made } = recorder({
     send: (batch) => {
-      sent.push(...observationsOf(batch))
+      sent.push(...unpackObservations(batch))
       return new Promise(() => {})
     },
   })
@@ -133,7 +133,7 @@ t.test('faults are counted; ten in a minute switch it off, and it tries again', 
   let broken = true
   const { made, said, record, set } = recorder({
     batch: 1,
-    pause: 50,
+    pauseMs: 50,
     send: () => {
       if (broken) throw new Error('thrown at once')
       return Promise.resolve()
@@ -173,7 +173,7 @@ t.test('a log that throws, a clock that jumps and a rejection do not reach the s
       },
     },
     batch: 1,
-    pause: 10,
+    pauseMs: 10,
   })
   for (let n = 0; n < 40; n++) t.doesNotThrow(() => made.record(observation()))
   await wait(30)

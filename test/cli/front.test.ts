@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { scriptName } from '../../src/http/script.js'
+import { scriptName } from '../../src/http/tracker-script.js'
 import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 
 /** The whole of the public listener put together: TLS, forwarding, upgrades, addresses, recording. */

@@ -1,20 +1,20 @@
 import t from 'tap'
-import { TailQuery, tail } from '../../src/http/tail.js'
+import { createTailStream, TailQuery } from '../../src/http/tail.js'
 import { command } from '../fixtures/command.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { cli, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
-import { file, origin } from '../fixtures/policy-world.js'
+import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
-import { talk } from '../proxy/fixtures/sockets.js'
+import { exchangeBytes } from '../proxy/fixtures/sockets.js'
 
 const ROBOTS =
   'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nContent-Usage: /docs train-ai=n\nDisallow: /a\u001b[31mb\n'
 const LLMS = '# Site\u001b[2J\n\n## Docs\n\n- [A](/docs/a)\n'
 
 t.test('policy of a URL: asked directly, no instance needed', async (t) => {
-  const { table, port, url } = await origin(t)
-  table.set(`127.0.0.1:${port}/robots.txt`, file(ROBOTS))
-  table.set(`127.0.0.1:${port}/llms.txt`, file(LLMS))
+  const { table, port, url } = await startOrigin(t)
+  table.set(`127.0.0.1:${port}/robots.txt`, fileResponse(ROBOTS))
+  table.set(`127.0.0.1:${port}/llms.txt`, fileResponse(LLMS))
   const shown = await cli('policy', url.href)
   t.equal(shown.code, 0, shown.stderr)
   for (const text of [
@@ -46,8 +46,8 @@ t.test('policy of a URL: asked directly, no instance needed', async (t) => {
 })
 
 t.test('policy of the running instance, and what broke it', { timeout: 90_000 }, async (t) => {
-  const { table, url } = await origin(t)
-  table.set('example.com/robots.txt', file('User-agent: *\nDisallow: /private\n'))
+  const { table, url } = await startOrigin(t)
+  table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /private\n'))
   const data = dataDir(t)
   const instance = await startInstance(url.origin, data, '--domain', 'example.com')
   t.teardown(() => instance.stop())
@@ -61,14 +61,14 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
 
   // The proxy passes on the Host it is given: the request is sent by hand.
   const ask = (path: string) =>
-    talk(Number(new URL(instance.site).port), [
+    exchangeBytes(Number(new URL(instance.site).port), [
       `GET ${path} HTTP/1.1\r\nHost: example.com\r\nUser-Agent: ${GPTBOT}\r\nConnection: close\r\n\r\n`,
     ])
   await ask('/private/x')
   await ask('/open')
   await eventually('both are rows', async () => (await instance.fetches()) === 2, 20_000)
   // A minute of a site's life: the file changes, and a client is given the new one.
-  table.set('example.com/robots.txt', file('User-agent: *\nDisallow: /\n'))
+  table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
   await ask('/robots.txt')
   await eventually(
     'the change is seen',
@@ -98,10 +98,10 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
 })
 
 t.test('tail --violations: recent and live rows alike', async (t) => {
-  const { engine, commit } = await fileEngine(t)
+  const { engine, commit } = await createInProcessEngine(t)
   const fetched = (pathname: string, robots_allowed: boolean | null) => agentRow({ pathname, robots_allowed })
   await commit({ events: [eventRow()], agent_events: [fetched('/1', false), fetched('/2', true), fetched('/3', null)] })
-  const reader = tail(engine, TailQuery.parse({ violations: '1' })).getReader()
+  const reader = createTailStream(engine, TailQuery.parse({ violations: '1' })).getReader()
   const next = async () => JSON.parse(Buffer.from((await reader.read()).value ?? []).toString()).pathname
   t.equal(await next(), '/1')
   await commit({ events: [eventRow()], agent_events: [fetched('/4', true), fetched('/5', null), fetched('/6', false)] })

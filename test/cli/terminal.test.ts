@@ -5,7 +5,7 @@ import { safeJson, visible } from '../../src/cli/escape.js'
 import { lineOf } from '../../src/cli/line.js'
 import { sparkline, table } from '../../src/cli/table.js'
 import { cut, fit, widthOf } from '../../src/cli/width.js'
-import { bytes, duration, number, percent } from '../../src/export/words.js'
+import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
 t.test('what strangers wrote is made visible', async (t) => {
   const rows: [string, string, string][] = [
@@ -110,16 +110,16 @@ t.test('tables and graphs', async (t) => {
   t.equal(sparkline([]), '')
   t.equal(sparkline([1, 1, 2, 2], 2), '▅█', 'neighbours added: 2 and 4')
   for (const [made, expected] of [
-    [bytes(0), '0 B'],
-    [bytes(999), '999 B'],
-    [bytes(1000), '1.0 kB'],
-    [bytes(999_960), '1.0 MB'],
-    [bytes(1_234_567), '1.2 MB'],
-    [percent(0.1234), '12.3 %'],
-    [duration(59.6), '1m 00s'],
-    [duration(5), '5s'],
-    [duration(125), '2m 05s'],
-    [number(1234567.89), '1,234,567.9'],
+    [formatBytes(0), '0 B'],
+    [formatBytes(999), '999 B'],
+    [formatBytes(1000), '1.0 kB'],
+    [formatBytes(999_960), '1.0 MB'],
+    [formatBytes(1_234_567), '1.2 MB'],
+    [formatPercent(0.1234), '12.3 %'],
+    [formatDuration(59.6), '1m 00s'],
+    [formatDuration(5), '5s'],
+    [formatDuration(125), '2m 05s'],
+    [formatNumber(1234567.89), '1,234,567.9'],
   ])
     t.equal(made, expected)
 })

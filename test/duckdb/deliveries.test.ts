@@ -1,26 +1,26 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { Delivery } from '../../src/capture/delivery.js'
+import type { EdgeDelivery } from '../../src/capture/edge-delivery.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 86_400_000
 
 t.test('deliveries are kept for as long as they could come again', async (t) => {
-  const store = await openAt(join(directory(t), 'events.duckdb'), { now: () => new Date(NOW), wal_bytes: 0 })
+  const store = await openStoreAt(join(directory(t), 'events.duckdb'), { now: () => new Date(NOW), wal_bytes: 0 })
   t.teardown(() => store.close())
   const of = (
     signature: string,
     ago: number,
     sender: string | null = null,
     number: number | null = null,
-  ): Delivery => ({
+  ): EdgeDelivery => ({
     ...{ site_id: 1, signature, sender, number, accepted_at: NOW - ago },
   })
-  const all: [Delivery, boolean, string][] = [
+  const all: [EdgeDelivery, boolean, string][] = [
     [of('a', 14 * MINUTE), true, 'its time may let it in'],
     [of('b', 16 * MINUTE), false, 'its time does not'],
     [of('c', 14 * MINUTE, 's1', 1), true, 'the same of a sender'],

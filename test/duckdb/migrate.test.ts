@@ -1,22 +1,22 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openDataFile } from '../../src/duckdb/datafile.js'
+import type { EventStore } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
-import { runAll, runQuery } from '../../src/duckdb/query.js'
-import type { EventStore } from '../../src/duckdb/store.js'
-import { PRIOR_COLUMNS } from '../../src/rollup.js'
+import { runQuery, runTransaction } from '../../src/duckdb/query.js'
 import type { EventRow } from '../../src/rows.js'
+import { PRIOR_COLUMNS } from '../../src/session-aggregates.js'
 import { join as joined, raw, type Sql, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
-import { lives } from '../fixtures/lives.js'
-import { openAt, storeOptions } from '../fixtures/store.js'
-import { verdict } from '../oracle/asked.js'
-import { JUDGED } from '../oracle/questions.js'
-import type { Question } from '../oracle/site.js'
+import { generateRows } from '../fixtures/generated-sessions.js'
+import { openStoreAt, storeOptions } from '../fixtures/store.js'
+import { checkRead } from '../oracle/check-read.js'
+import { EXPECTED_READS } from '../oracle/expected-reads.js'
+import type { Question } from '../oracle/site-rows.js'
 
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const LATER = new Date('2026-12-01T00:00:00Z')
-const rows = lives({ seed: 20261122, sessions: 150, agents: 0 })
+const rows = generateRows({ seed: 20261122, sessions: 150, agents: 0 })
 
 /** A row by its columns of now. */
 const columnsOf = ({ vitals, error, ...row }: EventRow) =>
@@ -54,7 +54,7 @@ async function oldFile(file: string): Promise<void> {
       )
       return sql`insert into events (${names}) values (${values})`
     })
-    await runAll(writer, [...stored, ...SUMMED])
+    await runTransaction(writer, [...stored, ...SUMMED])
   })
   await old.close()
 }
@@ -83,10 +83,10 @@ t.test('a file from before sessions knew the one before by channel, place and de
       segment: async () => undefined,
       ...{ catalog: [], assistants: [] },
     }
-    for (const judged of JUDGED.filter(({ path }) => READS.includes(path))) {
+    for (const judged of EXPECTED_READS.filter(({ path }) => READS.includes(path))) {
       const q: Question = { site: 1, audience: 'human', window, tz: 'UTC', filters: [] }
       const asked = window.map((at) => new Date(at).toISOString())
-      const { found, wanted } = await verdict(
+      const { found, wanted } = await checkRead(
         judged,
         rows,
         {
@@ -104,12 +104,12 @@ t.test('a file from before sessions knew the one before by channel, place and de
   const pages = new Set(rows.events.map((row) => `${row.site_id} ${row.session_id} ${row.pathname}`)).size
   const version = EVENTS_SCHEMA.length
 
-  const store = await openAt(file)
+  const store = await openStoreAt(file)
   const emptied = { events: own, sessions: 0, session_pages: 0, unsealed: 0, seals: 0, version }
   t.strictSame(await counts(store), emptied, 'what was summed up is gone, the rows are not')
   await answersAsItsHits(store, 'nothing summed up')
 
-  await store.seal(LATER)
+  await store.aggregate(LATER)
   const filled = { ...emptied, sessions: all, session_pages: pages, seals: 1 }
   t.strictSame(await counts(store), filled, 'all is summed up again')
   for (const column of PRIOR_COLUMNS) {
@@ -119,7 +119,7 @@ t.test('a file from before sessions knew the one before by channel, place and de
   await answersAsItsHits(store, 'all summed up')
   await store.close()
 
-  const again = await openAt(file)
+  const again = await openStoreAt(file)
   t.strictSame(await counts(again), filled, 'it is emptied once')
   await answersAsItsHits(again, 'opened again')
   await again.close()

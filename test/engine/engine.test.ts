@@ -3,59 +3,59 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { pack } from '../../src/capture/parcel.js'
+import { packBatch } from '../../src/capture/packed-batch.js'
 import { startEngine } from '../../src/engine/client.js'
+import type { CommitPosition } from '../../src/engine/commit-position.js'
 import type { TailRow } from '../../src/engine/engine.js'
-import type { Mark } from '../../src/engine/mark.js'
 import { createOutbox } from '../../src/engine/outbox.js'
 import type { WorkerOptions } from '../../src/engine/protocol.js'
 import type { ApiError } from '../../src/errors.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
-import { openSessions } from '../../src/worker/sessions.js'
-import { counted, engineFor, until } from '../fixtures/engine.js'
+import { readActiveSessions } from '../../src/worker/stored-sessions.js'
+import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
-import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { agentObservation, observation } from '../fixtures/observations.js'
 import { eventRow } from '../fixtures/rows.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 const people = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
 
 t.test('observations become rows, counted and durable when record resolves', async (t) => {
-  const { engine, data } = await engineFor(t)
+  const { engine, data } = await startTestEngine(t)
   t.equal(engine.status().state, 'ready')
   await engine.record(
-    pack([
+    packBatch([
       observation({ pathname: '/a' }),
-      fetchByAgent({ pathname: '/a' }),
+      agentObservation({ pathname: '/a' }),
       observation({ pathname: '/style.css', content_type: 'text/css' }),
     ]),
   )
   t.match(engine.status(), { rows: { human: 1, agent: 1 }, drops: { not_a_page: 1 }, restarts: 0 })
-  t.strictSame(await engine.events.query(counted), [{ human: 1, agent: 1 }])
+  t.strictSame(await engine.events.query(ROW_COUNTS), [{ human: 1, agent: 1 }])
   t.equal(engine.status().flush_ms.length, 1)
-  await Promise.all(Array.from({ length: 12 }, (_, n) => engine.record(pack(people(1_500, n * 1_500)))))
+  await Promise.all(Array.from({ length: 12 }, (_, n) => engine.record(packBatch(people(1_500, n * 1_500)))))
   t.strictSame(await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`), [
     { n: 18_001, paths: 18_001 },
   ])
   t.ok(engine.status().flush_ms.length < 13, 'batches that wait are committed together')
-  await engine.record(pack([]))
+  await engine.record(packBatch([]))
   await t.rejects(engine.events.query(sql`select nothing from nowhere`), { code: 'database_error' })
   await t.rejects(engine.records.query(raw('selec')), { code: 'database_error' })
   await engine.close()
   t.equal(engine.status().state, 'closed')
-  await (await openAt(join(data, 'events.duckdb'))).close()
-  await t.rejects(engine.record(pack(people(1))), { code: 'database_error' })
-  await t.rejects(engine.events.query(counted), { code: 'database_error' })
+  await (await openStoreAt(join(data, 'events.duckdb'))).close()
+  await t.rejects(engine.record(packBatch(people(1))), { code: 'database_error' })
+  await t.rejects(engine.events.query(ROW_COUNTS), { code: 'database_error' })
 })
 
 t.test('a restart of the process splits no session and doubles nothing', async (t) => {
-  const first = await engineFor(t)
-  await first.engine.record(pack([observation({ pathname: '/in', referrer: 'https://news.example/' })]))
+  const first = await startTestEngine(t)
+  await first.engine.record(packBatch([observation({ pathname: '/in', referrer: 'https://news.example/' })]))
   await first.engine.close()
-  const second = await engineFor(t, { data: first.data })
-  await second.engine.record(pack([observation({ pathname: '/on' })]))
+  const second = await startTestEngine(t, { data: first.data })
+  await second.engine.record(packBatch([observation({ pathname: '/on' })]))
   const rows = await second.engine.events.query(
     sql`select pathname, session_id, visitor_id, entry_page, referrer from events order by timestamp`,
   )
@@ -66,12 +66,12 @@ t.test('a restart of the process splits no session and doubles nothing', async (
 })
 
 t.test('tail: rows as they are committed, and no work once nobody listens', async (t) => {
-  const { engine } = await engineFor(t)
+  const { engine } = await startTestEngine(t)
   const seen: TailRow[] = []
-  await engine.record(pack([observation({ pathname: '/before' })]))
+  await engine.record(packBatch([observation({ pathname: '/before' })]))
   const stop = engine.tail((row) => seen.push(row))
-  await engine.record(pack([observation({ pathname: '/x' }), fetchByAgent({ pathname: '/y' })]))
-  await until(() => seen.length === 2, 'two rows')
+  await engine.record(packBatch([observation({ pathname: '/x' }), agentObservation({ pathname: '/y' })]))
+  await waitFor(() => seen.length === 2, 'two rows')
   t.strictSame(
     seen.map((row) => [row.audience, row.pathname]),
     [
@@ -82,21 +82,23 @@ t.test('tail: rows as they are committed, and no work once nobody listens', asyn
   t.match(seen[0], { visitor_id: /^[0-9a-f]{16}$/, timestamp: Date })
   stop()
   stop()
-  await engine.record(pack([observation({ pathname: '/after' })]))
+  await engine.record(packBatch([observation({ pathname: '/after' })]))
   t.equal(seen.length, 2)
 
   await t.test('sites are known at once after a write, and by hostname', async (t) => {
     const { human } = engine.status().rows
-    await engine.record(pack([observation({ hostname: 'shop.example' })]))
+    await engine.record(packBatch([observation({ hostname: 'shop.example' })]))
     await engine.records.write(sql`update sites set domains = '["example.com"]' where id = 1`)
-    await engine.record(pack([observation({ hostname: 'shop.example' }), observation({ hostname: 'example.com' })]))
+    await engine.record(
+      packBatch([observation({ hostname: 'shop.example' }), observation({ hostname: 'example.com' })]),
+    )
     t.match(engine.status(), { rows: { human: human + 2 }, drops: { unknown_host: 1 } })
   })
 })
 
 t.test('what cannot start says so in one line', async (t) => {
   const at = directory(t)
-  const held = await openAt(join(at, 'events.duckdb'))
+  const held = await openStoreAt(join(at, 'events.duckdb'))
   const log = { info() {}, warn() {}, error() {} }
   await t.rejects(startEngine({ data: at, offline: true, log, lock_ms: 200 }), {
     message: new RegExp(
@@ -115,11 +117,11 @@ t.test('what cannot start says so in one line', async (t) => {
 t.test('a worker started behind another’s last commit says how far that one came', async (t) => {
   const data = directory(t)
   const run = '00000000000000aa'
-  const store = await openAt(join(data, 'events.duckdb'))
+  const store = await openStoreAt(join(data, 'events.duckdb'))
   const mark = { run, sequence: 3, human: 7, agent: 2, drops: { fault: 1 } }
   await store.append({ events: [eventRow()], agent_events: [] }, mark)
   await store.close()
-  const cases: [Mark, Mark, string][] = [
+  const cases: [CommitPosition, CommitPosition, string][] = [
     [{ run, sequence: 2, human: 5, agent: 2, drops: {} }, mark, 'it was committed, and never told'],
     [
       { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
@@ -164,15 +166,15 @@ t.test('the outbox: in order, a window at a time, each batch until it is committ
   })
   const done: number[] = []
   const add = (n: number) =>
-    outbox.add(pack([observation()])).then(
+    outbox.add(packBatch([observation()])).then(
       () => done.push(n),
       (error: ApiError) => done.push(-n, error.code === 'internal_error' ? 0 : 1),
     )
   for (let n = 1; n <= 12; n++) void add(n)
   t.strictSame(posted, [], 'no worker yet')
-  outbox.open()
+  outbox.resume()
   t.strictSame(posted, [1, 2, 3, 4, 5, 6, 7, 8])
-  outbox.committed(2)
+  outbox.acknowledge(2)
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(
     [posted.slice(8), done],
@@ -181,23 +183,23 @@ t.test('the outbox: in order, a window at a time, each batch until it is committ
       [1, 2],
     ],
   )
-  outbox.close()
+  outbox.pause()
   posted.length = 0
-  outbox.open()
+  outbox.resume()
   t.strictSame(posted, [3], 'the first that a worker died with goes alone')
-  outbox.committed(3)
-  outbox.committed(10)
+  outbox.acknowledge(3)
+  outbox.acknowledge(10)
   t.strictSame(posted, [3, 4, 11, 12], 'those of the dead worker one by one, then as many as the window takes')
   posted.length = 0
   for (let death = 0; death < 3; death++) {
-    outbox.close()
-    outbox.open()
+    outbox.pause()
+    outbox.resume()
   }
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(posted, [11, 11, 12], 'at the third death the first is given up')
   t.strictSame(done.slice(-2), [-11, 0])
-  outbox.committed(12)
-  await outbox.drained()
+  outbox.acknowledge(12)
+  await outbox.whenEmpty()
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(done.at(-1), 12)
 })
@@ -208,12 +210,12 @@ t.test('a data directory deleted under it: said, and recording goes on in new fi
     await records.write(sql`insert into sites (id, org, name, domains, timezone, excluded_paths, respect_gpc,
       visitor_salt, created_at) values (1, 1, 'Site', '[]', 'UTC', '[]', false, 'month', ${new Date()})`)
   }
-  const { engine, data, lines } = await engineFor(t, { prepare })
-  await engine.record(pack(people(3)))
+  const { engine, data, lines } = await startTestEngine(t, { prepare })
+  await engine.record(packBatch(people(3)))
   rmSync(data, { recursive: true })
-  await engine.record(pack(people(5)))
+  await engine.record(packBatch(people(5)))
   t.match(lines.join('\n'), /events\.duckdb is gone/)
-  t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }], 'none has an unknown host')
+  t.strictSame(await engine.events.query(ROW_COUNTS), [{ human: 5, agent: 0 }], 'none has an unknown host')
   t.match(engine.status(), { state: 'ready', rows: { human: 8 }, drops: {}, restarts: 1 })
 })
 
@@ -226,9 +228,9 @@ t.test('records that cannot be prepared: the start says so', async (t) => {
 })
 
 t.test('after a flood of sessions with long texts a start reads back only the latest', async (t) => {
-  const { engine, data } = await engineFor(t)
+  const { engine, data } = await startTestEngine(t)
   await engine.record(
-    pack(
+    packBatch(
       Array.from({ length: 6_000 }, (_, n) =>
         observation({
           timestamp: new Date(Date.now() - 600_000 + n).toISOString(),
@@ -240,8 +242,8 @@ t.test('after a flood of sessions with long texts a start reads back only the la
     ),
   )
   await engine.close()
-  const store = await openAt(join(data, 'events.duckdb'))
-  const { open, since } = await openSessions(store, new Date())
+  const store = await openStoreAt(join(data, 'events.duckdb'))
+  const { open, since } = await readActiveSessions(store, new Date())
   await store.close()
   t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
   t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
@@ -250,12 +252,12 @@ t.test('after a flood of sessions with long texts a start reads back only the la
 
   await t.test('records that are garbage: set aside, replaced and said', async (t) => {
     writeFileSync(join(data, 'control.duckdb'), 'garbage '.repeat(5_000))
-    const next = await engineFor(t, { data })
+    const next = await startTestEngine(t, { data })
     t.match(next.engine.status(), {
       state: 'ready',
       losses: [/^records: file set aside: 40000 bytes, kept in .*sites and keys/],
     })
-    await next.engine.record(pack(people(2)))
+    await next.engine.record(packBatch(people(2)))
     t.match(next.engine.status(), { rows: { human: 2 }, drops: {} })
   })
 })

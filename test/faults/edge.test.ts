@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { command } from '../fixtures/command.js'
-import { signed } from '../fixtures/edge.js'
+import { signBody } from '../fixtures/edge-service.js'
 import { dataDir, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
 t.test('kill -9 right behind the 202: the rows are there, and none comes twice', async (t) => {
@@ -53,7 +53,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
   const last = { body: '', header: '' }
   for (const number of [1, 2]) {
     last.body = delivery(number)
-    last.header = signed(key, now(), last.body)
+    last.header = signBody(key, now(), last.body)
     t.equal(await send(last.body, last.header), 202)
     await app.stop('SIGKILL')
     for (const name of readdirSync(data).filter((name) => /\.duckdb/.test(name)))
@@ -63,7 +63,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
   }
   t.equal(await send(last.body, last.header), 409, 'the repeat')
   const again = delivery(2)
-  t.equal(await send(again, signed(key, now(), again)), 202, 'the same delivery, signed afresh')
+  t.equal(await send(again, signBody(key, now(), again)), 202, 'the same delivery, signed afresh')
   t.equal(await app.fetches(), 200, 'writes nothing')
 
   const rotated = JSON.parse((await command('sites', 'ingest-key', '1', '--rotate', '--json', '--data', data)).stdout)
@@ -72,7 +72,7 @@ t.test('kill -9 right behind the 202: the rows are there, and none comes twice',
     [key, '{"site_id":1}'],
     [rotated.ingest_key, '{"site_id":1 }'],
   ] as const)
-    t.equal(await send(body, signed(signing, now(), body)), 202, 'both keys')
+    t.equal(await send(body, signBody(signing, now(), body)), 202, 'both keys')
 
   t.match(await command('sites', 'list', '--data', data), { code: 0, stdout: /^ 2 {2}Two +UTC +two\.example$/m })
   const wrong: [string[], number, RegExp, string][] = [

@@ -13,7 +13,7 @@ import { raw, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { dataDir, eventually, freePort } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
-import { openAt, storeOptions } from '../fixtures/store.js'
+import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
 /** `ERASURE_KILLS=60` hits every place several times. */
 const KILLS = Number(process.env.ERASURE_KILLS ?? 6)
@@ -57,7 +57,7 @@ async function kill(child: ChildProcess, which: 'both' | 'main'): Promise<void> 
 /** What everybody has before anybody is erased: their rows over visits of ten views each, sealed. */
 async function fill(data: string): Promise<void> {
   mkdirSync(data, { recursive: true })
-  const store = await openAt(join(data, 'events.duckdb'))
+  const store = await openStoreAt(join(data, 'events.duckdb'))
   const at = (seconds: string) => `make_timestamp((1797408000 + ${seconds})::bigint * 1000000)`
   await store.amend(async () => [
     raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,
@@ -66,7 +66,7 @@ async function fill(data: string): Promise<void> {
         '/' || n % 10, '/0', 'Direct', 'server'
       from range(1, ${PERSONS + 1}) p (person), range(${ROWS + PERSONS}) r (n) where n < ${ROWS} + person`),
   ])
-  await store.seal(new Date('2027-06-01'))
+  await store.aggregate(new Date('2027-06-01'))
   await store.close()
 }
 
@@ -76,7 +76,7 @@ async function reached(t: Test, data: string, person: number): Promise<string> {
   for (const name of ['events.duckdb', 'events.duckdb.wal', 'control.duckdb', 'control.duckdb.wal'])
     if (existsSync(join(data, name))) copyFileSync(join(data, name), join(copy, name))
   const records = await openRecords(storeOptions(join(copy, 'control.duckdb')).options)
-  const store = await openAt(join(copy, 'events.duckdb'))
+  const store = await openStoreAt(join(copy, 'events.duckdb'))
   try {
     const [open] = await records.query(sql`select id from removals where visitor = ${idOf(person)}`)
     const [left] = await store.query(sql`select count(*) as n from events where visitor_id = ${person * 2}`)
@@ -137,7 +137,7 @@ t.test('kill -9 in the middle of erasures: all of each person is gone once, coun
   t.comment(`one takes ${took.toFixed(0)} ms; where everything was killed: ${places.join('; ')}`)
 
   const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
-  const store = await openAt(join(data, 'events.duckdb'))
+  const store = await openStoreAt(join(data, 'events.duckdb'))
   const removals = await records.query(
     sql`select rows::integer as rows, visitor, done_at is not null as done from removals where rows is distinct from 0`,
   )

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sql } from '../../src/sql.js'
 import { command } from '../fixtures/command.js'
-import { signed } from '../fixtures/edge.js'
+import { signBody } from '../fixtures/edge-service.js'
 import { directory } from '../fixtures/files.js'
 import {
   CHROME,
@@ -20,9 +20,9 @@ import {
   startProxy,
   startService,
 } from '../fixtures/instance.js'
-import { startLossy } from '../fixtures/lossy.js'
+import { startLossyProxy } from '../fixtures/lossy-proxy.js'
 import { seeded } from '../fixtures/random.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 /** A fleet for real: sidecars and a collector, each a process of its own, and what dies of them. */
 
@@ -60,7 +60,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   writeFileSync(key, (await command('sites', 'ingest-key', '1', '--data', collector.data)).stdout, { mode: 0o600 })
   // What is committed and never answered: the sidecar behind it cannot know.
   let answers = 0
-  const lossy = await startLossy(port, (answer) => answer.includes(' 202 ') && answers++ % 4 === 0)
+  const lossy = await startLossyProxy(port, (answer) => answer.includes(' 202 ') && answers++ % 4 === 0)
   t.teardown(() => lossy.close())
   const sidecar = async (name: string, url: string) => {
     const place = { origin: origin.url, data: join(folder, name), port: await freePort(), adminPort: await freePort() }
@@ -153,7 +153,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   await end()
   t.equal(await collector.stop(), 0)
 
-  const store = await openAt(join(collector.data, 'events.duckdb'))
+  const store = await openStoreAt(join(collector.data, 'events.duckdb'))
   t.teardown(() => store.close())
   const events = await store.query(sql`
     select kind, pathname, recorded_by, status, screen_class from events`)
@@ -263,7 +263,7 @@ t.test('a collector that the world reaches, below its base path', async (t) => {
   })
   const agent_events = Array.from({ length: 500 }, (_, n) => row(n))
   const body = JSON.stringify({ site_id: 1, agent_events, note: 'x'.repeat(500_000) })
-  const signature = { 'x-service-signature': signed(key, Math.floor(Date.now() / 1000), body) }
+  const signature = { 'x-service-signature': signBody(key, Math.floor(Date.now() / 1000), body) }
   t.ok(body.length > 1 << 20, 'beyond what curl sends unasked')
   t.strictSame(await post(collector.site, body, signature), { status: 202, asked: true })
   t.equal((await post(collector.site, body, {})).status, 401)

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sql } from '../../src/sql.js'
 import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 /** Faults done to a real process in front of a real origin (issue: bad input and faults). */
 
@@ -135,7 +135,7 @@ t.test('SIGTERM: no new connections, running answers finish, rows are flushed, e
   await t.rejects(crawl(app.site, '/new'), 'no new connection')
   t.match(await slow, { status: 200, text: /slow/ }, 'the running answer is whole')
   t.equal(await code, 0)
-  const store = await openAt(join(data, 'events.duckdb'))
+  const store = await openStoreAt(join(data, 'events.duckdb'))
   t.teardown(() => store.close())
   t.strictSame(await store.query(sql`select count(*) as n from agent_events`), [{ n: 21 }], 'every row is there')
 })

@@ -14,16 +14,16 @@ import {
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { inspectWal } from '../../src/duckdb/wal.js'
-import type { Mark } from '../../src/engine/mark.js'
+import type { CommitPosition } from '../../src/engine/commit-position.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { openAt, storeOptions } from '../fixtures/store.js'
+import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
 const counted = sql`select (select count(*) from events) as events, (select count(*) from agent_events) as agents`
 const RUN = '00000000000000aa'
 /** The mark behind the `n`-th commit of three people and two agents each. */
-const mark = (n: number): Mark => ({ run: RUN, sequence: n, human: 3 * n, agent: 2 * n, drops: {} })
+const mark = (n: number): CommitPosition => ({ run: RUN, sequence: n, human: 3 * n, agent: 2 * n, drops: {} })
 const rows = {
   events: [eventRow(), eventRow(), eventRow()],
   agent_events: [agentRow(), agentRow()],
@@ -33,10 +33,10 @@ const rows = {
 async function killed(t: Test, checkpointed: number, logged: number) {
   const at = directory(t)
   const live = join(at, 'live', 'events.duckdb')
-  const store = await openAt(live)
+  const store = await openStoreAt(live)
   for (let n = 1; n <= checkpointed; n++) await store.append(rows, mark(n))
   await store.close()
-  const again = await openAt(live)
+  const again = await openStoreAt(live)
   for (let n = checkpointed + 1; n <= checkpointed + logged; n++) await again.append(rows, mark(n))
   // Copied by another process, for this one must not open the file.
   execFileSync('cp', existsSync(`${live}.wal`) ? [live, `${live}.wal`, at] : [live, at])
@@ -50,7 +50,7 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
   const whole = readFileSync(`${file}.wal`)
   const report = inspectWal(whole)
   t.strictSame([report.end, report.damaged], [whole.length, false], 'whole')
-  t.strictSame([...report.marks], [[RUN, 220]], '44 commits of 5 rows')
+  t.strictSame([...report.committed_rows], [[RUN, 220]], '44 commits of 5 rows')
 
   const flipped = (at: number) => {
     const copy = Buffer.from(whole)
@@ -81,15 +81,15 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
       writeFileSync(`${at}.wal`, log)
       const { options, lines } = storeOptions(at)
       const from = performance.now()
-      const store = await openAt(at, options)
+      const store = await openStoreAt(at, options)
       t.ok(performance.now() - from < 5_000, 'opens within 5 s')
       t.strictSame(await store.query(counted), [{ events: 3 * commits, agents: 2 * commits }], 'whole commits only')
-      t.strictSame(await store.last(RUN), mark(commits))
+      t.strictSame(await store.lastCommit(RUN), mark(commits))
       if (said) {
         t.match(lines.join('\n'), said)
         t.equal(store.losses.length, 1)
         const [loss] = store.losses
-        t.strictSame(loss && readFileSync(loss.kept), log, 'the log as it was lies beside')
+        t.strictSame(loss && readFileSync(loss.backup), log, 'the log as it was lies beside')
         const lost = lastIn(log) > 0 ? (lastIn(log) - commits) * 5 : undefined
         t.equal(loss?.rows, lost, 'and the loss is said in rows')
       } else {
@@ -101,7 +101,7 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
       const copy = directory(t)
       execFileSync('cp', [at, `${at}.wal`, copy])
       await store.close()
-      const next = await openAt(join(copy, 'events.duckdb'))
+      const next = await openStoreAt(join(copy, 'events.duckdb'))
       t.strictSame(await next.query(counted), [{ events: 3 * (commits + 1), agents: 2 * (commits + 1) }])
       t.strictSame(next.losses, [], 'mended once')
       await next.close()
@@ -140,12 +140,12 @@ t.test('a file that is no database is set aside, never deleted', async (t) => {
       const at = join(directory(t), 'events.duckdb')
       writeFileSync(at, content)
       const { options, lines } = storeOptions(at)
-      const store = await openAt(at, options)
+      const store = await openStoreAt(at, options)
       t.strictSame(await store.query(counted), [{ events: 0, agents: 0 }], 'an empty store')
       t.match(lines.join('\n'), /error .*events\.duckdb: file set aside: \d+ bytes/)
       await store.append(rows)
       await store.close()
-      const kept = store.losses[0]?.kept ?? ''
+      const kept = store.losses[0]?.backup ?? ''
       t.match(kept, /events\.duckdb\.\d{4}-\d\d-\d\dT/)
       t.ok(readFileSync(kept).equals(content), 'byte for byte')
     })
@@ -154,7 +154,7 @@ t.test('a file that is no database is set aside, never deleted', async (t) => {
 
 t.test('a damaged block inside: reads of it fail, everything else goes on', async (t) => {
   const file = join(directory(t), 'events.duckdb')
-  const store = await openAt(file)
+  const store = await openStoreAt(file)
   const paths = Array.from({ length: 20_000 }, (_, n) => eventRow({ pathname: `/${(n * 2654435761) % 4294967296}` }))
   await store.append({ events: paths, agent_events: [agentRow()] })
   await store.close()
@@ -162,7 +162,7 @@ t.test('a damaged block inside: reads of it fail, everything else goes on', asyn
   // Behind the three headers of 4 KB, in the middle of the first blocks of data.
   for (let at = 12_288 + 100_000; at < bytes.length; at += 262_144) bytes.fill(7, at, at + 64)
   writeFileSync(file, bytes)
-  const damaged = await openAt(file)
+  const damaged = await openStoreAt(file)
   t.strictSame(damaged.losses, [], 'it opens')
   await t.rejects(damaged.query(sql`select max(pathname) as last from events`), { code: 'database_error' })
   await damaged.append(rows)
@@ -173,16 +173,22 @@ t.test('a damaged block inside: reads of it fail, everything else goes on', asyn
 t.test('what only the operator can change is one line, and touches nothing', async (t) => {
   const at = directory(t)
   mkdirSync(join(at, 'events.duckdb'))
-  await t.rejects(openAt(join(at, 'events.duckdb')), { name: 'StoreFault', message: /^[^\n]*events\.duckdb[^\n]*$/ })
+  await t.rejects(openStoreAt(join(at, 'events.duckdb')), {
+    name: 'StoreFault',
+    message: /^[^\n]*events\.duckdb[^\n]*$/,
+  })
   writeFileSync(join(at, 'file'), '')
-  await t.rejects(openAt(join(at, 'file', 'events.duckdb')), { message: /file/ }, 'its directory is a file')
+  await t.rejects(openStoreAt(join(at, 'file', 'events.duckdb')), { message: /file/ }, 'its directory is a file')
 })
 
 t.test('a second process is told who holds the file; a second opening here is refused', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const writer = start(t, [at, '0'])
   await said(writer, 'open')
-  await t.rejects(openAt(at), { name: 'StoreFault', message: `${at} is in use by another process (PID ${writer.pid}` })
+  await t.rejects(openStoreAt(at), {
+    name: 'StoreFault',
+    message: `${at} is in use by another process (PID ${writer.pid}`,
+  })
   t.strictSame(
     readdirSync(join(at, '..')).filter((name) => /\d{4}-/.test(name)),
     [],
@@ -190,8 +196,8 @@ t.test('a second process is told who holds the file; a second opening here is re
   )
   writer.kill('SIGKILL')
   await once(writer, 'exit')
-  const store = await openAt(at)
-  await t.rejects(openAt(at), { name: 'StoreFault', message: /still open in this process/ })
+  const store = await openStoreAt(at)
+  await t.rejects(openStoreAt(at), { name: 'StoreFault', message: /still open in this process/ })
   await store.append(rows)
   t.strictSame(await store.query(counted), [{ events: 3, agents: 2 }])
   await store.close()
@@ -210,7 +216,7 @@ t.test('kill -9 at any moment: what was acknowledged is there, once', async (t) 
     await once(writer, 'exit')
     const from = performance.now()
     const { options, lines } = storeOptions(at)
-    const store = await openAt(at, options)
+    const store = await openStoreAt(at, options)
     longest = Math.max(longest, performance.now() - from)
     t.strictSame(lines, [])
     const acked = readFileSync(acks, 'utf8').split('\n').slice(0, -1).map(Number)
@@ -226,7 +232,7 @@ t.test('kill -9 at any moment: what was acknowledged is there, once', async (t) 
 })
 
 const start = (t: Test, given: string[]): ChildProcess => {
-  const child = spawn(process.execPath, ['dist/test/fixtures/store-writer.js', ...given], {
+  const child = spawn(process.execPath, ['dist/test/fixtures/store-writer-process.js', ...given], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -251,7 +257,7 @@ t.test('a full disk', async (t) => {
   const file = join(at, 'events.duckdb')
   const ballast = join(at, 'ballast')
   const { options, lines } = storeOptions(file, { wal_bytes: 3 << 20 })
-  const store = await openAt(file, options)
+  const store = await openStoreAt(file, options)
   const batch = {
     events: Array.from({ length: 500 }, (_, n) => eventRow({ pathname: `/${'x'.repeat(200)}${n}` })),
     agent_events: [],
@@ -294,7 +300,7 @@ t.test('a full disk', async (t) => {
     await check(`round ${round}`)
   }
   await store.close()
-  const again = await openAt(file)
+  const again = await openStoreAt(file)
   t.strictSame(await again.query(counted), [{ events: stored * 500, agents: 0 }], 'and after a restart')
   t.strictSame(again.losses, [])
   await again.close()

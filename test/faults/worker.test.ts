@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { pack } from '../../src/capture/parcel.js'
+import { packBatch } from '../../src/capture/packed-batch.js'
 import { createRecorder } from '../../src/capture/recorder.js'
 import { sql } from '../../src/sql.js'
-import { counted, engineFor, FAILING, until } from '../fixtures/engine.js'
+import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 
@@ -23,28 +23,28 @@ for (const [way, why] of [
   ['/oom', 'a full heap'],
 ] as const) {
   t.test(`the worker dies of ${why}, each time it sees one batch`, async (t) => {
-    const { engine, data } = await engineFor(t, { entry: FAILING, heap_mb: 64 })
-    await engine.record(pack(people(10)))
+    const { engine, data } = await startTestEngine(t, { entry: FAILING_WORKER, heap_mb: 64 })
+    await engine.record(packBatch(people(10)))
     // Good batches before, with and behind the deadly one, all at once.
-    const before = [1, 2, 3].map((n) => engine.record(pack(people(100, 1_000 * n))))
-    const deadly = t.rejects(engine.record(pack([...people(1, 9_000), observation({ pathname: way })])), {
+    const before = [1, 2, 3].map((n) => engine.record(packBatch(people(100, 1_000 * n))))
+    const deadly = t.rejects(engine.record(packBatch([...people(1, 9_000), observation({ pathname: way })])), {
       code: 'internal_error',
     })
-    const behind = [4, 5].map((n) => engine.record(pack(people(100, 1_000 * n))))
+    const behind = [4, 5].map((n) => engine.record(packBatch(people(100, 1_000 * n))))
     await Promise.all([...before, ...behind, deadly])
     t.equal(engine.status().restarts, 3, 'it had three chances, two of them alone')
     const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
     t.strictSame(found, [{ n: 510, paths: 510 }], 'every other row is there, once')
     t.equal(engine.status().rows.human, 510, 'and counted once')
     await engine.close()
-    const again = await engineFor(t, { data })
-    t.strictSame(await again.engine.events.query(counted), [{ human: 510, agent: 0 }], 'also after a restart')
+    const again = await startTestEngine(t, { data })
+    t.strictSame(await again.engine.events.query(ROW_COUNTS), [{ human: 510, agent: 0 }], 'also after a restart')
   })
 }
 
 t.test('killed six times, in the middle of batches, a query and a stream', async (t) => {
   const killed = async (signal: 'SIGSEGV' | 'SIGKILL') => {
-    const { engine } = await engineFor(t)
+    const { engine } = await startTestEngine(t)
     let over = false
     let handed = 0
     let stored = 0
@@ -52,14 +52,14 @@ t.test('killed six times, in the middle of batches, a query and a stream', async
       while (!over) {
         const from = handed
         handed += 100
-        await engine.record(pack(people(100, from)))
+        await engine.record(packBatch(people(100, from)))
         stored += 100
       }
     }
     const lanes = [lane(), lane(), lane()]
     for (let kill = 1; kill <= KILLS; kill++) {
       const before = stored
-      await until(() => engine.status().restarts === kill - 1 && stored >= before + 500, `going on before ${kill}`)
+      await waitFor(() => engine.status().restarts === kill - 1 && stored >= before + 500, `going on before ${kill}`)
       const { pid } = engine.status().worker ?? { pid: 0 }
       const long = t.rejects(engine.events.query(endless), { code: 'database_error' })
       const pieces = engine.events.stream(sql`select range as n from range(300000)`)[Symbol.asyncIterator]()
@@ -75,7 +75,7 @@ t.test('killed six times, in the middle of batches, a query and a stream', async
       await Promise.all([long, rest])
       t.match(engine.status().reason, signal, 'it is said')
     }
-    await until(() => engine.status().restarts === KILLS && engine.status().state === 'ready', 'ready again')
+    await waitFor(() => engine.status().restarts === KILLS && engine.status().state === 'ready', 'ready again')
     over = true
     await Promise.all(lanes)
     t.equal(stored, handed, 'no batch was given up')
@@ -87,19 +87,19 @@ t.test('killed six times, in the middle of batches, a query and a stream', async
 })
 
 t.test('an uncaught error in the worker, between commits and in the middle of a question', async (t) => {
-  const { engine } = await engineFor(t, { entry: FAILING })
+  const { engine } = await startTestEngine(t, { entry: FAILING_WORKER })
   const long = engine.events.query(endless)
   const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
   await new Promise((resolve) => setTimeout(resolve, 100))
   const recorded = [
-    engine.record(pack(people(50))),
-    engine.record(pack([observation({ pathname: '/uncaught' })])).catch(() => {}),
-    engine.record(pack(people(50, 100))),
+    engine.record(packBatch(people(50))),
+    engine.record(packBatch([observation({ pathname: '/uncaught' })])).catch(() => {}),
+    engine.record(packBatch(people(50, 100))),
   ]
   await ended
   await Promise.all(recorded)
-  await until(() => engine.status().state === 'ready' && engine.status().restarts > 0, 'ready again')
-  await engine.record(pack(people(1, 500)))
+  await waitFor(() => engine.status().state === 'ready' && engine.status().restarts > 0, 'ready again')
+  await engine.record(packBatch(people(1, 500)))
   const found = await engine.events.query(
     sql`select count(*) as n, count(distinct pathname) as paths from events where pathname <> '/uncaught'`,
   )
@@ -116,44 +116,44 @@ t.test('a disk with too little room: rows wait up to the bound, and it goes on b
     return
   }
   t.teardown(() => execFileSync('umount', [at]))
-  const { engine, lines } = await engineFor(t, { data: at, min_free_disk: 20 << 20 })
+  const { engine, lines } = await startTestEngine(t, { data: at, min_free_disk: 20 << 20 })
   const recorder = createRecorder({
     send: (batch) => engine.record(batch),
     now: () => performance.now(),
     log: { warn() {} },
-    limit: 500,
-    interval: 20,
+    maxWaiting: 500,
+    flushIntervalMs: 20,
   })
   writeFileSync(join(at, 'ballast'), Buffer.alloc(45 << 20))
   for (const one of people(800)) recorder.record(one)
-  await until(() => engine.status().state === 'degraded', 'degraded')
+  await waitFor(() => engine.status().state === 'degraded', 'degraded')
   t.match(engine.status().reason, /less than 20971520 bytes are free on disk/)
   t.match(recorder.stats(), { waiting: 500, drops: { queue_full: 300 } }, 'the rest is dropped and counted')
-  t.strictSame(await engine.events.query(counted), [{ human: 0, agent: 0 }], 'questions are answered')
+  t.strictSame(await engine.events.query(ROW_COUNTS), [{ human: 0, agent: 0 }], 'questions are answered')
   rmSync(join(at, 'ballast'))
-  await until(() => recorder.stats().waiting === 0, 'stored')
+  await waitFor(() => recorder.stats().waiting === 0, 'stored')
   t.equal(engine.status().state, 'ready')
-  t.strictSame(await engine.events.query(counted), [{ human: 500, agent: 0 }])
+  t.strictSame(await engine.events.query(ROW_COUNTS), [{ human: 500, agent: 0 }])
   t.match(lines.join('\n'), /rows are not stored and wait.*rows are stored again/s)
   await recorder.close()
   await engine.close()
 })
 
 t.test('an engine that cannot store says at its end what it did not', async (t) => {
-  const { engine } = await engineFor(t, { min_free_disk: 2 ** 52, drain_ms: 200 })
-  const recorded = t.rejects(engine.record(pack(people(3))), { code: 'database_error' })
+  const { engine } = await startTestEngine(t, { min_free_disk: 2 ** 52, drain_ms: 200 })
+  const recorded = t.rejects(engine.record(packBatch(people(3))), { code: 'database_error' })
   await engine.close()
   await recorded
 })
 
 t.test('clocks that jump', async (t) => {
-  const { engine } = await engineFor(t)
+  const { engine } = await startTestEngine(t)
   const at = (ms: number) => new Date(Date.UTC(2026, 10, 21, 8) + ms).toISOString()
   // An hour back and forth, and durations as a wall clock would have made them.
   for (const [n, ms] of [0, 60_000, -3_600_000, 3_600_000, 120_000].entries()) {
-    await engine.record(pack([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })]))
+    await engine.record(packBatch([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })]))
   }
-  t.strictSame(await engine.events.query(counted), [{ human: 5, agent: 0 }])
+  t.strictSame(await engine.events.query(ROW_COUNTS), [{ human: 5, agent: 0 }])
   t.strictSame(
     await engine.events.query(sql`select count(*) as n from events where duration_ms < 0 or session_start > timestamp`),
     [{ n: 0 }],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { accountService, PASSWORD, type Visitor } from '../fixtures/accounts.js'
+import { accountService, PASSWORD, type Visitor } from '../fixtures/account-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { mailServer } from '../fixtures/smtp.js'
 

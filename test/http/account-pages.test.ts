@@ -1,5 +1,5 @@
 import t from 'tap'
-import { accountService, PASSWORD } from '../fixtures/accounts.js'
+import { accountService, PASSWORD } from '../fixtures/account-service.js'
 import { eventually } from '../fixtures/instance.js'
 
 const OTHER = 'the moon pulls both ways'

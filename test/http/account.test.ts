@@ -1,6 +1,6 @@
 import t from 'tap'
-import { accountService, PASSWORD } from '../fixtures/accounts.js'
-import { shownCode } from '../fixtures/authenticator.js'
+import { accountService, PASSWORD } from '../fixtures/account-service.js'
+import { totpCode } from '../fixtures/authenticator.js'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -233,7 +233,7 @@ t.test('two factors', async (t) => {
   const ann = await registered('ann@example.com')
   const other = visitor()
   await other.ask('POST', '/api/auth/login', login('ann@example.com'))
-  const code = (ms = 0) => shownCode(secret, new Date(clock.now + ms))
+  const code = (ms = 0) => totpCode(secret, new Date(clock.now + ms))
   const enter = (more?: object) => visitor().ask('POST', '/api/auth/login', login('ann@example.com', more))
 
   t.equal((await ann.ask('POST', '/api/auth/totp/enroll', {})).status, 401, 'it takes the password')
@@ -293,7 +293,7 @@ t.test('two factors', async (t) => {
   t.equal((await ann.ask('POST', '/api/auth/totp/disable', { password: PASSWORD })).status, 409)
 
   const again = await ann.ask('POST', '/api/auth/totp/enroll', { password: PASSWORD })
-  const fresh = shownCode(again.data.secret, new Date(clock.now))
+  const fresh = totpCode(again.data.secret, new Date(clock.now))
   t.equal((await ann.ask('POST', '/api/auth/totp/confirm', { totp: fresh })).status, 200)
   const lost = await operator('POST', '/control/users/disable-totp', { email: 'ann@example.com' })
   t.match(lost, { status: 200, data: { totp: false } }, 'the operator helps who has lost it')

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
+import { listAgents } from '../../src/agents/listing.js'
 import { ApiError } from '../../src/errors.js'
 import { createApp } from '../../src/http/app.js'
 import { dropRoutes } from '../../src/http/drops.js'
 import { createMetrics } from '../../src/http/metrics.js'
 import { readRoutes } from '../../src/http/reads.js'
 import type { Route } from '../../src/http/route.js'
-import { routes, type Service } from '../../src/http/routes.js'
-import { createDoors } from '../../src/http/track/doors.js'
+import { type ServiceDeps, serviceRoutes } from '../../src/http/service-routes.js'
+import { createTrackEndpoints } from '../../src/http/track/endpoints.js'
 import { trackRoutes } from '../../src/http/track/routes.js'
 import { createDrops } from '../../src/manage/drops.js'
 import { createIngestKeys } from '../../src/manage/ingest-keys.js'
@@ -18,14 +18,14 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 /** The service over two organisations: sites 1 and 2 are the first's, site 3 the second's. */
 async function open(t: Test, more: readonly Route[] = []) {
-  const parts = await fileEngine(t)
+  const parts = await createInProcessEngine(t)
   const { engine } = parts
   await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
   await engine.records.write(
@@ -35,7 +35,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   )
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
-  const service: Service = {
+  const service: ServiceDeps = {
     engine: {
       ...engine,
       ask: async (name) =>
@@ -48,24 +48,24 @@ async function open(t: Test, more: readonly Route[] = []) {
     metrics: createMetrics({
       health: () => parts.status,
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
-      doors: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
+      ingestDrops: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
     status: () => ({ version: '0' }),
   }
   const logged: unknown[] = []
   const drops = createDrops({ records: engine.records, now })
-  const doors = createDoors({
+  const doors = createTrackEndpoints({
     sites: sites.list,
     record: () => {},
     drop: drops.add,
-    limit: { take: () => true, spent: () => false, size: 0 },
+    limit: { take: () => true, isExhausted: () => false, size: 0 },
     now: () => now().getTime(),
     log: (error) => logged.push(error),
   })
   const table = [
-    ...readRoutes({ store: engine.events, now, catalog: listing(loadCatalog()), sites }),
-    ...routes(service),
+    ...readRoutes({ store: engine.events, now, catalog: listAgents(loadCatalog()), sites }),
+    ...serviceRoutes(service),
     ...trackRoutes(doors),
     ...dropRoutes({ sites, drops }),
   ]
@@ -86,34 +86,37 @@ const bodyOf = async (response: Response) => {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-t.test("the operator's own routes are there for nobody else; all others are in test/http/matrix.ts", async (t) => {
-  const { ask, bearer, keys, table } = await open(t)
-  const all = await keys.create({ org: 1, name: 'all', scopes: ['stats:read', 'manage:read', 'manage:write'] }, deed)
-  const callers = { nobody: {}, unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`), all: bearer(all.secret) }
-  const expected: Record<string, number> = {
-    'get /control/status': 200,
-    'get /control/tail': 200,
-    'post /control/agents/refresh': 200,
-    'get /control/agents/holdings': 200,
-    'post /control/agents/reclassify': 200,
-    // The parameters that it needs are not given.
-    'get /control/agents/identify': 422,
-  }
-  for (const { method, path, access } of table) {
-    const name = `${method} ${path}`
-    t.equal(access === 'operator', name in expected, `${name} is in the table`)
-    if (access !== 'operator') continue
-    const url = `${path}?follow=0`
-    for (const [caller, init] of Object.entries(callers)) {
-      const response = await ask(url, { method: method.toUpperCase(), ...init })
-      t.equal(response.status, 404, `${name} by ${caller}`)
+t.test(
+  "the operator's own routes are there for nobody else; all others are in test/http/access-matrix.ts",
+  async (t) => {
+    const { ask, bearer, keys, table } = await open(t)
+    const all = await keys.create({ org: 1, name: 'all', scopes: ['stats:read', 'manage:read', 'manage:write'] }, deed)
+    const callers = { nobody: {}, unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`), all: bearer(all.secret) }
+    const expected: Record<string, number> = {
+      'get /control/status': 200,
+      'get /control/tail': 200,
+      'post /control/agents/refresh': 200,
+      'get /control/agents/holdings': 200,
+      'post /control/agents/reclassify': 200,
+      // The parameters that it needs are not given.
+      'get /control/agents/identify': 422,
+    }
+    for (const { method, path, access } of table) {
+      const name = `${method} ${path}`
+      t.equal(access === 'operator', name in expected, `${name} is in the table`)
+      if (access !== 'operator') continue
+      const url = `${path}?follow=0`
+      for (const [caller, init] of Object.entries(callers)) {
+        const response = await ask(url, { method: method.toUpperCase(), ...init })
+        t.equal(response.status, 404, `${name} by ${caller}`)
+        await response.text()
+      }
+      const response = await ask(url, { method: method.toUpperCase(), operator: true })
+      t.equal(response.status, expected[name], name)
       await response.text()
     }
-    const response = await ask(url, { method: method.toUpperCase(), operator: true })
-    t.equal(response.status, expected[name], name)
-    await response.text()
-  }
-})
+  },
+)
 
 t.test('a key never reaches beyond its organisation and its site', async (t) => {
   const { ask, bearer, keys } = await open(t)
@@ -382,7 +385,7 @@ t.test('the OpenAPI document is whole', async (t) => {
     const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, word]) => word)
     t.same(
       operation.parameters.filter((one) => one.in === 'path').map((one) => [one.name, one.required, one.schema?.type]),
-      inPath.map((word) => [word, true, route.word ? 'string' : 'integer']),
+      inPath.map((word) => [word, true, route.pathParameter ? 'string' : 'integer']),
       `${name}: words of the path`,
     )
     t.same(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listener } from '../../adapters/node.js'
 import { type Config, loadConfig } from '../../src/config.js'
-import { publicPart } from '../../src/http/public.js'
+import { createPublicApp } from '../../src/http/public-app.js'
 import { listenAdmin } from '../../src/http/server.js'
 import type { Instance } from '../../src/instance/instance.js'
 import { openInstance } from '../../src/instance/open-instance.js'
@@ -154,7 +154,7 @@ t.test('on the admin listener, under the base path and mounted', async (t) => {
   await once(mounted, 'listening')
   t.teardown(() => mounted.close())
   const address = mounted.address() as AddressInfo
-  const exposed = publicPart((request, peer) => instance.fetch(request, peer), ['api'])
+  const exposed = createPublicApp((request, peer) => instance.fetch(request, peer), ['api'])
   const doors: [string, (path: string, init: RequestInit) => Promise<Response>][] = [
     ['admin', (path, init) => fetch(`${admin.at}${path}`, init)],
     ['mounted', (path, init) => fetch(`http://127.0.0.1:${address.port}/_readership${path}`, init)],

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ApiError } from '../../src/errors.js'
-import { createRoom } from '../../src/http/edge/room.js'
+import { createByteBudget } from '../../src/http/edge/byte-budget.js'
 import { isSigned, parseSignature } from '../../src/http/edge/signature.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
-import { edgeService, signed } from '../fixtures/edge.js'
+import { deed } from '../fixtures/audit-context.js'
+import { edgeService, signBody } from '../fixtures/edge-service.js'
 
 const service = await edgeService(t)
 const { engine, send, post, rows, fetched, viewed, fresh, key, keys, seconds, clock, faults, drops, url } = service
@@ -118,7 +118,7 @@ t.test('who is let in', async (t) => {
     return { authorization: `Bearer ${made.secret}` }
   }
   const sign = (text: string, signing = key.one, t: number | string = seconds()) => ({
-    'x-service-signature': signed(signing, t, text),
+    'x-service-signature': signBody(signing, t, text),
   })
   const own = body()
   const two = body(2)
@@ -247,7 +247,7 @@ t.test('what is refused: nothing of it is written', async (t) => {
     ['['.repeat(1_000_000), 400, undefined, 'brackets'],
   ]
   for (const [body, status, field, why] of raw) {
-    const answer = await send(body, { 'x-service-signature': signed(key.one, seconds(), body) })
+    const answer = await send(body, { 'x-service-signature': signBody(key.one, seconds(), body) })
     t.strictSame([answer.status, answer.error?.field], [status, field], why)
   }
   t.strictSame(await rows(), [], 'nothing of all that')
@@ -283,13 +283,13 @@ t.test('content types, encodings, sizes, origins', async (t) => {
   ]
   for (const [type, status] of types) {
     const body = text()
-    const headers = { 'content-type': type, 'x-service-signature': signed(key.one, seconds(), body) }
+    const headers = { 'content-type': type, 'x-service-signature': signBody(key.one, seconds(), body) }
     const answer = await send(body, headers)
     t.equal(answer.status, status, type)
     if (status === 415) t.equal(answer.error?.code, 'bad_request')
   }
   const zipped = gzipSync(text())
-  const signature = { 'x-service-signature': signed(key.one, seconds(), zipped) }
+  const signature = { 'x-service-signature': signBody(key.one, seconds(), zipped) }
   t.equal((await send(zipped, { 'content-encoding': 'gzip', ...signature })).status, 415, 'nothing is unpacked')
   t.equal((await rows()).length, 3)
 
@@ -302,7 +302,7 @@ t.test('content types, encodings, sizes, origins', async (t) => {
     [2 * 1024 * 1024 + 1, 413, 'one byte more'],
   ] as const) {
     const body = exact(bytes)
-    const headers = { 'x-service-signature': signed(key.one, seconds(), body) }
+    const headers = { 'x-service-signature': signBody(key.one, seconds(), body) }
     const answer = await send(body, headers)
     t.equal(answer.status, status, why)
     const chunks = new ReadableStream({
@@ -311,7 +311,7 @@ t.test('content types, encodings, sizes, origins', async (t) => {
         controller.close()
       },
     })
-    const later = { 'x-service-signature': signed(key.one, seconds() + 1, body) }
+    const later = { 'x-service-signature': signBody(key.one, seconds() + 1, body) }
     const streamed = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...later },
@@ -338,14 +338,14 @@ t.test('an exact repeat of what was accepted', async (t) => {
   fresh()
   const make = (pathname: string) => JSON.stringify({ site_id: 1, agent_events: [fetched({ pathname })] })
   const body = make('/once')
-  const header = signed(key.one, seconds(), body)
+  const header = signBody(key.one, seconds(), body)
   const again = (value = header, text = body) => send(text, { 'x-service-signature': value })
   t.equal((await again()).status, 202)
   const conflict = await again()
   t.match(conflict, { status: 409, error: { code: 'conflict' } })
   const [time = '', digest = ''] = header.split(',')
   t.equal((await again(`${digest.toUpperCase().replace('V1', 'v1')}, ${time}`)).status, 409, 'in another spelling')
-  t.equal((await again(signed(key.one, seconds() + 1, body))).status, 202, 'signed afresh it is another')
+  t.equal((await again(signBody(key.one, seconds() + 1, body))).status, 202, 'signed afresh it is another')
   t.strictSame(await rows(), ['/once', '/once'])
   clock.now = new Date(clock.now.getTime() + 300_000)
   t.equal((await again()).status, 409, 'for as long as its time would let it in')
@@ -353,7 +353,7 @@ t.test('an exact repeat of what was accepted', async (t) => {
   t.equal((await again()).status, 401, 'and then that does not')
 
   const twice = make('/race')
-  const racing = signed(key.one, seconds(), twice)
+  const racing = signBody(key.one, seconds(), twice)
   const answers = await Promise.all(Array.from({ length: 8 }, () => again(racing, twice)))
   t.strictSame(answers.map(({ status }) => status).toSorted(), [202, 409, 409, 409, 409, 409, 409, 409])
   t.strictSame(await rows(), ['/once', '/once', '/race'])
@@ -426,7 +426,7 @@ t.test('what the store said before a delivery was stored is not believed after i
 t.test('what fails is not taken, and may come again', async (t) => {
   fresh({ engine: refusing(new ApiError('database_error', 'Closed.')) })
   const body = JSON.stringify({ site_id: 1, batch: { sender: '0'.repeat(16), number: 1 }, agent_events: [fetched()] })
-  const header = { 'x-service-signature': signed(key.one, seconds(), body) }
+  const header = { 'x-service-signature': signBody(key.one, seconds(), body) }
   const failed = await send(body, header)
   t.match(failed, { status: 503, error: { code: 'database_error' } })
   t.equal(failed.headers.get('retry-after'), '5')
@@ -452,7 +452,7 @@ t.test('too much at once', async (t) => {
     const seen: [number, string][] = []
     let left = 3
     fresh({
-      within: (...counted) => {
+      takeRequest: (...counted) => {
         seen.push(counted)
         left -= 1
         return left >= 0
@@ -484,7 +484,7 @@ t.test('too much at once', async (t) => {
   })
   await t.test('signatures that do not fit', async (t) => {
     const missed: string[] = []
-    fresh({ misfits: { spent: () => missed.length >= 2, add: (address) => missed.push(address) } })
+    fresh({ rejected: { spent: () => missed.length >= 2, add: (address) => missed.push(address) } })
     const statuses = []
     for (let i = 0; i < 4; i++) statuses.push((await post({ site_id: 1 }, 'svci_x')).status)
     t.strictSame(statuses, [401, 401, 429, 429], 'then no body is read to find that out')
@@ -492,7 +492,7 @@ t.test('too much at once', async (t) => {
   })
   await t.test('bytes', async (t) => {
     const { held, engine } = holding()
-    fresh({ engine, room: createRoom({ total: 5_000, each: 3_000 }) })
+    fresh({ engine, budget: createByteBudget({ total: 5_000, each: 3_000 }) })
     const body = { site_id: 1, agent_events: [fetched()], pad: 'x'.repeat(2_000) }
     const waiting = post(body)
     while (held.length === 0) await sleep(5)
@@ -521,12 +521,12 @@ t.test('too much at once', async (t) => {
     t.equal((await last).status, 202)
   })
   await t.test('bytes of one household', async (t) => {
-    const room = createRoom({ total: 100, each: 50 })
-    t.ok(room.take(50, '2001:db8:1:2::1'))
-    t.notOk(room.take(1, '2001:db8:1:2:ffff::9'), 'a /64 is one sender, however many addresses it has')
-    t.ok(room.take(50, '2001:db8:1:3::1'))
-    room.give(50, '2001:db8:1:2::9')
-    t.ok(room.take(50, '2001:db8:1:2::1'))
+    const room = createByteBudget({ total: 100, each: 50 })
+    t.ok(room.reserve(50, '2001:db8:1:2::1'))
+    t.notOk(room.reserve(1, '2001:db8:1:2:ffff::9'), 'a /64 is one sender, however many addresses it has')
+    t.ok(room.reserve(50, '2001:db8:1:3::1'))
+    room.release(50, '2001:db8:1:2::9')
+    t.ok(room.reserve(50, '2001:db8:1:2::1'))
   })
   await t.test('rows that are not stored just now', async (t) => {
     fresh({ engine: { ...engine, status: () => ({ ...engine.status(), state: 'degraded', reason: 'secret' }) } })
@@ -542,7 +542,7 @@ t.test('a client that does not wait for its answer', async (t) => {
   const value = { site_id: 1, batch: { sender: '1'.repeat(16), number: 1 }, agent_events: [fetched()] }
   const body = JSON.stringify(value)
   const leaving = new AbortController()
-  const first = send(body, { 'x-service-signature': signed(key.one, seconds(), body) }, { signal: leaving.signal })
+  const first = send(body, { 'x-service-signature': signBody(key.one, seconds(), body) }, { signal: leaving.signal })
   while (held.length === 0) await sleep(5)
   leaving.abort()
   await t.rejects(first)
@@ -560,7 +560,7 @@ t.test('two keys are good while a site rotates, never three', async (t) => {
   let n = 0
   const by = async (signing: string) => {
     const body = JSON.stringify({ site_id: 3, n: n++ })
-    return (await send(body, { 'x-service-signature': signed(signing, seconds(), body) })).status
+    return (await send(body, { 'x-service-signature': signBody(signing, seconds(), body) })).status
   }
   const first = (await service.ingestKeys.get(3)).ingest_key
   const second = (await service.ingestKeys.rotate(3, deed)).ingest_key
@@ -649,7 +649,7 @@ t.test('whatever comes: no fault of ours, and all or nothing', { timeout: 120_00
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.uint8Array()), fc.string(), async (text, header) => {
       const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text)
-      const right = await send(bytes, { 'x-service-signature': signed(key.one, seconds(), bytes) })
+      const right = await send(bytes, { 'x-service-signature': signBody(key.one, seconds(), bytes) })
       const safe = header.replace(/[^\x20-\x7e]/g, '')
       const wrong = await send(bytes, { 'x-service-signature': safe, authorization: `Bearer ${safe}` })
       return [400, 401, 422].includes(right.status) && wrong.status === 401
@@ -663,7 +663,7 @@ t.test('a restart forgets neither signatures nor numbers', async (t) => {
   fresh()
   const batch = { sender: 'f'.repeat(16), number: 7 }
   const body = JSON.stringify({ site_id: 1, batch, agent_events: [fetched()] })
-  const header = { 'x-service-signature': signed(key.one, seconds() + 300, body) }
+  const header = { 'x-service-signature': signBody(key.one, seconds() + 300, body) }
   t.equal((await send(body, header)).status, 202)
   const { now } = clock
   await engine.close()

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
-import { DuckDBInstance } from '../../src/duckdb/engine.js'
-import { cell } from '../../src/export/csv.js'
-import { disposition } from '../../src/export/filename.js'
-import { createPdf } from '../../src/export/pdf.js'
-import { REPORTS } from '../../src/export/report.js'
+import { listAgents } from '../../src/agents/listing.js'
+import { DuckDBInstance } from '../../src/duckdb/bindings.js'
+import { formatCell } from '../../src/export/csv.js'
+import { contentDisposition } from '../../src/export/filename.js'
+import { createPdfRenderer } from '../../src/export/pdf.js'
+import { REPORT_NAMES } from '../../src/export/report-names.js'
 import { createApp } from '../../src/http/app.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { readRoutes } from '../../src/http/reads.js'
@@ -21,13 +21,13 @@ import type { Rows } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
 import type { ResultRow, Store } from '../../src/store.js'
 import { directory } from '../fixtures/files.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
 /** The service over the world's rows, its sites called as given. */
 async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: Store['stream']) {
-  const { engine, commit } = await fileEngine(t)
+  const { engine, commit } = await createInProcessEngine(t)
   await bootstrap(engine.records, { domains: [], timezone: 'Europe/Berlin', now: NOW })
   await engine.records.write(
     sql`update sites set name = ${name}`,
@@ -39,9 +39,9 @@ async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: S
   const logged: unknown[] = []
   const log = (error: unknown) => logged.push(error)
   const store = stream ? { ...engine.events, stream } : engine.events
-  const read = { store, now: () => NOW, catalog: listing(loadCatalog()), sites }
+  const read = { store, now: () => NOW, catalog: listAgents(loadCatalog()), sites }
   const app = createApp({
-    routes: [...readRoutes(read), ...exportRoutes({ ...read, pdf: createPdf(undefined), log })],
+    routes: [...readRoutes(read), ...exportRoutes({ ...read, pdf: createPdfRenderer(undefined), log })],
     credentials: { keys },
     version: '0',
     log,
@@ -117,7 +117,7 @@ t.test('a file read again by DuckDB is the JSON, of every read', async (t) => {
   const read = await reader(t)
   const windows = ['range=30d', 'range=yesterday&compare=previous', 'range=7d&audience=agent', 'range=7d&audience=all']
   const sessions = JSON.parse(await (await ask('stats/sessions?site=1&range=7d')).text()).data
-  const named = REPORTS.map((name) => name.replace('sessions/{id}', `sessions/${sessions[0].id}`))
+  const named = REPORT_NAMES.map((name) => name.replace('sessions/{id}', `sessions/${sessions[0].id}`))
   for (const report of named.filter((name) => !name.includes('{')))
     for (const window of windows) {
       const query = `site=1&${window}&${PARAMS[report] ?? ''}`
@@ -182,7 +182,7 @@ t.test('one cell', async (t) => {
     [[], '""', 'a list of nothing'],
     [{ a: 1 }, '"{""a"":1}"', 'an object of any keys'],
   ]
-  for (const [value, expected, why] of rows) t.equal(cell(value), expected, why)
+  for (const [value, expected, why] of rows) t.equal(formatCell(value), expected, why)
 })
 
 /** Paths that no reader of CSV is asked to like. */
@@ -314,7 +314,7 @@ t.test('names of files', async (t) => {
   for (const [name, ascii, full, why] of rows) {
     const day = 'pages-2026-10-25-2026-10-25.csv'
     t.equal(
-      disposition({ site: { id: 1, name }, report: 'pages', window, tz: 'Europe/Berlin' }, 'csv'),
+      contentDisposition({ site: { id: 1, name }, report: 'pages', window, tz: 'Europe/Berlin' }, 'csv'),
       `attachment; filename="${ascii}-${day}"; filename*=UTF-8''${full}-${day}`,
       why,
     )

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createDevices } from '../../src/capture/device.js'
+import { createDeviceReader } from '../../src/capture/device.js'
 import type { Hit } from '../../src/capture/hit.js'
 import { createApp } from '../../src/http/app.js'
 import { evaluationRoute } from '../../src/http/flags/evaluation.js'
-import { createExposures } from '../../src/http/flags/exposures.js'
+import { createExposureDedupe } from '../../src/http/flags/exposure-dedupe.js'
 import { flagRoutes } from '../../src/http/flags/routes.js'
-import { publicPart } from '../../src/http/public.js'
-import { createLimit } from '../../src/http/track/limit.js'
+import { createPublicApp } from '../../src/http/public-app.js'
+import { createRateLimit } from '../../src/http/rate-limit.js'
 import { createFlags } from '../../src/manage/flags.js'
 import { createKeys, type Scope } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
@@ -23,7 +23,7 @@ const PAGE = 'https://example.com/articles/tides?utm_source=mail'
 
 /** Site 1 is example.com, honours GPC and excludes /private/**; site 2 is other.example, site 3 the second organisation's. */
 async function open(t: Test) {
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   const { records } = engine
   const clock = { at: START }
   const now = () => new Date(clock.at)
@@ -41,13 +41,13 @@ async function open(t: Test) {
   const flags = createFlags(records)
   const hits: Hit[] = []
   const limit = (per?: number) =>
-    createLimit({ now: () => clock.at, random: randomBytes, ...(per === undefined ? {} : { per }) })
+    createRateLimit({ now: () => clock.at, random: randomBytes, ...(per === undefined ? {} : { per }) })
   const logged: unknown[] = []
   const app = createApp({
     routes: [
       evaluationRoute({
-        ...{ sites: sites.list, flags, device: createDevices(), record: (hit) => hits.push(hit) },
-        isNew: createExposures({ now: () => clock.at }),
+        ...{ sites: sites.list, flags, device: createDeviceReader(), record: (hit) => hits.push(hit) },
+        isNew: createExposureDedupe({ now: () => clock.at }),
         limits: { evaluations: limit(), hits: limit(20) },
       }),
       ...flagRoutes({ sites, flags }),
@@ -71,7 +71,7 @@ async function open(t: Test) {
     const { data, error } = text.startsWith('{') ? JSON.parse(text) : {}
     return { status: response.status, headers: response.headers, data, error, text }
   }
-  const visible = publicPart(app, [])
+  const visible = createPublicApp(app, [])
   return {
     ...{ clock, hits, logged, records },
     since: () => hits.splice(0),
@@ -269,7 +269,7 @@ t.test('an exposure is a custom event, once in half an hour, of who is recorded 
     headers: { 'sec-ch-ua-mobile': '?0' },
   }
   t.strictSame(since(), [
-    // 0.81 of two halves (test/manage/evaluate.test.ts).
+    // 0.81 of two halves (test/manage/evaluate-flag.test.ts).
     { ...hit, props: { flag: 'tide-chart', variant: 'drawn' } },
     { ...hit, props: { flag: 'plain' } },
   ])
@@ -311,7 +311,7 @@ t.test('who asks too often waits', async (t) => {
 
 t.test('what is remembered of exposures is bounded', async (t) => {
   let at = START
-  const isNew = createExposures({ now: () => at, most: 3 })
+  const isNew = createExposureDedupe({ now: () => at, most: 3 })
   const rows: [id: string, later: number, expected: boolean, why: string][] = [
     ['a', 0, true, 'first'],
     ['b', 1, true, 'first'],

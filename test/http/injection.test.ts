@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import { audiencesOf, DIMENSIONS } from '../../src/query/dimensions.js'
+import { audiencesWith, DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { sql } from '../../src/sql.js'
@@ -60,7 +60,7 @@ const literal = (text: string) => text.replaceAll('*', '')
 /** The texts at every place of a filter where there may be any, as conditions none of which should hold. */
 function conditions(read: Read, texts: readonly string[]): object[] {
   const audience = 'only' in read.audience ? read.audience.only : read.audience.unless_asked
-  const known = TEXTS.filter((d) => audiencesOf(d).includes(audience))
+  const known = TEXTS.filter((d) => audiencesWith(d).includes(audience))
   return [
     ...known.map(({ name }, i) => {
       const op = OPERATORS[i % OPERATORS.length] ?? 'is'

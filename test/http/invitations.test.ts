@@ -1,14 +1,14 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
-import { type Said, tenants } from '../fixtures/tenants.js'
+import { type ApiResponse, openTenants } from '../fixtures/tenants.js'
 
 const DAY = 86_400_000
 const PATH = '/api/orgs/1/invitations'
-const tokenOf = ({ data }: Said) => ({ token: new URL(data.link).searchParams.get('token') })
+const tokenOf = ({ data }: ApiResponse) => ({ token: new URL(data.link).searchParams.get('token') })
 const accept = '/api/invitations/accept'
 
 t.test('invited, mailed, accepted', async (t) => {
-  const { person, mails, records, audit } = await tenants(t)
+  const { person, mails, records, audit } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const guest = await person({}, { email: 'guest@x.example' })
   const other = await person({ 2: 'owner' })
@@ -51,7 +51,7 @@ t.test('invited, mailed, accepted', async (t) => {
 })
 
 t.test('at the same moment twice', async (t) => {
-  const { person, members } = await tenants(t)
+  const { person, members } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const guest = await person({}, { email: 'guest@x.example' })
   const body = tokenOf(await admin.ask('POST', PATH, { email: guest.email, role: 'viewer' }))
@@ -61,7 +61,7 @@ t.test('at the same moment twice', async (t) => {
 })
 
 t.test('what does not open', async (t) => {
-  const { person, clock, upkeep, records } = await tenants(t)
+  const { person, clock, upkeep, records } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const admin = await person({ 1: 'admin' })
   const guest = await person({ 2: 'viewer' }, { email: 'guest@x.example' })
@@ -94,7 +94,7 @@ t.test('what does not open', async (t) => {
 })
 
 t.test('whom nobody invites, and into what', async (t) => {
-  const { person, mails } = await tenants(t)
+  const { person, mails } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const admin = await person({ 1: 'admin', 2: 'viewer' })
   const member = await person({ 1: 'member' })
@@ -126,7 +126,7 @@ t.test('whom nobody invites, and into what', async (t) => {
 })
 
 t.test('thirty an hour', async (t) => {
-  const { person, clock, records } = await tenants(t)
+  const { person, clock, records } = await openTenants(t)
   const { ask, email } = await person({ 1: 'owner', 2: 'owner' })
   // As if they had sent so many.
   await records.write(sql`

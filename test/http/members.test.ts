@@ -1,7 +1,7 @@
 import t from 'tap'
-import { mayAssign, ROLES, type Role } from '../../src/manage/roles.js'
+import { canAssignRole, ROLES, type Role } from '../../src/manage/roles.js'
 import { sql } from '../../src/sql.js'
-import { tenants } from '../fixtures/tenants.js'
+import { openTenants } from '../fixtures/tenants.js'
 
 const M = { owner: 'o', admin: 'a', member: 'm', viewer: 'v' } as const
 
@@ -23,15 +23,23 @@ t.test('who may make whom what: every role, every member, every end', async (t) 
     for (const from of ROLES)
       for (const to of [...ROLES, undefined]) {
         const letter = to === undefined ? '-' : M[to]
-        t.equal(mayAssign(actor, false, from, to), OTHERS[actor][from].includes(letter), `${actor}: ${from} to ${to}`)
+        t.equal(
+          canAssignRole(actor, false, from, to),
+          OTHERS[actor][from].includes(letter),
+          `${actor}: ${from} to ${to}`,
+        )
       }
   for (const actor of ROLES)
     for (const to of [...ROLES, undefined])
-      t.equal(mayAssign(actor, true, actor, to), SELF[actor].includes(to === undefined ? '-' : M[to]), `${actor} ${to}`)
+      t.equal(
+        canAssignRole(actor, true, actor, to),
+        SELF[actor].includes(to === undefined ? '-' : M[to]),
+        `${actor} ${to}`,
+      )
 })
 
 t.test('the same through the door', async (t) => {
-  const { person, records, members } = await tenants(t)
+  const { person, records, members } = await openTenants(t)
   await person({ 1: 'owner' })
   const actors = {
     owner: await person({ 1: 'owner' }),
@@ -61,7 +69,7 @@ t.test('the same through the door', async (t) => {
 })
 
 t.test('somebody about themselves', async (t) => {
-  const { person } = await tenants(t)
+  const { person } = await openTenants(t)
   await person({ 1: 'owner' })
   const cases: [Role, Role | undefined, number, string][] = [
     ['owner', 'viewer', 200, 'down, while another owner is there'],
@@ -88,7 +96,7 @@ t.test('somebody about themselves', async (t) => {
 })
 
 t.test('an organisation keeps an owner', async (t) => {
-  const { person, operator } = await tenants(t)
+  const { person, operator } = await openTenants(t)
   const last = await person({ 1: 'owner' })
   const other = await person({ 1: 'member' })
   const mine = `/api/orgs/1/members/${last.id}`
@@ -109,7 +117,7 @@ t.test('an organisation keeps an owner', async (t) => {
 })
 
 t.test('two admins who demote each other at the same moment: one of them was quicker', async (t) => {
-  const { person } = await tenants(t)
+  const { person } = await openTenants(t)
   const [a, b] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
   const both = await Promise.all([
     a.ask('PATCH', `/api/orgs/1/members/${b.id}`, { role: 'viewer' }),
@@ -119,7 +127,7 @@ t.test('two admins who demote each other at the same moment: one of them was qui
 })
 
 t.test('who is removed, or made less, while they invite has invited nobody', async (t) => {
-  const { person, invitations, members } = await tenants(t)
+  const { person, invitations, members } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const [gone, less] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
   const inviting = (one: typeof gone) =>
@@ -153,7 +161,7 @@ t.test('who is removed, or made less, while they invite has invited nobody', asy
 })
 
 t.test('an organisation changes hands', async (t) => {
-  const { person, audit } = await tenants(t)
+  const { person, audit } = await openTenants(t)
   const owner = await person({ 1: 'owner', 2: 'viewer' })
   const admin = await person({ 1: 'admin' })
   const heir = await person({ 1: 'viewer' })
@@ -191,7 +199,7 @@ t.test('an organisation changes hands', async (t) => {
 })
 
 t.test('a key and a stranger are kept out', async (t) => {
-  const { person, keys, bearer } = await tenants(t)
+  const { person, keys, bearer } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const { ask } = await person({ 2: 'owner' })
   const deed = { by: { kind: 'operator', name: 'operator' }, org: 1, at: new Date() } as const

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
 import { loadExamples } from '../../src/http/examples.js'
-import { recordAccounts } from '../fixtures/account-examples.js'
+import { recordAccountExamples } from '../fixtures/account-examples.js'
 import { answerOf, documented, validator } from '../fixtures/document.js'
 import { recordExamples, resolve } from '../fixtures/examples.js'
 import { NOW } from '../fixtures/sample.js'
@@ -12,7 +12,7 @@ async function open(t: Test) {
   const { document, operator, visitor } = service
   /** One call of every route, by whom it is for. */
   const record = async () =>
-    new Map([...(await recordExamples(document, operator)), ...(await recordAccounts(visitor, operator, NOW))])
+    new Map([...(await recordExamples(document, operator)), ...(await recordAccountExamples(visitor, operator, NOW))])
   return { ...service, record }
 }
 

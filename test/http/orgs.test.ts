@@ -1,13 +1,13 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
-import { tenants } from '../fixtures/tenants.js'
+import { openTenants } from '../fixtures/tenants.js'
 
 const DAY = 86_400_000
 const operatorOf = (org: number) =>
   ({ by: { kind: 'operator', name: 'operator' }, org, at: new Date('2026-11-21T10:00:00Z') }) as const
 
 t.test('made, seen, changed', async (t) => {
-  const { person, operator } = await tenants(t)
+  const { person, operator } = await openTenants(t)
   const { ask } = await person({ 1: 'viewer' })
   t.strictSame((await ask('POST', '/api/orgs', { name: ' Mine 🦆 ' })).data, {
     ...{ id: 3, name: 'Mine 🦆', require_totp: false, role: 'owner' },
@@ -51,7 +51,7 @@ t.test('made, seen, changed', async (t) => {
 })
 
 t.test('two factors are asked of others by who has them', async (t) => {
-  const { person } = await tenants(t)
+  const { person } = await openTenants(t)
   const without = await person({ 1: 'owner' })
   const having = await person({ 1: 'admin' }, { totp: true })
   const both = await person({ 1: 'member', 2: 'viewer' })
@@ -65,7 +65,7 @@ t.test('two factors are asked of others by who has them', async (t) => {
 })
 
 t.test('deleted after seven days, unless restored', async (t) => {
-  const { person, clock, upkeep, keys, bearer, sites, records, audit, managed } = await tenants(t)
+  const { person, clock, upkeep, keys, bearer, sites, records, audit, managed } = await openTenants(t)
   const owner = await person({ 1: 'owner', 2: 'member' })
   const admin = await person({ 1: 'admin' })
   const key = await keys.create({ org: 1, name: 'x', scopes: ['manage:read'] }, operatorOf(1))
@@ -122,7 +122,7 @@ t.test('deleted after seven days, unless restored', async (t) => {
 })
 
 t.test('the log: pages, filters, and 400 days', async (t) => {
-  const { person, clock, upkeep, operator } = await tenants(t)
+  const { person, clock, upkeep, operator } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const viewer = await person({ 1: 'viewer' })
   for (const name of ['a', 'b', 'c']) await owner.ask('PATCH', '/api/orgs/1', { name })

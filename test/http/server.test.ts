@@ -6,13 +6,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type Exposed, publicPart } from '../../src/http/public.js'
+import { createPublicApp, type ExposedPart } from '../../src/http/public-app.js'
 import { listenAdmin, listenControl, socketPath } from '../../src/http/server.js'
-import { TailQuery, tail } from '../../src/http/tail.js'
+import { createTailStream, TailQuery } from '../../src/http/tail.js'
 import { clientAddress, parseTrust } from '../../src/proxy/address.js'
 import { directory } from '../fixtures/files.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
 
@@ -134,7 +134,7 @@ t.test('of the public listener only what is exposed', async (t) => {
     seen.push(`${request.method} ${new URL(request.url).pathname}${new URL(request.url).search} ${peer.operator}`)
     return new Response('ok')
   }
-  const rows: [readonly Exposed[], string, number, string][] = [
+  const rows: [readonly ExposedPart[], string, number, string][] = [
     [[], '/api/sites', 404, 'nothing is exposed'],
     [[], '/script.js', 200, 'the tracker'],
     [[], '/script-0a1b2c3d.js', 200, 'by its hashed name'],
@@ -158,7 +158,7 @@ t.test('of the public listener only what is exposed', async (t) => {
     [['api'], '/', 404, 'the path itself'],
   ]
   for (const [exposed, path, status, why] of rows) {
-    const part = publicPart(app, exposed)
+    const part = createPublicApp(app, exposed)
     const response = await part(new Request(`http://a.com${path}`), { ip: '1.2.3.4' })
     t.equal(response.status, status, why)
   }
@@ -186,11 +186,11 @@ async function follow(socketPath: string, query: string) {
 }
 
 async function startTail(t: Test) {
-  const parts = await fileEngine(t)
+  const parts = await createInProcessEngine(t)
   const path = join(directory(t), 'control.sock')
   const control = await listenControl(async (request) => {
     const query = TailQuery.parse(Object.fromEntries(new URL(request.url).searchParams))
-    return new Response(tail(parts.engine, query))
+    return new Response(createTailStream(parts.engine, query))
   }, path)
   t.teardown(() => control.close())
   return { ...parts, path }
@@ -248,7 +248,7 @@ t.test('tail: the recent rows, oldest first, then each as it is committed', asyn
 })
 
 t.test('tail: a row committed while the recent ones are looked up comes once', async (t) => {
-  const { engine, commit, listeners } = await fileEngine(t)
+  const { engine, commit, listeners } = await createInProcessEngine(t)
   const slow = {
     ...engine,
     events: {
@@ -262,7 +262,7 @@ t.test('tail: a row committed while the recent ones are looked up comes once', a
       },
     },
   }
-  const reader = tail(slow, TailQuery.parse({ audience: 'agent' })).getReader()
+  const reader = createTailStream(slow, TailQuery.parse({ audience: 'agent' })).getReader()
   const paths: string[] = []
   while (paths.length < 2) {
     const { value } = await reader.read()
@@ -280,8 +280,8 @@ t.test('tail: a row committed while the recent ones are looked up comes once', a
 })
 
 t.test('tail: a reader that does not read costs a bounded amount, and is told what it missed', async (t) => {
-  const { engine, commit, listeners } = await fileEngine(t)
-  const reader = tail(engine, TailQuery.parse({ n: '0' })).getReader()
+  const { engine, commit, listeners } = await createInProcessEngine(t)
+  const reader = createTailStream(engine, TailQuery.parse({ n: '0' })).getReader()
   await until(t, 'listening', () => listeners.size === 1)
   await sleep(10)
   await commit({ agent_events: Array.from({ length: 5_000 }, () => agentRow()) })

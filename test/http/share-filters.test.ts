@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createApp } from '../../src/http/app.js'
 import { exportRoutes } from '../../src/http/export.js'
+import { createRateLimit } from '../../src/http/rate-limit.js'
 import { readRoutes } from '../../src/http/reads.js'
 import { createShareAccess } from '../../src/http/share/access.js'
-import { createLimit } from '../../src/http/track/limit.js'
 import { createFunnels } from '../../src/manage/funnels.js'
 import { createGoals } from '../../src/manage/goals.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSegments } from '../../src/manage/segments.js'
-import { createShares, SHARED } from '../../src/manage/shares.js'
+import { createShares, SHARE_SCOPES } from '../../src/manage/shares.js'
 import { createSites } from '../../src/manage/sites.js'
-import { type Filter, readFilters } from '../../src/query/filters.js'
+import { type Filter, parseFilters } from '../../src/query/filters.js'
 import { reads } from '../../src/reads/index.js'
 import type { AgentEventRow, EventRow } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 const SLUG = 'A'.repeat(24)
@@ -94,7 +94,7 @@ async function open(
   { mapped = [], ...rows }: { events: EventRow[]; agent_events: AgentEventRow[]; mapped?: string[] },
   filters: Filter[] = [german],
 ) {
-  const { engine, commit } = await fileEngine(t)
+  const { engine, commit } = await createInProcessEngine(t)
   const { records, events } = engine
   await bootstrap(records, { domains: ['example.com'], timezone: 'UTC', now: now() })
   await commit(rows)
@@ -117,8 +117,8 @@ async function open(
   await managed.segments.create({ site: 1, name: 'Both', filters: either, shared: true }, deed)
   await managed.segments.create({ site: 1, name: 'Mine', filters: either, shared: false }, deed)
   const shares = createShares(records)
-  await shares.create({ site: 1, name: 'S', slug: SLUG, scopes: SHARED, filters, created_at: now() }, deed)
-  const limit = createLimit({ now: () => now().getTime(), random: randomBytes })
+  await shares.create({ site: 1, name: 'S', slug: SLUG, scopes: SHARE_SCOPES, filters, created_at: now() }, deed)
+  const limit = createRateLimit({ now: () => now().getTime(), random: randomBytes })
   const access = createShareAccess({
     ...{ shares, now, random: randomBytes, verify: async () => false, limits: { each: limit, all: limit } },
   })
@@ -192,7 +192,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
     }),
   ]
   let answered = 0
-  for (const { path, audience: about } of reads.filter(({ fixed }) => !fixed)) {
+  for (const { path, audience: about } of reads.filter(({ staticResult: fixed }) => !fixed)) {
     const known = path.replace('{id}', '1')
     if (/sessions|visitors/.test(path)) {
       t.equal((await among.ask(known, '')).status, 403, `${path} is shown to nobody`)
@@ -223,7 +223,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
 })
 
 t.test('nor does what is measured by the whole site', async (t) => {
-  const but = readFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
+  const but = parseFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
   // Ten fetches for one arrival, which is the median; elsewhere a hundred for one.
   const ten = Array.from({ length: 10 }, (_, n) => fetched(n + 1, 'DE', '/'))
   const hundred = Array.from({ length: 100 }, (_, n) => fetched(n + 1, 'DE', '/secret'))
@@ -279,7 +279,7 @@ t.test('a filter on what only one readership has closes the other', async (t) =>
     [{ dimension: 'goal', op: 'is', value: 'Gone' }, [['/api/stats/overview', 422, 'a goal that is no more']]],
   ]
   for (const [filter, asked] of cases) {
-    const { ask, logged } = await open(t, rows, readFilters([filter]))
+    const { ask, logged } = await open(t, rows, parseFilters([filter]))
     for (const [path, status, why] of asked) {
       const answer = await ask(path, '')
       t.equal(answer.status, status, `${path}: ${why}: ${answer.text}`)
@@ -309,7 +309,7 @@ t.test('who somebody is, is not asked', async (t) => {
 
 t.test('of a goal’s rate the whole is what the link shows', async (t) => {
   const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: [] }
-  const { ask } = await open(t, rows, readFilters([{ dimension: 'goal', op: 'is', value: 'A' }]))
+  const { ask } = await open(t, rows, parseFilters([{ dimension: 'goal', op: 'is', value: 'A' }]))
   const { data } = JSON.parse((await ask('/api/stats/goals', '')).text)
   t.match(data, [{ name: 'A', rate: 1 }], 'who is seen has reached it')
 })

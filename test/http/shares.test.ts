@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createApp } from '../../src/http/app.js'
+import { createRateLimit } from '../../src/http/rate-limit.js'
 import { readRoutes } from '../../src/http/reads.js'
-import { createShareAccess, TRIES } from '../../src/http/share/access.js'
+import { createShareAccess, PASSWORD_ATTEMPTS } from '../../src/http/share/access.js'
 import { shareRoutes } from '../../src/http/share/routes.js'
-import { createLimit } from '../../src/http/track/limit.js'
 import { createGoals } from '../../src/manage/goals.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
@@ -12,15 +12,15 @@ import { createPasswords, type Passwords } from '../../src/manage/passwords.js'
 import { createShares } from '../../src/manage/shares.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
 
 /** Sites 1 and 2 are the first organisation's; the clock is the test's. */
 async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = createPasswords()) {
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   const { records } = engine
   const clock = { at: START }
   const now = () => new Date(clock.at)
@@ -30,11 +30,12 @@ async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = cre
   const keys = createKeys({ records, sites, now, random: randomBytes })
   const goals = createGoals(records)
   const shares = createShares(records)
-  const limit = (per: number) => createLimit({ now: () => clock.at, random: randomBytes, per, window: TRIES.window })
+  const limit = (per: number) =>
+    createRateLimit({ now: () => clock.at, random: randomBytes, per, window: PASSWORD_ATTEMPTS.window })
   const begin = () =>
     createShareAccess({
       ...{ shares, now, random: randomBytes, verify: passwords.verify },
-      limits: { each: limit(TRIES.each), all: limit(TRIES.all) },
+      limits: { each: limit(PASSWORD_ATTEMPTS.each), all: limit(PASSWORD_ATTEMPTS.all) },
     })
   const access = begin()
   const logged: unknown[] = []

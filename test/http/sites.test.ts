@@ -1,11 +1,11 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
-import { tenants } from '../fixtures/tenants.js'
+import { openTenants } from '../fixtures/tenants.js'
 
 const A_SITE = { name: 'New', domains: ['new.example'] }
 
 t.test('made, seen, changed, deleted', async (t) => {
-  const { person, audit, ingestKeys, records, keys, bearer, managed } = await tenants(t)
+  const { person, audit, ingestKeys, records, keys, bearer, managed } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const made = await admin.ask('POST', '/api/sites', {
     ...{ name: ' Sea 🦆 ', domains: ['Sea.example', 'sea.example', 'bücher.example'], currency: 'NOK' },
@@ -61,7 +61,7 @@ t.test('made, seen, changed, deleted', async (t) => {
 })
 
 t.test('what a site cannot be', async (t) => {
-  const { person, logged } = await tenants(t)
+  const { person, logged } = await openTenants(t)
   const { ask } = await person({ 1: 'admin' })
   const stars = Array.from({ length: 101 }, (_, i) => `/${i}`)
   const bad: [unknown, number, string | undefined, string][] = [
@@ -117,7 +117,7 @@ t.test('what a site cannot be', async (t) => {
 })
 
 t.test('two at the same moment', async (t) => {
-  const { person } = await tenants(t)
+  const { person } = await openTenants(t)
   const { ask } = await person({ 1: 'admin', 2: 'admin' })
   const seen = { 'if-match': (await ask('GET', '/api/sites/1')).etag ?? '' }
   const edits = await Promise.all(['a', 'b'].map((name) => ask('PATCH', '/api/sites/1', { name }, seen)))
@@ -133,7 +133,7 @@ t.test('two at the same moment', async (t) => {
 })
 
 t.test('who may what: every role, another organisation, a key', async (t) => {
-  const { person, keys, bearer, sites } = await tenants(t)
+  const { person, keys, bearer, sites } = await openTenants(t)
   const deed = { by: { kind: 'operator', name: 'operator' }, org: 1, at: new Date() } as const
   const { secret } = await keys.create({ org: 1, name: 'x', scopes: ['manage:write', 'manage:read'] }, deed)
   const callers = {
@@ -173,7 +173,7 @@ t.test('who may what: every role, another organisation, a key', async (t) => {
 })
 
 t.test('keys of those who are in one organisation, or in several', async (t) => {
-  const { person, audit, operator } = await tenants(t)
+  const { person, audit, operator } = await openTenants(t)
   const one = await person({ 2: 'admin' })
   const two = await person({ 1: 'admin', 2: 'admin' })
   const made = await one.ask('POST', '/api/keys', { name: 'mine' })

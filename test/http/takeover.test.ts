@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
-import { accountService, PASSWORD, type Visitor } from '../fixtures/accounts.js'
+import { accountService, PASSWORD, type Visitor } from '../fixtures/account-service.js'
 import { mailServer } from '../fixtures/smtp.js'
 
 /** What somebody who was in once could keep a door open by. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { openDoors, raw, send } from '../fixtures/doors.js'
+import { openTrackServer, raw, send } from '../fixtures/track-server.js'
 
 const HIT = { s: 1, u: 'https://a.com/x' }
 const HIT_TEXT = JSON.stringify(HIT)
@@ -15,7 +15,7 @@ const chunked = (...parts: string[]) =>
   `${parts.map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`
 
 t.test('sizes: 64 KB and not a byte more, however it comes', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   t.equal(sized(65_536).length, 65_536)
   const KB = 'y'.repeat(16_384)
   for (const { name, port, base } of ways) {
@@ -57,7 +57,7 @@ async function answered(port: number, bytes: string): Promise<{ status: number }
 }
 
 t.test('a body that never ends, and a client that leaves', async (t) => {
-  const { ways, since, logged } = await openDoors(t, 100)
+  const { ways, since, logged } = await openTrackServer(t, 100)
   for (const { name, port, base } of ways.filter(({ name }) => name !== 'web')) {
     const from = performance.now()
     const told = await raw(port, post(`${base}/api/track`, 'Content-Length: 50\r\n', '{"s":1,'))
@@ -76,7 +76,7 @@ t.test('a body that never ends, and a client that leaves', async (t) => {
 })
 
 t.test('several on one connection, in their order', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   for (const { name, port, base } of ways) {
     const one = (n: number, more = '') => {
       const body = `{"s":1,"u":"https://a.com/${n}"}`
@@ -95,7 +95,7 @@ t.test('several on one connection, in their order', async (t) => {
 })
 
 t.test('compressed bodies are not unpacked', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   // 60 MB of blanks before a payload: 60 KB.
   const bomb = gzipSync(Buffer.concat([Buffer.alloc(60 << 20, 32), Buffer.from(HIT_TEXT)]))
   t.ok(bomb.length < 65_536)
@@ -115,7 +115,7 @@ t.test('compressed bodies are not unpacked', async (t) => {
 })
 
 t.test('JSON that is wrong or deep', async (t) => {
-  const { ways, since, logged } = await openDoors(t)
+  const { ways, since, logged } = await openTrackServer(t)
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n)
   const around = (p: string) => `{"s":1,"u":"https://a.com/x","p":${p}}`
   const rows: [string | Buffer, number, string][] = [
@@ -151,7 +151,7 @@ t.test('JSON that is wrong or deep', async (t) => {
 })
 
 t.test('anything at any door: answered as specified, never logged as our fault', async (t) => {
-  const { ways, since, logged } = await openDoors(t)
+  const { ways, since, logged } = await openTrackServer(t)
   const key = fc.constantFrom('s', 't', 'n', 'u', 'r', 'w', 'd', 'sc', 'p', 'id', 'e', 'events', '__proto__', 'x')
   const value = fc.oneof(fc.constantFrom<unknown>(1, 'https://a.com/x', 'custom', null), fc.jsonValue({ maxDepth: 4 }))
   const item = fc.dictionary(key, value, { noNullPrototype: true })

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:http2'
 import t from 'tap'
-import { toNodeHandler } from '../../src/proxy/bridge.js'
-import { CLOCK, openDoors, SITES, send } from '../fixtures/doors.js'
+import { toNodeHandler } from '../../src/proxy/node-handler.js'
+import { CLOCK, openTrackServer, SITES, send } from '../fixtures/track-server.js'
 
 const json = (value: unknown) => JSON.stringify(value)
 const U = 'https://a.com/x'
@@ -13,7 +13,7 @@ const PAGE = { site: 1, kind: 'pageview', hostname: 'a.com', pathname: '/x' }
 type Drops = Record<string, number>
 
 t.test('one hit: what becomes of it, and what is answered', async (t) => {
-  const { ways, since, logged } = await openDoors(t)
+  const { ways, since, logged } = await openTrackServer(t)
   const site = (s: number, u: string) => json({ s, u })
   // body, headers, status, hits, drops, why
   const rows: [string, Record<string, string>, number, number, Drops, string][] = [
@@ -80,7 +80,7 @@ t.test('one hit: what becomes of it, and what is answered', async (t) => {
 })
 
 t.test('a hit as it is recorded', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   const headers = {
     'Accept-Language': 'de-DE,de;q=0.9',
     'Sec-Fetch-Site': 'same-origin',
@@ -114,7 +114,7 @@ t.test('a hit as it is recorded', async (t) => {
 })
 
 t.test('of a signed request there is what its signature may cover', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   const headers = { Host: 'a.com:8080', 'Signature-Input': 'sig=("@authority")', Signature: 'sig=:eA==:' }
   const seen = { 'signature-input': headers['Signature-Input'], signature: headers.Signature }
   for (const way of ways) {
@@ -134,7 +134,7 @@ t.test('of a signed request there is what its signature may cover', async (t) =>
 })
 
 t.test('what was dropped cannot be told from what was written', async (t) => {
-  const { ways, since, state, limit } = await openDoors(t)
+  const { ways, since, state, limit } = await openTrackServer(t)
   const dropped: [string, string, Record<string, string>][] = [
     ['excluded', json({ s: 1, u: 'https://a.com/private/x' }), {}],
     ['opted out', json(HIT), { Cookie: 'readership-opt-out=1' }],
@@ -169,7 +169,7 @@ t.test('what was dropped cannot be told from what was written', async (t) => {
 })
 
 t.test('a batch', async (t) => {
-  const { ways, since, state } = await openDoors(t)
+  const { ways, since, state } = await openTrackServer(t)
   const many = (n: number) => Array.from({ length: n }, () => HIT)
   const foreign = { s: 1, u: 'https://evil.example/' }
   const nobody = { s: 9, u: U }
@@ -218,7 +218,7 @@ t.test('a batch', async (t) => {
 })
 
 t.test('the rate of an address counts each hit of a batch, and each site by itself', async (t) => {
-  const { ways, since, state } = await openDoors(t)
+  const { ways, since, state } = await openTrackServer(t)
   const [way] = ways
   const batch = (n: number, s = 1, u = U) => ({ body: json(Array.from({ length: n }, () => ({ s, u }))) })
   for (const n of [200, 200, 199]) await send(way, 'POST', '/api/track/batch', batch(n))
@@ -239,7 +239,7 @@ t.test('the rate of an address counts each hit of a batch, and each site by itse
 })
 
 t.test('the pixel', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   const sound = `s=1&u=${encodeURIComponent('https://a.com/x?utm_source=mail')}&r=https://b.com/&w=390&p=${encodeURIComponent('{"a":1}')}`
   const rows: [string, number, Drops, string][] = [
     [`?${sound}`, 1, {}, 'a hit'],
@@ -271,7 +271,7 @@ t.test('the pixel', async (t) => {
 })
 
 t.test('CORS, and methods that are not theirs', async (t) => {
-  const { ways, since } = await openDoors(t)
+  const { ways, since } = await openTrackServer(t)
   const asked = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'POST' }
   for (const way of ways) {
     for (const [path, methods] of [
@@ -301,7 +301,7 @@ t.test('CORS, and methods that are not theirs', async (t) => {
 })
 
 t.test('over HTTP/2', async (t) => {
-  const { hit, since } = await openDoors(t)
+  const { hit, since } = await openTrackServer(t)
   const handle = toNodeHandler({ hit, fetch: async () => new Response('other', { status: 404 }) })
   const server = createServer((req, res) => void handle(req, res)).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { loadConfig } from '../../src/config.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { openInstance } from '../../src/instance/open-instance.js'
-import { numbered } from '../../src/manage/numbered.js'
-import { removalOfSite } from '../../src/manage/removals.js'
+import { insertWithNextId } from '../../src/manage/ids.js'
+import { siteRemovalStatements } from '../../src/manage/removals.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
@@ -92,7 +92,7 @@ t.test('a person is erased with what waits, and begins anew', async (t) => {
 
   // As a process leaves it that dies behind the deed.
   await records.write(
-    ...numbered(
+    ...insertWithNextId(
       'removals',
       sql`insert into removals (id, site, kind, visitor, requested_at)`,
       sql`1, 'visitor', ${id}, ${new Date()}`,
@@ -105,7 +105,7 @@ t.test('a person is erased with what waits, and begins anew', async (t) => {
   await instance.close()
 
   const again = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
-  await again.write(...removalOfSite({ id: 1, domains: ['example.com'] }, new Date()))
+  await again.write(...siteRemovalStatements({ id: 1, domains: ['example.com'] }, new Date()))
   await again.close()
   ;({ instance, ask, visitors } = await open(data))
   await eventually('a deleted site', async () => (await visitors()).length === 0)

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import { addressKey, isGlobal, parseAddress } from '../../src/address.js'
-import { compile } from '../../src/ingest/place/compile.js'
-import { NOWHERE, openPlaces } from '../../src/ingest/place/places.js'
-import { decode, encode, lookup } from '../../src/ingest/place/table.js'
+import { compileGeoFile } from '../../src/ingest/place/geo-compiler.js'
+import { decodeGeoFile, encodeGeoFile, findValue } from '../../src/ingest/place/geo-file.js'
+import { openPlaceLookup, UNKNOWN_PLACE } from '../../src/ingest/place/place-lookup.js'
 import { bits4, mmdb } from '../fixtures/mmdb.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'readership-place-'))
@@ -112,11 +112,11 @@ t.test('the table answers as a list read from front to back would', async () => 
         ),
       )
       const csv = rows.map(({ first, last, code }) => `${first},${last},${code}`).join('\n')
-      const geo = decode(encode(compile({ ...none, country4: csv, sources: SOURCES })))
+      const geo = decodeGeoFile(encodeGeoFile(compileGeoFile({ ...none, country4: csv, sources: SOURCES })))
       for (let address = 0; address < 400; address++) {
         const holding = rows.filter(({ first, last }) => first <= address && address <= last)
         const innermost = holding.sort((a, b) => a.last - a.first - (b.last - b.first))[0]
-        const found = geo.countries[lookup(geo.country4, { family: 4, words: [address] }) - 1]
+        const found = geo.countries[findValue(geo.country4, { family: 4, words: [address] }) - 1]
         if (found !== innermost?.code) return false
       }
       return true
@@ -125,7 +125,11 @@ t.test('the table answers as a list read from front to back would', async () => 
 })
 
 t.test('ranges that cross', async (t) => {
-  const geo = compile({ ...none, country4: '5,15,FR\n1,10,DE\n30,40,US\n30,35,DE\n41,50,DE\n', sources: SOURCES })
+  const geo = compileGeoFile({
+    ...none,
+    country4: '5,15,FR\n1,10,DE\n30,40,US\n30,35,DE\n41,50,DE\n',
+    sources: SOURCES,
+  })
   t.strictSame([...(geo.country4.starts[0] ?? [])], [1, 5, 16, 30, 36, 41, 51], 'in order')
   const rows: [number, string | undefined][] = [
     [0, undefined],
@@ -140,29 +144,34 @@ t.test('ranges that cross', async (t) => {
     [51, undefined],
   ]
   for (const [address, expected] of rows)
-    t.equal(geo.countries[lookup(geo.country4, { family: 4, words: [address] }) - 1], expected, `${address}`)
+    t.equal(geo.countries[findValue(geo.country4, { family: 4, words: [address] }) - 1], expected, `${address}`)
 })
 
 t.test('IPv6 by its upper half, and lines that are none', async (t) => {
   const from = (0x2001n << 112n).toString()
   const to = ((0x2001n << 112n) + (1n << 65n) - 1n).toString()
-  const geo = compile({ ...none, country6: `${from},${to},DE\n`, asn6: `${from},${from},64496\n`, sources: SOURCES })
+  const geo = compileGeoFile({
+    ...none,
+    country6: `${from},${to},DE\n`,
+    asn6: `${from},${from},64496\n`,
+    sources: SOURCES,
+  })
   const country = (text: string) => {
     const address = parseAddress(text)
-    return address && geo.countries[lookup(geo.country6, address) - 1]
+    return address && geo.countries[findValue(geo.country6, address) - 1]
   }
   t.equal(country('2001::1'), 'DE')
   t.equal(country('2001:0:0:1:ffff:ffff:ffff:ffff'), 'DE', 'the last address')
   t.equal(country('2001:0:0:2::'), undefined, 'the one after it')
   t.equal(country('2000:ffff::'), undefined, 'the one before the first')
   t.equal(geo.asn6.values.length, 0, 'finer than the upper half, and a number for documentation')
-  t.throws(() => compile({ ...none, country4: 'x', sources: SOURCES }))
-  t.throws(() => compile({ ...none, country4: '1,2,Germany', sources: SOURCES }), /Germany/)
-  t.throws(() => decode(Buffer.from('junk')))
+  t.throws(() => compileGeoFile({ ...none, country4: 'x', sources: SOURCES }))
+  t.throws(() => compileGeoFile({ ...none, country4: '1,2,Germany', sources: SOURCES }), /Germany/)
+  t.throws(() => decodeGeoFile(Buffer.from('junk')))
 })
 
 t.test('the file that ships agrees with the packages it was made from', async (t) => {
-  const places = openPlaces()
+  const places = openPlaceLookup()
   t.strictSame(places.sources, [
     { name: '@ip-location-db/geo-whois-asn-country', date: '2026-06-17' },
     { name: '@ip-location-db/asn', date: '2026-06-17' },
@@ -197,7 +206,7 @@ t.test('the file that ships agrees with the packages it was made from', async (t
   t.match(places.locate(parseAddress('::ffff:8.8.8.8')), { country: 'US', asn: 15169 }, 'mapped')
   t.match(places.locate(parseAddress('2606:4700:4700::1111')), { asn: 13335 })
   for (const address of ['10.0.0.1', '127.0.0.1', '::1', 'fd00::1', 'nonsense', ''])
-    t.strictSame(places.locate(parseAddress(address)), NOWHERE, `${address || 'none'} has no place`)
+    t.strictSame(places.locate(parseAddress(address)), UNKNOWN_PLACE, `${address || 'none'} has no place`)
 })
 
 t.test('an operator’s file adds region and city, in either shape', async (t) => {
@@ -224,30 +233,37 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
       [bits4('42.0.69.0', 24), { country_code: 'US', state1: 'New York', city: 'New York' }],
     ]),
   )
-  const nested = openPlaces({ geoip: path('nested.mmdb') })
-  const flat = openPlaces({ geoip: path('flat.mmdb') })
+  const nested = openPlaceLookup({ geoip: path('nested.mmdb') })
+  const flat = openPlaceLookup({ geoip: path('flat.mmdb') })
   const at = (places: typeof nested, address: string) => places.locate(parseAddress(address))
   t.match(at(nested, '81.2.69.142'), { country: 'GB', region: 'England', city: 'London' })
-  t.equal(at(nested, '81.2.69.142').asn, at(openPlaces(), '81.2.69.142').asn, 'what it does not know comes from ours')
+  t.equal(
+    at(nested, '81.2.69.142').asn,
+    at(openPlaceLookup(), '81.2.69.142').asn,
+    'what it does not know comes from ours',
+  )
   t.match(at(nested, '2003::1'), { country: 'FR', city: null, asn: 64 }, 'IPv6; an empty name is absent')
   t.match(at(flat, '81.2.69.142'), { country: 'DE', region: 'Bayern', city: 'München' })
   t.match(at(flat, '::ffff:81.2.69.142'), { city: 'München' }, 'mapped')
   t.match(at(flat, '2a00:4500::1'), { region: null, city: null }, 'IPv6 in a file of IPv4: absent')
-  t.strictSame(at(flat, '10.0.0.1'), NOWHERE, 'private')
+  t.strictSame(at(flat, '10.0.0.1'), UNKNOWN_PLACE, 'private')
   t.strictSame(flat.sources[0], { name: 'Test-City', date: '2025-06-15' }, 'day of 1750000000')
   writeFileSync(path('junk.mmdb'), 'junk')
-  t.throws(() => openPlaces({ geoip: path('junk.mmdb') }), /junk\.mmdb/, 'names the file')
-  t.throws(() => openPlaces({ geoip: path('absent.mmdb') }), /absent\.mmdb/, 'names the file')
+  t.throws(() => openPlaceLookup({ geoip: path('junk.mmdb') }), /junk\.mmdb/, 'names the file')
+  t.throws(() => openPlaceLookup({ geoip: path('absent.mmdb') }), /absent\.mmdb/, 'names the file')
   const broken = readFileSync(path('nested.mmdb'))
   broken.fill(0xff, broken.length - 400, broken.length - 250)
   writeFileSync(path('broken.mmdb'), broken)
-  t.doesNotThrow(() => at(openPlaces({ geoip: path('broken.mmdb') }), '81.2.69.142'), 'a broken record costs no row')
+  t.doesNotThrow(
+    () => at(openPlaceLookup({ geoip: path('broken.mmdb') }), '81.2.69.142'),
+    'a broken record costs no row',
+  )
 })
 
 t.test('without shipped data nothing is known, and nothing fails', async (t) => {
   for (const url of [pathToFileURL(`${folder}/`), pathToFileURL(`${folder}/absent/`)]) {
-    const places = openPlaces({ folder: url })
-    t.strictSame(places.locate(parseAddress('8.8.8.8')), NOWHERE)
+    const places = openPlaceLookup({ folder: url })
+    t.strictSame(places.locate(parseAddress('8.8.8.8')), UNKNOWN_PLACE)
     t.strictSame(places.sources, [])
   }
 })

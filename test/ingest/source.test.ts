@@ -1,17 +1,17 @@
 import t from 'tap'
-import { campaign } from '../../src/capture/campaign.js'
-import { language } from '../../src/capture/language.js'
-import { channel } from '../../src/ingest/channel.js'
-import { isOwn, parseReferrer } from '../../src/ingest/referrer.js'
+import { parseCampaign } from '../../src/capture/campaign.js'
+import { parseLanguage } from '../../src/capture/language.js'
+import { channelOf } from '../../src/ingest/channel.js'
+import { isOwnReferrer, parseReferrer } from '../../src/ingest/referrer.js'
 import { sourceOf, sourceOfReferrer } from '../../src/ingest/source.js'
 
 /** Source and channel of a landing with this referrer and this query. */
-function arrive(referrer: string, query = ''): [string | null, string] {
+function arrivalOf(referrer: string, query = ''): [string | null, string] {
   const parsed = parseReferrer(referrer)
   const sender = parsed && sourceOfReferrer(parsed)
-  const tags = campaign(query)
+  const tags = parseCampaign(query)
   const source = sourceOf(tags, sender)
-  return [source?.name ?? null, channel(source, tags, sender)]
+  return [source?.name ?? null, channelOf(source, tags, sender)]
 }
 
 t.test('by referrer', async (t) => {
@@ -71,7 +71,7 @@ t.test('by referrer', async (t) => {
     ['https://xx.com/', 'xx.com', 'Referral', 'ends in "x.com"'],
   ]
   for (const [referrer, source, expected, why] of rows)
-    t.strictSame(arrive(referrer), [source, expected], `${why ?? expected}: ${referrer || 'none'}`)
+    t.strictSame(arrivalOf(referrer), [source, expected], `${why ?? expected}: ${referrer || 'none'}`)
 })
 
 t.test('by tags', async (t) => {
@@ -123,7 +123,7 @@ t.test('by tags', async (t) => {
     ['utm_source=constructor&utm_medium=__proto__', '', 'constructor', 'Referral', 'no word is a key of anything'],
   ]
   for (const [query, referrer, source, expected, why] of rows)
-    t.strictSame(arrive(referrer, query), [source, expected], `${why}: ${query}`)
+    t.strictSame(arrivalOf(referrer, query), [source, expected], `${why}: ${query}`)
 })
 
 t.test('campaigns are read from the query as it was sent', async (t) => {
@@ -143,7 +143,7 @@ t.test('campaigns are read from the query as it was sent', async (t) => {
     [`utm_source=${'a'.repeat(700)}`, { utm_source: 'a'.repeat(500) }, 'at most 500 characters'],
     [`${'&'.repeat(100_000)}utm_source=a`, { utm_source: null }, 'not beyond 8192 characters'],
   ]
-  for (const [query, expected, why] of rows) t.match(campaign(query), expected, why)
+  for (const [query, expected, why] of rows) t.match(parseCampaign(query), expected, why)
 })
 
 t.test('referrers are kept without what is nobody’s business', async (t) => {
@@ -179,7 +179,7 @@ t.test('the site itself sends nobody', async (t) => {
   ]
   for (const [header, hostname, domains, expected, why] of rows) {
     const referrer = parseReferrer(header)
-    t.equal(referrer && isOwn(referrer, hostname, domains), expected, why)
+    t.equal(referrer && isOwnReferrer(referrer, hostname, domains), expected, why)
   }
 })
 
@@ -197,5 +197,5 @@ t.test('language', async (t) => {
     ['', null, 'none'],
     [undefined, null, 'none'],
   ]
-  for (const [header, expected, why] of rows) t.equal(language(header), expected, why)
+  for (const [header, expected, why] of rows) t.equal(parseLanguage(header), expected, why)
 })

@@ -11,7 +11,7 @@ import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
 import { directory } from '../fixtures/files.js'
 import { storeOptions } from '../fixtures/store.js'
 

@@ -4,13 +4,13 @@ import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
-import { deed } from '../fixtures/deed.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const START = new Date('2026-11-21T10:00:00.000Z')
 
 async function open(t: Test) {
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   const clock = { now: START }
   await bootstrap(engine.records, { domains: ['a.com'], timezone: 'Europe/Berlin', now: START })
   const sites = createSites(engine.records)

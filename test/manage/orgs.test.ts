@@ -5,12 +5,12 @@ import { createAccounts } from '../../src/manage/accounts/accounts.js'
 import { createManage } from '../../src/manage/manage.js'
 import { createPasswords } from '../../src/manage/passwords.js'
 import type { Records } from '../../src/store.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 t.test('who makes an organisation while somebody registers another is answered with their own', async (t) => {
-  const { records } = (await fileEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).engine
   let meanwhile: (() => Promise<unknown>) | undefined
   const slow: Records = {
     query: records.query,
@@ -23,7 +23,7 @@ t.test('who makes an organisation while somebody registers another is answered w
     },
   }
   const random = (n: number) => randomBytes(n)
-  const manage = createManage({ records: slow, now, random, siteChanged: async () => {} })
+  const manage = createManage({ records: slow, now, random, onSitesChanged: async () => {} })
   const accounts = createAccounts({
     ...manage,
     records: slow,

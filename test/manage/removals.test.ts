@@ -1,22 +1,31 @@
 import t from 'tap'
 import { ApiError } from '../../src/errors.js'
-import { createRemovals, type Leaving, Removed, removalOfSite } from '../../src/manage/removals.js'
+import {
+  createRemovals,
+  RemovalProgress,
+  type RemovalTarget,
+  siteRemovalStatements,
+} from '../../src/manage/removals.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
-import { deed } from '../fixtures/deed.js'
-import type { openStore } from '../fixtures/open.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import type { openStore } from '../fixtures/open-store.js'
 import { eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 const DAY = 86_400_000
 
 /** Removals over real records and a store that does what it is told; timers run when they are asked to. */
 async function open(
   t: Parameters<typeof openStore>[0],
-  given: { records?: Records; step: (leaving: Leaving) => Removed | Error; days?: () => (number | undefined)[] },
+  given: {
+    records?: Records
+    step: (leaving: RemovalTarget) => RemovalProgress | Error
+    days?: () => (number | undefined)[]
+  },
 ) {
-  const records = given.records ?? (await fileEngine(t)).engine.records
-  const asked: Leaving[] = []
+  const records = given.records ?? (await createInProcessEngine(t)).engine.records
+  const asked: RemovalTarget[] = []
   const timers = new Map<() => void, number>()
   let time = Date.parse('2026-11-21T10:00:00Z')
   const removals = createRemovals({
@@ -45,7 +54,7 @@ async function open(
       return answer
     },
     forget: async () => {},
-    gone: () => {},
+    onSiteDeleted: () => {},
     settle: async () => {},
     now: () => new Date(time),
     after(ms, run) {
@@ -69,7 +78,7 @@ async function open(
   const left = () => records.query(sql`select kind, rows from removals where done_at is null order by id`)
   return { removals, records, asked, fire, until, left, later: (ms: number) => (time += ms) }
 }
-const none: Removed = { rows: 0, more: false, visitor_ids: [] }
+const none: RemovalProgress = { rows: 0, more: false, visitor_ids: [] }
 const away = () => new ApiError('database_error', 'The store is being opened again.')
 
 t.test('a step that fails is asked again, and others are not held up by it', async (t) => {
@@ -109,7 +118,7 @@ t.test('people come before sites, and a site goes on where it was', async (t) =>
   const { removals, records, asked, until, left } = await open(t, {
     step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10 * ++steps, more: steps < 3 }),
   })
-  await records.write(...removalOfSite({ id: 7, domains: ['seven.example'] }, deed.at))
+  await records.write(...siteRemovalStatements({ id: 7, domains: ['seven.example'] }, deed.at))
   await removals.erase(1, 'c'.repeat(16), deed)
   await until(() => steps === 3)
   await until(() => asked.length === 4)
@@ -164,7 +173,7 @@ for (const dies of [false, true])
     t.test(
       `cut off ${cut}, ${dies ? 'by the end of the process' : 'and asked again'}: done once, and counted`,
       async (t) => {
-        const { engine, commit } = await fileEngine(t)
+        const { engine, commit } = await createInProcessEngine(t)
         const views = (visitor_id: bigint, session_id: bigint, count: number) =>
           commit({ events: Array.from({ length: count }, () => eventRow({ visitor_id, session_id })) })
         await views(10n, 1n, 7)
@@ -188,12 +197,12 @@ for (const dies of [false, true])
             sites: { list: async () => [] },
             async remove(leaving) {
               at('before')
-              const removed = Removed.parse(await engine.ask('remove', leaving))
+              const removed = RemovalProgress.parse(await engine.ask('remove', leaving))
               at('behind')
               return removed
             },
             forget: async (key) => void (await engine.ask('forget_removed', key)),
-            gone: () => {},
+            onSiteDeleted: () => {},
             settle: async () => {},
             now: () => new Date(),
             after(ms, run) {

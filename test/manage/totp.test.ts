@@ -1,6 +1,6 @@
 import t from 'tap'
-import { acceptedStep, base32, codeOf, totpUri } from '../../src/manage/accounts/totp.js'
-import { shownCode } from '../fixtures/authenticator.js'
+import { base32, codeAtStep, findStep, totpUri } from '../../src/manage/accounts/totp.js'
+import { totpCode } from '../fixtures/authenticator.js'
 
 /** The secret of RFC 6238 appendix B. */
 const SECRET = base32(Buffer.from('12345678901234567890'))
@@ -29,15 +29,15 @@ t.test('the codes of RFC 6238 appendix B, by their last six digits', async (t) =
     [20_000_000_000, '353130'],
   ]
   for (const [seconds, code] of rows) {
-    t.equal(codeOf(SECRET, Math.floor(seconds / 30)), code, `at ${seconds}`)
-    t.equal(shownCode(SECRET, new Date(seconds * 1_000)), code, 'and by the generator of these tests')
+    t.equal(codeAtStep(SECRET, Math.floor(seconds / 30)), code, `at ${seconds}`)
+    t.equal(totpCode(SECRET, new Date(seconds * 1_000)), code, 'and by the generator of these tests')
   }
 })
 
 t.test('which codes are accepted when', async (t) => {
   // 1_234_567_890 lies in step 41_152_263.
   const at = new Date(1_234_567_890_000)
-  const code = (step: number) => shownCode(SECRET, new Date(step * 30_000))
+  const code = (step: number) => totpCode(SECRET, new Date(step * 30_000))
   const rows: [string, number | null, number | undefined, string][] = [
     ['005924', null, 41_152_263, 'of now'],
     [code(41_152_262), null, 41_152_262, 'a step late'],
@@ -52,7 +52,7 @@ t.test('which codes are accepted when', async (t) => {
     ['0059240', null, undefined, 'too long'],
     ['00592', null, undefined, 'too short'],
   ]
-  for (const [code, last, step, why] of rows) t.equal(acceptedStep(SECRET, code, at, last), step, why)
+  for (const [code, last, step, why] of rows) t.equal(findStep(SECRET, code, at, last), step, why)
 })
 
 t.test('what an authenticator reads', async (t) => {

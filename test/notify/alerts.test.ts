@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { depsOf } from '../../src/http/reads.js'
+import { createReadDeps } from '../../src/http/reads.js'
 import { type Alert, createAlerts } from '../../src/manage/alerts.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
+import { createAlertEvaluator } from '../../src/notify/alert-evaluator.js'
 import { AlertEvent, alertMail } from '../../src/notify/alert-event.js'
-import { createAlerting } from '../../src/notify/alerting.js'
 import { createOutbox } from '../../src/notify/outbox.js'
 import { runRead } from '../../src/query/read.js'
 import overview from '../../src/reads/stats/overview.js'
 import type { AgentEventRow, EventRow } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
 import type { Store } from '../../src/store.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 const MINUTE = 60_000
 /** What is evaluated at this moment is the hour until 10:00. */
@@ -26,7 +26,7 @@ const GPTBOT = { agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose
 const CATALOG = [{ ...GPTBOT, respects_robots: 'yes' as const }]
 
 async function open(t: Test) {
-  const { engine, commit } = await fileEngine(t)
+  const { engine, commit } = await createInProcessEngine(t)
   const { records } = engine
   let at = NOW
   const now = () => new Date(at)
@@ -46,7 +46,7 @@ async function open(t: Test) {
     return read.store.query(...asked)
   }
   const asks = (signal: AbortSignal) =>
-    depsOf(
+    createReadDeps(
       { ...read, store: { ...read.store, query } },
       {
         principal: { kind: 'operator' },
@@ -57,10 +57,10 @@ async function open(t: Test) {
   const logged: object[] = []
   let lacking = 0
   const create = () =>
-    createAlerting({
-      ...{ alerts, sites, records, asks, now, ring: () => {} },
+    createAlertEvaluator({
+      ...{ alerts, sites, records, readContext: asks, now, ring: () => {} },
       clock: () => 0,
-      lacking: async () => lacking,
+      missingMs: async () => lacking,
       log: (details) => logged.push(details),
     })
   let alerting = create()

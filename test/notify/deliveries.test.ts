@@ -5,16 +5,16 @@ import t, { type Test } from 'tap'
 import { type Alert, createAlerts } from '../../src/manage/alerts.js'
 import { createReports } from '../../src/manage/reports.js'
 import { createDeliverer } from '../../src/notify/deliverer.js'
-import { createMailer } from '../../src/notify/mail.js'
-import { createOutbox, delayOf, queued } from '../../src/notify/outbox.js'
-import { sendNotice } from '../../src/notify/send.js'
+import { createOutbox, noticeStatements, retryDelayMs } from '../../src/notify/outbox.js'
+import { sendNotice } from '../../src/notify/send-notice.js'
+import { createMailer } from '../../src/notify/smtp-mailer.js'
 import { callWebhook } from '../../src/notify/webhook.js'
 import { OutboundError } from '../../src/outbound/outbound.js'
-import { createPoster, type Post } from '../../src/outbound/post.js'
+import { createPoster, type Post } from '../../src/outbound/poster.js'
 import type { Records } from '../../src/store.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { mailServer, receiver } from '../fixtures/receiver.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 const START = Date.UTC(2026, 10, 21, 10)
 const SECOND = 1_000
@@ -47,7 +47,7 @@ async function open(
     alert,
   }: { post?: Post; smtp?: string; engine?: { records: Records }; alert?: number } = {},
 ) {
-  const { records } = engine ?? (await fileEngine(t)).engine
+  const { records } = engine ?? (await createInProcessEngine(t)).engine
   let at = START
   const now = () => new Date(at)
   const alerts = createAlerts({ records, random: randomBytes })
@@ -74,11 +74,11 @@ async function open(
     () => {},
   )
   const notice = (i: number, site = 1) =>
-    queued(
+    noticeStatements(
       {
         key: `alert:${id}:x:${i}`,
         site,
-        of: { alert: id },
+        source: { alert: id },
         channel: channels[i] ?? { type: 'email', target: '' },
         payload: event(id),
       },
@@ -94,7 +94,7 @@ async function open(
     add: () => records.write(...channels.flatMap((_, i) => notice(i))),
     /** Goes to where the next attempt is due, and makes it; how long that was, in seconds. */
     async next() {
-      const due = await outbox.next()
+      const due = await outbox.nextDue()
       const before = at
       if (due) at = due.getTime()
       await run()
@@ -176,27 +176,27 @@ t.test('what a receiver says of later', async (t) => {
 
 t.test('delays have jitter, a tenth either way; what a receiver asks for counts, up to a day', (t) => {
   t.equal(
-    delayOf(1, () => 0.5, 1_000),
+    retryDelayMs(1, () => 0.5, 1_000),
     30_000,
   )
   t.equal(
-    delayOf(1, () => 0.5, 365 * 24 * HOUR),
+    retryDelayMs(1, () => 0.5, 365 * 24 * HOUR),
     24 * HOUR,
   )
   t.equal(
-    delayOf(1, () => 0),
+    retryDelayMs(1, () => 0),
     27_000,
   )
   t.equal(
-    delayOf(1, () => 1),
+    retryDelayMs(1, () => 1),
     33_000,
   )
   t.equal(
-    delayOf(2, () => 0.5),
+    retryDelayMs(2, () => 0.5),
     2 * MINUTE,
   )
   t.equal(
-    delayOf(5, () => 0.5),
+    retryDelayMs(5, () => 0.5),
     6 * HOUR,
   )
   t.end()
@@ -314,7 +314,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
 })
 
 t.test('what the records cannot write is not sent again', async (t) => {
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   let broken = false
   const records: Records = {
     query: (query) => engine.records.query(query),
@@ -339,7 +339,7 @@ t.test('what the records cannot write is not sent again', async (t) => {
 })
 
 t.test('a process that died in the middle: in doubt, sent again under the same name', async (t) => {
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   const { received, url } = await receiver(t, (n, res) => n > 0 && res.end())
   const first = await open(t, [{ type: 'webhook', target: url }], { engine })
   await first.add()
@@ -383,7 +383,7 @@ t.test('no webhook reaches what is not public', async (t) => {
     const outcome = await callWebhook({ url, secret: 's', key: 'k', body: '{}' }, { post, now })
     t.same(outcome, { taken: false, error: 'that address is not asked', permanent: true }, url)
   }
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   t.equal(local.received.length, 0, 'nothing came')
   const { add, run } = await open(t, [{ type: 'webhook', target: local.url }], { engine })
   await add()
@@ -403,7 +403,7 @@ t.test('mail', async (t) => {
     ['greylisted', (n) => (n < 2 ? 451 : undefined), [30, 120, undefined], 'done'],
     ['no such reader', () => 550, [undefined], 'failed'],
   ]
-  const { engine } = await fileEngine(t)
+  const { engine } = await createInProcessEngine(t)
   for (const [why, refuse, waits, state] of cases) {
     const { mails, url } = await mailServer(t, refuse)
     const { add, next, list } = await open(t, [mail], { smtp: url, engine })
@@ -430,7 +430,7 @@ t.test('mail', async (t) => {
   t.teardown(() => silent.close())
   const address = silent.address()
   const smtp = `smtp://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
-  const mailer = createMailer({ smtp, from: 'a@example.com', whole_ms: 200 })
+  const mailer = createMailer({ smtp, from: 'a@example.com', mail_timeout_ms: 200 })
   const one = { to: 'b@example.com', subject: 'x', text: 'x' }
   await t.rejects(mailer.send(one), { permanent: false, message: 'the mail server took too long' })
   const hostile: [object, string][] = [

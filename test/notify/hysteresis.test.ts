@@ -1,6 +1,6 @@
 import t from 'tap'
-import { endOf, windowOf } from '../../src/notify/alerting.js'
-import { AlertState, quietOf, step } from '../../src/notify/hysteresis.js'
+import { alertWindow, lastCompleteMinute } from '../../src/notify/alert-evaluator.js'
+import { AlertState, nextAlertState, quietPeriodMs } from '../../src/notify/hysteresis.js'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
@@ -22,7 +22,7 @@ t.test('fires on entering, ends after two calm evaluations, and keeps quiet for 
     let state = AlertState.parse({})
     const heard = [...verdicts].map((v, i) => {
       const verdict = v === '-' ? undefined : v === 't'
-      const next = step(state, verdict, { at: i * MINUTE, quiet: HOUR, moment: false })
+      const next = nextAlertState(state, verdict, { at: i * MINUTE, quiet: HOUR, moment: false })
       state = next.state
       return next.told === undefined ? '.' : next.told === 'fired' ? 'F' : 'R'
     })
@@ -35,7 +35,7 @@ t.test('what appears is told once, and has no end', (t) => {
   let state = AlertState.parse({})
   const told: string[] = []
   for (let i = 0; i < 125; i++) {
-    const next = step(state, i !== 61, { at: i * MINUTE, quiet: HOUR, moment: true })
+    const next = nextAlertState(state, i !== 61, { at: i * MINUTE, quiet: HOUR, moment: true })
     state = next.state
     if (next.told) told.push(`${next.told} ${i}`)
   }
@@ -48,7 +48,7 @@ t.test('a clock that jumps makes no flood', (t) => {
   const at = Date.UTC(2026, 10, 21, 10)
   const jumps = [0, 24 * HOUR, -24 * HOUR, 24 * HOUR, 0]
   const told = jumps.map((jump, i) => {
-    const next = step(state, true, { at: at + jump + i * MINUTE, quiet: HOUR, moment: false })
+    const next = nextAlertState(state, true, { at: at + jump + i * MINUTE, quiet: HOUR, moment: false })
     state = next.state
     return next.told
   })
@@ -62,9 +62,9 @@ t.test('windows end at a full minute, a minute late', (t) => {
     ['2026-11-21T10:05:59.999Z', '2026-11-21T10:04:00.000Z'],
     ['2026-11-21T10:06:00.000Z', '2026-11-21T10:05:00.000Z'],
   ]
-  for (const [now, end] of ends) t.equal(new Date(endOf(new Date(now))).toISOString(), end, now)
-  t.equal(quietOf(5), HOUR)
-  t.equal(quietOf(1_440), 24 * HOUR)
+  for (const [now, end] of ends) t.equal(new Date(lastCompleteMinute(new Date(now))).toISOString(), end, now)
+  t.equal(quietPeriodMs(5), HOUR)
+  t.equal(quietPeriodMs(1_440), 24 * HOUR)
 
   const end = Date.UTC(2026, 10, 21, 10)
   const cases: [kind: 'threshold' | 'new_agent', fired: number | undefined, minutes: number, why: string][] = [
@@ -77,7 +77,7 @@ t.test('windows end at a full minute, a minute late', (t) => {
     ['new_agent', end + 90 * MINUTE, 30, 'and where the clock went back'],
   ]
   for (const [kind, fired, minutes, why] of cases) {
-    const window = windowOf({ kind, window_minutes: 30 }, end, fired)
+    const window = alertWindow({ kind, window_minutes: 30 }, end, fired)
     t.same([window.start.getTime(), window.end.getTime()], [end - minutes * MINUTE, end], why)
   }
   t.end()

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
-import { createMailer } from '../../src/notify/mail.js'
+import { createMailer } from '../../src/notify/smtp-mailer.js'
 
 const pem = (name: string) => readFileSync(new URL(`../../../test/proxy/fixtures/tls/${name}`, import.meta.url))
 /** Signed by nobody. */
@@ -140,7 +140,7 @@ t.test('TLS, certificates and passwords', async (t) => {
   ]
   for (const [why, options, scheme, user, host, outcome, expected] of cases) {
     const { mails, heard, port } = await mailServer(t, options)
-    const mailer = createMailer({ smtp: `${scheme}://${user}${host}:${port}`, from, connect_ms: 5_000 })
+    const mailer = createMailer({ smtp: `${scheme}://${user}${host}:${port}`, from, connect_timeout_ms: 5_000 })
     const error = await mailer.send(mail).then(
       () => undefined,
       (error: unknown) => error,
@@ -195,7 +195,7 @@ t.test('a server that hangs, wherever it does, has its time', async (t) => {
       }).listen(0, '127.0.0.1')
       t.teardown(() => server.close())
       const smtp = `smtp://${user('ann')}127.0.0.1:${await portOf(server)}`
-      const mailer = createMailer({ smtp, from, whole_ms: 500 })
+      const mailer = createMailer({ smtp, from, mail_timeout_ms: 500 })
       const began = performance.now()
       await t.rejects(mailer.send(mail), { name: 'MailError', message, permanent: false }, where)
       t.ok(performance.now() - began < 4_000, where)

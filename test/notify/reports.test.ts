@@ -1,17 +1,17 @@
 import t from 'tap'
-import { depsOf } from '../../src/http/reads.js'
+import { createReadDeps } from '../../src/http/reads.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createReports } from '../../src/manage/reports.js'
 import { createSites } from '../../src/manage/sites.js'
 import { createOutbox } from '../../src/notify/outbox.js'
 import { ReportNotice, reportMail } from '../../src/notify/report-mail.js'
-import { endedOf } from '../../src/notify/report-period.js'
-import { createReporting } from '../../src/notify/reporting.js'
+import { lastEndedPeriod } from '../../src/notify/report-period.js'
+import { createReportScheduler } from '../../src/notify/report-scheduler.js'
 import { sql } from '../../src/sql.js'
 import type { Store } from '../../src/store.js'
-import { deed } from '../fixtures/deed.js'
+import { deed } from '../fixtures/audit-context.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { fileEngine } from '../fixtures/unthreaded.js'
 
 t.test('which week or month has ended', (t) => {
   const [berlin, utc] = ['Europe/Berlin', 'UTC']
@@ -135,7 +135,7 @@ t.test('which week or month has ended', (t) => {
     ],
   ]
   for (const [period, now, tz, days, start, end, why] of cases) {
-    const ended = endedOf(period, new Date(now), tz)
+    const ended = lastEndedPeriod(period, new Date(now), tz)
     const got = [ended.days, ended.start.toISOString().slice(0, 16), ended.end.toISOString().slice(0, 16)]
     t.same(got, [days, start, end], `${tz} ${now}: ${why}`)
     t.equal(ended.name, `${period}:${days.slice(0, 10)}`)
@@ -144,7 +144,7 @@ t.test('which week or month has ended', (t) => {
 })
 
 t.test('sent once for each period, to each reader, with both readerships side by side', async (t) => {
-  const { engine, commit } = await fileEngine(t)
+  const { engine, commit } = await createInProcessEngine(t)
   const { records } = engine
   let at = new Date('2026-11-20T12:00:00.000Z')
   const now = () => at
@@ -161,12 +161,20 @@ t.test('sent once for each period, to each reader, with both readerships side by
     return engine.events.query(...asked)
   }
   const asks = (signal: AbortSignal) =>
-    depsOf(
+    createReadDeps(
       { store: { ...engine.events, query }, now, catalog: [], sites },
       { principal: { kind: 'operator' }, access: 'stats:read', request: new Request('http://localhost/', { signal }) },
     )
   const create = () =>
-    createReporting({ reports, sites, records, asks, now, log: (details) => logged.push(details), ring: () => {} })
+    createReportScheduler({
+      reports,
+      sites,
+      records,
+      readContext: asks,
+      now,
+      log: (details) => logged.push(details),
+      ring: () => {},
+    })
   let reporting = create()
   const tick = async (time: string) => {
     at = new Date(time)
@@ -236,7 +244,7 @@ t.test('sent once for each period, to each reader, with both readerships side by
   t.equal((await tick('2027-01-20T12:00:00.000Z')).length, 4, 'and enabled again')
   t.equal((await tick('2027-02-01T12:00:00.000Z')).length, 6)
   const site = await sites.get(1)
-  t.equal(site && (await reporting.test(await reports.get(1), site, 'abc')), 2)
+  t.equal(site && (await reporting.sendTest(await reports.get(1), site, 'abc')), 2)
   t.equal((await outbox.list({ report: 1 }))[0]?.key, 'test:report:1:abc:b@example.com')
 
   meanwhile = () => reports.change(1, async (now) => ({ ...now, enabled: false }), deed)

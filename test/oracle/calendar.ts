@@ -12,9 +12,9 @@ const MINUTE = 60_000
 const QUARTER = 15 * MINUTE
 const DAY = 86_400_000
 const formats = new Map<string, Intl.DateTimeFormat>()
-const known = new Map<string, Map<number, number>>()
-const names = new Map<string, Map<number, string>>()
-const of = <V>(maps: Map<string, Map<number, V>>, key: string): Map<number, V> => {
+const offsetsByZone = new Map<string, Map<number, number>>()
+const labelsByZone = new Map<string, Map<number, string>>()
+const mapFor = <V>(maps: Map<string, Map<number, V>>, key: string): Map<number, V> => {
   const found = maps.get(key) ?? new Map<number, V>()
   maps.set(key, found)
   return found
@@ -36,9 +36,9 @@ export function local(at: number, tz: string): Local {
  */
 function offsetOf(at: number, tz: string): number {
   const quarter = Math.floor(at / QUARTER) * QUARTER
-  const offsets = of(known, tz)
+  const offsets = mapFor(offsetsByZone, tz)
   const asked = (at: number) => {
-    const offset = offsets.get(at) ?? shown(at, tz) - at
+    const offset = offsets.get(at) ?? clockTime(at, tz) - at
     offsets.set(at, offset)
     return offset
   }
@@ -47,7 +47,7 @@ function offsetOf(at: number, tz: string): number {
   return offset === asked(day + DAY) ? offset : asked(quarter)
 }
 
-function shown(at: number, tz: string): number {
+function clockTime(at: number, tz: string): number {
   let format = formats.get(tz)
   if (!format) {
     const numeric = 'numeric'
@@ -70,17 +70,17 @@ function shown(at: number, tz: string): number {
 }
 
 /** What names the bucket of an instant: two instants are in one bucket when it is the same. */
-export function label(at: number, tz: string, unit: string): string {
+export function bucketLabel(at: number, tz: string, unit: string): string {
   // Every clock that is ahead by whole quarters of an hour shows the same minutes.
   if (unit === 'minute') return String(Math.floor(at / MINUTE))
-  const known = of(names, `${tz} ${unit}`)
+  const known = mapFor(labelsByZone, `${tz} ${unit}`)
   const quarter = Math.floor(at / QUARTER)
-  const name = known.get(quarter) ?? labelOf(at, tz, unit)
+  const name = known.get(quarter) ?? computeLabel(at, tz, unit)
   known.set(quarter, name)
   return name
 }
 
-function labelOf(at: number, tz: string, unit: string): string {
+function computeLabel(at: number, tz: string, unit: string): string {
   const { year, month, day, hour, offset } = local(at, tz)
   const date = Date.UTC(year, month - 1, day)
   switch (unit) {
@@ -100,21 +100,21 @@ const timelines = new Map<string, Bucket[]>()
 /** The window's buckets: the first instant of each and its label. */
 export function timeline(start: number, end: number, tz: string, unit: string): readonly Bucket[] {
   const asked = [start, end, tz, unit].join()
-  const found = timelines.get(asked) ?? walked(start, end, tz, unit)
+  const found = timelines.get(asked) ?? walkClock(start, end, tz, unit)
   timelines.set(asked, found)
   return found
 }
 
-function walked(start: number, end: number, tz: string, unit: string): Bucket[] {
+function walkClock(start: number, end: number, tz: string, unit: string): Bucket[] {
   // A minute of the hour that is shown twice may have ended before it began, a year earlier.
   if (start >= end) return []
   const step = unit === 'minute' ? MINUTE : QUARTER
   let at = Math.floor(start / step) * step
-  const first = label(start, tz, unit)
-  while (label(at - step, tz, unit) === first) at -= stride(at, -1, tz, unit)
+  const first = bucketLabel(start, tz, unit)
+  while (bucketLabel(at - step, tz, unit) === first) at -= stride(at, -1, tz, unit)
   const found: Bucket[] = []
   for (; at < end; at += stride(at, 1, tz, unit)) {
-    const name = label(at, tz, unit)
+    const name = bucketLabel(at, tz, unit)
     if (found.at(-1)?.label !== name) found.push({ t: at, label: name })
   }
   return found
@@ -124,8 +124,8 @@ function walked(start: number, end: number, tz: string, unit: string): Bucket[] 
 function stride(at: number, way: 1 | -1, tz: string, unit: string): number {
   if (unit === 'minute') return MINUTE
   if (unit === 'hour') return QUARTER
-  const name = label(at, tz, unit)
-  return [DAY / 2, DAY / 12].find((far) => label(at + way * far, tz, unit) === name) ?? QUARTER
+  const name = bucketLabel(at, tz, unit)
+  return [DAY / 2, DAY / 12].find((far) => bucketLabel(at + way * far, tz, unit) === name) ?? QUARTER
 }
 
 /** The first instant of the day that is `days` after the one that `at` falls in. */
@@ -133,7 +133,7 @@ export function midnight(at: number, tz: string, days = 0): number {
   const { year, month, day } = local(at, tz)
   const wanted = new Date(Date.UTC(year, month - 1, day + days)).toISOString()
   let t = Math.floor((at + (days - 2) * DAY) / QUARTER) * QUARTER
-  while (label(t, tz, 'day') < wanted) t += QUARTER
+  while (bucketLabel(t, tz, 'day') < wanted) t += QUARTER
   return t
 }
 

@@ -1,41 +1,47 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
-import { label, timeline } from './calendar.js'
+import { bucketLabel, timeline } from './calendar.js'
 import {
-  absent,
-  bytes,
-  group,
-  groups,
+  compareBytes,
+  groupBy,
+  groupByMany,
   isAct,
   isView,
   type Key,
-  type Matched,
+  type MatchingSession,
   maxOf,
   mean,
   type Question,
   type Row,
-  scene,
+  siteView,
   sumOf,
-} from './site.js'
+  withoutAbsent,
+} from './site-rows.js'
 
 /** The reads of contract 5 counted again, row by row, with none of the reads' code, SQL or calendar. */
-export type { Question } from './site.js'
+export type { Question } from './site-rows.js'
 export type Metrics = Record<string, number>
 /** By a goal a row falls into several places, or none. */
 type Keys = Key | readonly Key[]
-interface Own {
-  visit: Matched['visit']
+interface SessionRows {
+  visit: MatchingSession['visit']
   own: EventRow[]
 }
 
 export function recount(all: Rows, q: Question) {
-  const { hits, fetched, visits, letIn, keyOf: named } = scene(all, q)
+  const {
+    hitsInWindow: hits,
+    fetchesInWindow: fetched,
+    sessionsInWindow: visits,
+    allowsEntry: letIn,
+    keyOf: named,
+  } = siteView(all, q)
 
   /** Of people: one row of metrics per key. */
   function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
-    const byKey = groups(hits, keyOf)
-    const visitsByKey = new Map<Key, Own[]>()
+    const byKey = groupByMany(hits, keyOf)
+    const visitsByKey = new Map<Key, SessionRows[]>()
     for (const { visit, passed } of visits) {
-      for (const [key, own] of groups(passed, keyOfVisit)) {
+      for (const [key, own] of groupByMany(passed, keyOfVisit)) {
         const found = visitsByKey.get(key)
         if (found) found.push({ visit, own })
         else visitsByKey.set(key, [{ visit, own }])
@@ -54,7 +60,7 @@ export function recount(all: Rows, q: Question) {
         return [
           key,
           {
-            metrics: absent({
+            metrics: withoutAbsent({
               visitors: new Set(rows.map((row) => row.visitor_id)).size,
               sessions: here.length,
               pageviews,
@@ -63,7 +69,7 @@ export function recount(all: Rows, q: Question) {
               views_per_session: mean(here.map(({ visit }) => visit.views.length)),
               events: rows.filter(isAct).length,
             }),
-            page: absent({
+            page: withoutAbsent({
               entries: entered.length,
               exits,
               exit_rate: pageviews > 0 ? Math.min(1, exits / pageviews) : undefined,
@@ -78,12 +84,12 @@ export function recount(all: Rows, q: Question) {
 
   function agents(keyOf: (row: AgentEventRow) => Keys): Map<Key, Metrics> {
     return new Map(
-      [...groups(fetched, keyOf)].map(([key, rows]) => {
+      [...groupByMany(fetched, keyOf)].map(([key, rows]) => {
         const proven = rows.filter((row) => row.verified === true).length
         const spoofed = rows.filter((row) => row.verified === false).length
         return [
           key,
-          absent({
+          withoutAbsent({
             fetches: rows.length,
             pageviews: rows.filter((row) => row.is_pageview).length,
             agents: new Set(rows.map((row) => row.agent_id)).size,
@@ -113,7 +119,7 @@ export function recount(all: Rows, q: Question) {
       [...people(own, (row) => keyOf(row, row.session_start), entryIsKey)].map(([key, { metrics }]) => [key, metrics]),
     )
     if (q.audience === 'human') return ofPeople
-    const counted = new Set([...groups(hits, own).keys(), ...ofAgents.keys()])
+    const counted = new Set([...groupByMany(hits, own).keys(), ...ofAgents.keys()])
     return new Map(
       [...counted].map((key) => [
         key,
@@ -136,7 +142,7 @@ export function recount(all: Rows, q: Question) {
     overview: (): Metrics => metricsBy(() => 0).get(0) ?? NOTHING[q.audience],
 
     timeseries(unit: string) {
-      const values = metricsBy((_, moment) => label(moment.getTime(), q.tz, unit))
+      const values = metricsBy((_, moment) => bucketLabel(moment.getTime(), q.tz, unit))
       const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
       return (metric: string) =>
         buckets.map(({ t, label: name }) => {
@@ -164,7 +170,7 @@ export function recount(all: Rows, q: Question) {
 
     live() {
       const open = new Map(
-        [...group(hits, (row) => row.visitor_id)].map(([visitor, rows]) => [visitor, latest(rows)?.pathname]),
+        [...groupBy(hits, (row) => row.visitor_id)].map(([visitor, rows]) => [visitor, latest(rows)?.pathname]),
       )
       const minute = (at: Date) => Math.floor((at.getTime() - q.window[0]) / 60_000)
       return {
@@ -182,7 +188,7 @@ export function recount(all: Rows, q: Question) {
     },
 
     series(limit: number, unit: string) {
-      const totals = group(fetched, (row) => row.agent_id)
+      const totals = groupBy(fetched, (row) => row.agent_id)
       const top = ranked(
         [...totals].filter(([id]) => id !== 'other').map(([key, rows]) => ({ key, rows })),
         ({ rows }) => [rows.length],
@@ -191,7 +197,7 @@ export function recount(all: Rows, q: Question) {
       const rest = fetched.filter((row) => !shown.has(row.agent_id))
       const all = [...top, ...(rest.length > 0 ? [{ key: 'other', rows: rest }] : [])]
       return all.map(({ key, rows }) => {
-        const values = group(rows, (row) => label(row.timestamp.getTime(), q.tz, unit))
+        const values = groupBy(rows, (row) => bucketLabel(row.timestamp.getTime(), q.tz, unit))
         const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
         return {
           agent_id: key,
@@ -204,7 +210,7 @@ export function recount(all: Rows, q: Question) {
 
     seen: () =>
       new Map(
-        [...group(fetched, (row) => row.agent_id)].map(([id, rows]) => [
+        [...groupBy(fetched, (row) => row.agent_id)].map(([id, rows]) => [
           id,
           {
             fetches: rows.length,
@@ -220,12 +226,12 @@ const latest = (rows: readonly EventRow[]): EventRow | undefined =>
   rows.reduce<EventRow | undefined>((best, row) => {
     if (!best || row.timestamp > best.timestamp) return row
     const same = row.timestamp.getTime() === best.timestamp.getTime()
-    return same && bytes(row.pathname, best.pathname) > 0 ? row : best
+    return same && compareBytes(row.pathname, best.pathname) > 0 ? row : best
   }, undefined)
 
 /** Absent last; text by its bytes. */
 export function compareKeys(a: Key, b: Key): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1
-  if (typeof a === 'string' && typeof b === 'string') return bytes(a, b)
+  if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b)
   return Number(a) - Number(b)
 }

@@ -6,8 +6,8 @@ import { type AddressInfo, createServer as createTcp, type Socket } from 'node:n
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/address.js'
-import { createOutbound, type OutboundDeps } from '../../src/outbound/guard.js'
-import { createOriginOutbound } from '../../src/outbound/origin.js'
+import { createOutbound, type OutboundDeps } from '../../src/outbound/guarded-outbound.js'
+import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
 import { OutboundError } from '../../src/outbound/outbound.js'
 import { isPublic } from '../../src/outbound/public.js'
 import { createResolve } from '../../src/outbound/resolve.js'
@@ -461,7 +461,7 @@ t.test("the site's own files come from its origin, whatever the hostname", async
     origin: new URL(`http://127.0.0.1:${origin.port}`),
     version: '1.2.3',
     outbound,
-    own: (name) => name === 'www.site.test',
+    isOriginHostname: (name) => name === 'www.site.test',
   })
   const text = async (url: string, redirects = 5) => {
     const { status, body } = await ours(url, { ...OPTIONS, redirects })

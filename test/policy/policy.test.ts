@@ -1,8 +1,8 @@
 import t from 'tap'
 import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
-import { createPolicies } from '../../src/policy/policies.js'
 import { createPolicy, type Decision } from '../../src/policy/policy.js'
-import { reportOf } from '../../src/policy/report.js'
+import { createPolicyCache } from '../../src/policy/policy-cache.js'
+import { createPolicyReport } from '../../src/policy/report.js'
 
 const catalog = loadCatalog()
 const agent = (id: string): Agent => {
@@ -159,13 +159,13 @@ t.test('the report of what cannot be reached says what rows are judged by', asyn
   for (const [days, allowed, reason, why] of rows) {
     const file = { hostname: 'a.example', url: 'http://a.example/robots.txt', status: 503, sha256: '' }
     const seen = { first_seen: 0, last_seen: days * day, body: undefined, truncated: false, content_type: '' }
-    const { robots, agents } = await reportOf({
+    const { robots, agents } = await createPolicyReport({
       hostname: 'a.example',
       agents: [agent('gptbot')],
       path: '/x',
       robots: [{ ...file, ...seen, kind: 'robots' }],
       llms: [],
-      policyOf: createPolicies(),
+      policyOf: createPolicyCache(),
     })
     t.match(agents, [{ agent_id: 'gptbot', allowed, reason }], why)
     t.match(robots, { status: 503, standing: 'unreachable' }, 'as it is')

@@ -3,20 +3,20 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Agent } from '../../src/agents/catalog.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { createBook } from '../../src/policy/book.js'
 import { canonicalPath, canonicalPatterns } from '../../src/policy/canonical.js'
-import { readRobots } from '../../src/policy/groups.js'
-import type { Mode } from '../../src/policy/lines.js'
-import { matches } from '../../src/policy/sieve.js'
+import { compileRobots } from '../../src/policy/compiled-robots.js'
+import { parseRobots } from '../../src/policy/parse-robots.js'
+import { matchesPattern } from '../../src/policy/pattern-index.js'
+import type { RobotsMode } from '../../src/policy/robots-lines.js'
 
-const someone = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
-if (someone === undefined) throw new Error('no gptbot in the catalog')
-const named = (...robots_tokens: string[]): Agent => ({ ...someone, robots_tokens })
+const gptbot = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
+if (gptbot === undefined) throw new Error('no gptbot in the catalog')
+const agentWithTokens = (...robots_tokens: string[]): Agent => ({ ...gptbot, robots_tokens })
 
 /** The deciding line, with its sign; 0 where none decides. */
-const decided = (body: string | Uint8Array, token: string, target: string, mode: Mode = 'rfc'): number => {
-  const book = createBook(body, mode)
-  const rule = book.find(book.select(named(token)), target)
+const decided = (body: string | Uint8Array, token: string, target: string, mode: RobotsMode = 'rfc'): number => {
+  const book = compileRobots(body, mode)
+  const rule = book.find(book.select(agentWithTokens(token)), target)
   return rule === undefined ? 0 : rule.allow ? rule.line : -rule.line
 }
 const allowed = (...asked: Parameters<typeof decided>) => decided(...asked) >= 0
@@ -272,7 +272,7 @@ t.test('octets: marks, line ends, encodings', async (t) => {
 })
 
 t.test('the whole file, as the policy page shows it', async (t) => {
-  const robots = readRobots(
+  const robots = parseRobots(
     text(
       '# hello',
       'Disallow: /before',
@@ -327,18 +327,18 @@ t.test('the whole file, as the policy page shows it', async (t) => {
     ],
     truncated: false,
   })
-  t.same(readRobots(''), { groups: [], sitemaps: [], problems: [], truncated: false })
+  t.same(parseRobots(''), { groups: [], sitemaps: [], problems: [], truncated: false })
   for (const html of [
     '<!DOCTYPE html>\n<pre>\nUser-agent: *\nDisallow: /',
     '\n \ufeff<html>',
     ' <?xml version="1.0"?>',
   ]) {
-    const { groups, problems } = readRobots(html)
+    const { groups, problems } = parseRobots(html)
     if (html.includes('\ufeff')) continue
     t.same(groups, [], html)
     t.match(problems, [{ problem: /^HTML/ }], html)
   }
-  const cloudflare = readRobots(
+  const cloudflare = parseRobots(
     text(
       'User-agent: *',
       'Content-Signal: search=yes,ai-train=no',
@@ -359,7 +359,7 @@ t.test('the whole file, as the policy page shows it', async (t) => {
 })
 
 /** Whether a pattern matches a path, by a table of every place in both: quadratic, and plain. */
-function plainly(pattern: string, path: string): boolean {
+function matchesSimply(pattern: string, path: string): boolean {
   const anchored = pattern.endsWith('$')
   const body = anchored ? pattern.slice(0, -1) : `${pattern}*`
   let row = Array.from({ length: path.length + 1 }, (_, at) => at === 0)
@@ -374,11 +374,11 @@ function plainly(pattern: string, path: string): boolean {
 }
 
 /** The line that decides among rules from line 2 on, by the words of RFC 9309 2.2.2. */
-function plainlyDecided(rules: readonly (readonly [allow: boolean, pattern: string])[], path: string): number {
+function decideSimply(rules: readonly (readonly [allow: boolean, pattern: string])[], path: string): number {
   let best = 0
   let octets = -1
   rules.forEach(([allow, pattern], index) => {
-    if (pattern === '' || !plainly(pattern, path)) return
+    if (pattern === '' || !matchesSimply(pattern, path)) return
     const wins = pattern.length > octets || (pattern.length === octets && allow && best < 0)
     if (!wins) return
     octets = pattern.length
@@ -405,7 +405,7 @@ t.test('both modes agree with a plain quadratic matcher', async (t) => {
         'User-agent: *',
         ...rules.map(([allow, pattern]) => `${allow ? 'Allow' : 'Disallow'}: ${pattern}`),
       )
-      const expected = plainlyDecided(rules, path)
+      const expected = decideSimply(rules, path)
       if (expected !== 0) matched++
       for (const mode of ['rfc', 'google'] as const) {
         const line = decided(file, 'a', path, mode)
@@ -428,9 +428,9 @@ t.test('so does the matcher for what is too much for robots-parser', async (t) =
     fc.property(pattern, path, (pattern, path) => {
       const [compiled] = canonicalPatterns(pattern, false, 'rfc')
       if (compiled === undefined) throw new Error('no pattern')
-      const expected = plainly(pattern, path)
+      const expected = matchesSimply(pattern, path)
       if (expected) matched++
-      if (matches(compiled, canonicalPath(path, 'rfc')) !== expected)
+      if (matchesPattern(compiled, canonicalPath(path, 'rfc')) !== expected)
         throw new Error(`${pattern} ${path}: plainly ${expected}`)
     }),
     { numRuns: 5000 },
@@ -456,7 +456,7 @@ t.test('groups large and small, merged, decide as one', async (t) => {
         const lines = groups.flatMap((rules) => ['User-agent: *', ...rules])
         const rules = lines.map((line) => [line.startsWith('Allow'), line.replace(/^.*: /, '')] as const)
         // A User-agent line stands for a pattern that matches nothing, so that lines are counted alike.
-        const plain = plainlyDecided(
+        const plain = decideSimply(
           rules.map(([allow, pattern]) => [allow, pattern === '*' ? '' : pattern]),
           path,
         )

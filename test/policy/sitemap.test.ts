@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { crawlSitemaps, type SitemapUrl } from '../../src/policy/crawl.js'
-import { createSitemapReader, lastmodOf, type SitemapEntry } from '../../src/policy/sitemap.js'
-import { createSitemaps } from '../../src/policy/sitemaps.js'
+import { crawlSitemaps, type SitemapUrl } from '../../src/policy/sitemap-crawl.js'
+import { createSitemapMonitor } from '../../src/policy/sitemap-monitor.js'
+import { createSitemapReader, parseLastmod, type SitemapEntry } from '../../src/policy/sitemap-reader.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
-import { file, status, world } from '../fixtures/policy-world.js'
-import { openAt } from '../fixtures/store.js'
+import { fileResponse, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 const read = (text: string, size = text.length || 1): SitemapEntry[] => {
   const found: SitemapEntry[] = []
@@ -18,7 +18,7 @@ const read = (text: string, size = text.length || 1): SitemapEntry[] => {
   return found
 }
 const page = (loc: string, lastmod?: string) => ({ loc, index: false, ...(lastmod === undefined ? {} : { lastmod }) })
-const other = (loc: string) => ({ loc, index: true })
+const sitemapOf = (loc: string) => ({ loc, index: true })
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
@@ -40,7 +40,7 @@ const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
   ],
   [
     '<sitemapindex><sitemap><loc>https://a/s1.xml</loc></sitemap><sitemap><loc>https://a/s2.xml</loc></sitemap></sitemapindex>',
-    [other('https://a/s1.xml'), other('https://a/s2.xml')],
+    [sitemapOf('https://a/s1.xml'), sitemapOf('https://a/s2.xml')],
     'an index',
   ],
   [
@@ -153,21 +153,21 @@ t.test('dates', async (t) => {
     ['yesterday', undefined],
     ['', undefined],
   ] as const)
-    t.equal(lastmodOf(text)?.toISOString(), expected, text)
+    t.equal(parseLastmod(text)?.toISOString(), expected, text)
 })
 
 const paths = (urls: readonly SitemapUrl[]) => urls.map(({ pathname }) => pathname)
 const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
 
 t.test('an index one level deep, packed files, and only what is of the hostname', async (t) => {
-  const { table, ask, outside } = await world(t)
+  const { table, ask, outside } = await setUpMonitor(t)
   const crawl = (...locations: string[]) => crawlSitemaps({ ask, outside }, 'example.com', locations)
   const index = (...locs: string[]) =>
     `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join('')}</sitemapindex>`
-  table.set('example.com/index.xml', file(index('https://example.com/a.xml', 'https://example.com/b.xml.gz')))
+  table.set('example.com/index.xml', fileResponse(index('https://example.com/a.xml', 'https://example.com/b.xml.gz')))
   table.set(
     'example.com/a.xml',
-    file(
+    fileResponse(
       urlset('https://example.com/1?x=1', 'http://example.com/1', 'https://other.example/2', 'https://example.com/ä b'),
     ),
   )
@@ -176,13 +176,13 @@ t.test('an index one level deep, packed files, and only what is of the hostname'
   t.match(await crawl('https://example.com/index.xml'), { files: 3, answered: true, problems: [] })
   t.strictSame(paths((await crawl('https://example.com/index.xml')).urls), ['/1', '/%C3%A4%20b', '/3'])
 
-  table.set('example.com/deep.xml', file(index('https://example.com/index.xml')))
+  table.set('example.com/deep.xml', fileResponse(index('https://example.com/index.xml')))
   t.strictSame(paths((await crawl('https://example.com/deep.xml')).urls), [], 'an index in an index is not followed')
-  table.set('example.com/loop.xml', file(index('https://example.com/loop.xml', 'https://example.com/a.xml')))
+  table.set('example.com/loop.xml', fileResponse(index('https://example.com/loop.xml', 'https://example.com/a.xml')))
   t.match(await crawl('https://example.com/loop.xml'), { files: 2 }, 'nor is a sitemap read twice')
   table.set(
     'example.com/many.xml',
-    file(index(...Array.from({ length: 80 }, (_, i) => `https://example.com/m${i}.xml`))),
+    fileResponse(index(...Array.from({ length: 80 }, (_, i) => `https://example.com/m${i}.xml`))),
   )
   t.ok((await crawl('https://example.com/many.xml')).problems.length > 0, '50 files at most')
 
@@ -198,15 +198,15 @@ t.test('an index one level deep, packed files, and only what is of the hostname'
     problems: [/not a public address/, /not a public address/, /./, /./],
   })
   t.match(await crawl('https://example.com/none.xml'), { answered: true, urls: [], problems: [/404/] })
-  table.set('example.com/down.xml', status(503))
+  table.set('example.com/down.xml', statusResponse(503))
   t.match(await crawl('https://example.com/down.xml'), { answered: false })
 })
 
 t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
-  const { table, ask, outside } = await world(t)
+  const { table, ask, outside } = await setUpMonitor(t)
   const crawl = (location: string) => crawlSitemaps({ ask, outside }, 'example.com', [location])
   const long = urlset(...Array.from({ length: 60_000 }, (_, i) => `https://example.com/page/${i}`))
-  table.set('example.com/long.xml', file(long))
+  table.set('example.com/long.xml', fileResponse(long))
   const from = performance.now()
   const found = await crawl('https://example.com/long.xml')
   t.comment(
@@ -222,16 +222,16 @@ t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
 })
 
 t.test('read a while after the start, once a day, and when robots.txt names another', async (t) => {
-  const site = await world(t)
+  const site = await setUpMonitor(t)
   const { table, clock, lines, asked } = site
-  table.set('example.com/robots.txt', file('User-agent: *\nDisallow:\n'))
-  table.set('example.com/sitemap.xml', file(urlset('http://example.com/1', 'http://example.com/2')))
+  table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow:\n'))
+  table.set('example.com/sitemap.xml', fileResponse(urlset('http://example.com/1', 'http://example.com/2')))
   const { keeper } = await site.open()
   const store = await eventsOf(t)
-  const sitemaps = createSitemaps({
-    keeper,
+  const sitemaps = createSitemapMonitor({
+    policies: keeper,
     ask: site.ask,
-    outside: site.outside,
+    outbound: site.outside,
     replace: store.replaceSitemap,
     now: () => clock.at,
     random: () => 0.5,
@@ -251,16 +251,16 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
   t.strictSame(await stored(), [], 'not at once')
   await pass(120_000)
   t.strictSame(await stored(), ['/1', '/2'], '/sitemap.xml where robots.txt names none')
-  table.set('example.com/sitemap.xml', file(urlset('http://example.com/3')))
+  table.set('example.com/sitemap.xml', fileResponse(urlset('http://example.com/3')))
   await pass(3_600_000)
   t.strictSame(await stored(), ['/1', '/2'], 'not again before a day is over')
   await pass(86_400_000)
   t.strictSame(await stored(), ['/3'], 'replaced whole')
-  table.set('example.com/new.xml', file(urlset('http://example.com/4')))
-  table.set('example.com/robots.txt', file('User-agent: *\nDisallow:\nSitemap: http://example.com/new.xml\n'))
+  table.set('example.com/new.xml', fileResponse(urlset('http://example.com/4')))
+  table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow:\nSitemap: http://example.com/new.xml\n'))
   await pass(700_000)
   t.strictSame(await stored(), ['/4'], 'another line, another sitemap')
-  table.set('example.com/new.xml', status(500))
+  table.set('example.com/new.xml', statusResponse(500))
   await pass(2 * 86_400_000)
   t.strictSame(await stored(), ['/4'], 'what cannot be reached stays')
   table.delete('example.com/new.xml')
@@ -278,13 +278,13 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
 })
 
 t.test('a stranger who makes up hostnames has the origin crawled no more often for it', async (t) => {
-  const site = await world(t, { domains: [] })
+  const site = await setUpMonitor(t, { domains: [] })
   const { clock, asked } = site
   const { keeper } = await site.open()
-  const sitemaps = createSitemaps({
-    keeper,
+  const sitemaps = createSitemapMonitor({
+    policies: keeper,
     ask: site.ask,
-    outside: site.outside,
+    outbound: site.outside,
     replace: async () => {},
     now: () => clock.at,
     random: () => 0.5,
@@ -294,7 +294,7 @@ t.test('a stranger who makes up hostnames has the origin crawled no more often f
     clock.at += 60_000
     for (let n = 0; n < 5; n++)
       // Each seen more often than those before, to be among the first.
-      for (let i = 0; i <= minute; i++) keeper.judges.judge(`s${minute}-${n}.example`, undefined, '/', clock.at)
+      for (let i = 0; i <= minute; i++) keeper.judge.judge(`s${minute}-${n}.example`, undefined, '/', clock.at)
     await keeper.tick()
     await sitemaps.tick()
   }
@@ -313,7 +313,7 @@ t.test('50,000 rows are replaced in one transaction, fast enough not to hold up 
 })
 
 async function eventsOf(t: Test) {
-  const store = await openAt(join(directory(t), 'events.duckdb'))
+  const store = await openStoreAt(join(directory(t), 'events.duckdb'))
   t.teardown(() => store.close())
   return store
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { type Asked, conformanceSite } from './fixtures/conformance-site.js'
-import { portOf, proxyFor, talk } from './fixtures/sockets.js'
-import { readStrictly } from './fixtures/strict.js'
+import { type ReceivedRequest, startConformanceSite } from './fixtures/conformance-site.js'
+import { exchangeBytes, portOf, startProxy } from './fixtures/sockets.js'
+import { parseStrictly } from './fixtures/strict-parser.js'
 
 /**
  * Through the proxy everything is as it is without it, but for this. What is listed here is taken out of both sides
@@ -193,8 +193,8 @@ function drops(field: string, why: string): Difference {
 }
 
 t.test('everything is as it was without the proxy', async (t) => {
-  const { server, asked } = await conformanceSite()
-  const { proxy, port } = await proxyFor(portOf(server))
+  const { server, asked } = await startConformanceSite()
+  const { proxy, port } = await startProxy(portOf(server))
   t.ok(ROWS.length >= 60, `${ROWS.length} rows`)
   for (const [name, sent, differs] of ROWS) {
     const bare = await run(portOf(server), sent, asked)
@@ -230,20 +230,20 @@ t.test('everything is as it was without the proxy', async (t) => {
 
 const statuses = ({ responses }: { responses: { start: string }[] }) =>
   responses.map(({ start }) => start.split(' ')[1])
-const leave = (one: Asked, name: string): Asked => ({
+const leave = (one: ReceivedRequest, name: string): ReceivedRequest => ({
   ...one,
   fields: without(one.fields, new Set([name.toLowerCase()])),
 })
 
-async function run(port: number, sent: (string | number)[], asked: Asked[]) {
+async function run(port: number, sent: (string | number)[], asked: ReceivedRequest[]) {
   asked.length = 0
   const methods =
     sent
       .filter((part) => typeof part === 'string')
       .join('')
       .match(/^[A-Z]+(?= \S+ HTTP)/gm) ?? []
-  const { text, end } = await talk(port, sent, { ms: 1_000 })
-  const { messages, fault, rest } = readStrictly(text, 'response', (_, index) => methods[index] !== 'HEAD')
+  const { text, end } = await exchangeBytes(port, sent, { ms: 1_000 })
+  const { messages, fault, rest } = parseStrictly(text, 'response', (_, index) => methods[index] !== 'HEAD')
   const drop = new Set<string>(EVERYWHERE.response.map(([name]) => name))
   const responses = messages.map((one) => ({
     ...one,

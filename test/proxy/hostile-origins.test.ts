@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import t from 'tap'
 import { HOSTILE, type Outcome } from './fixtures/hostile-rows.js'
-import { portOf, proxyFor, rawServer, type Talk, talk, until } from './fixtures/sockets.js'
-import { readStrictly } from './fixtures/strict.js'
+import { type ByteExchange, exchangeBytes, portOf, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
+import { parseStrictly } from './fixtures/strict-parser.js'
 
 const get = (path: string, method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n`
 const CONTROL = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\ncontrol'
@@ -11,40 +11,40 @@ t.test('whatever the origin sends: its answer, a 502 or a visible cut', async (t
   t.ok(HOSTILE.length >= 60, `${HOSTILE.length} origins`)
   let serve = HOSTILE[0]?.[1]
   let asked = 0
-  const origin = await rawServer((socket) => {
+  const origin = await startRawServer((socket) => {
     socket.on('data', (part) => {
       if (part.toString('latin1').includes(' /control ')) return void socket.write(CONTROL)
       asked += 1
       serve?.(socket)
     })
   })
-  const { proxy, port, records } = await proxyFor(origin.port, { headersTimeout: 1_000, bodyIdleTimeout: 1_000 })
+  const { proxy, port, records } = await startProxy(origin.port, { headersTimeout: 1_000, bodyIdleTimeout: 1_000 })
   for (const [name, hostile, outcome, why] of HOSTILE) {
     serve = hostile
     asked = 0
     records.length = 0
-    const answer = await talk(port, [get('/x')], { ms: 5_000 })
+    const answer = await exchangeBytes(port, [get('/x')], { ms: 5_000 })
     t.equal(judge(answer, outcome), undefined, why ? `${name}: ${why}` : name)
     t.equal(asked, 1, 'asked once: the connection had not answered before')
-    t.ok(await until(() => records.length === 1), 'one record')
+    t.ok(await waitUntil(() => records.length === 1), 'one record')
     if (outcome === 502 || outcome === 504) t.equal(records[0]?.status, outcome)
-    const control = await talk(port, [40, get('/control')])
+    const control = await exchangeBytes(port, [40, get('/control')])
     t.ok(control.text.endsWith('\r\n\r\ncontrol'), `${name}: the next request is well`)
     // Each row on a connection of its own: what the control left in the pool is not part of it.
     for (const socket of origin.sockets) socket.destroy()
-    await until(() => origin.sockets.size === 0)
+    await waitUntil(() => origin.sockets.size === 0)
   }
   t.equal(proxy.stats().active, 0)
   await proxy.close(100)
-  t.ok(await until(() => origin.sockets.size === 0), 'no connection to the origin is left')
+  t.ok(await waitUntil(() => origin.sockets.size === 0), 'no connection to the origin is left')
   await origin.close()
 })
 
 /** Why the client saw something else, or nothing. */
-function judge({ text, end, ms }: Talk, outcome: Outcome): string | undefined {
+function judge({ text, end, ms }: ByteExchange, outcome: Outcome): string | undefined {
   if (end === 'open') return `hangs after ${text.slice(0, 100)}`
   if (ms > 4_000) return `took ${ms} ms`
-  const { messages, fault } = readStrictly(text, 'response')
+  const { messages, fault } = parseStrictly(text, 'response')
   if (fault !== undefined) return `the client read ${fault}`
   const final = messages.filter(({ start }) => !start.startsWith('HTTP/1.1 1')).at(-1)
   const status = Number(final?.start.split(' ')[1] ?? 0)
@@ -60,35 +60,35 @@ function judge({ text, end, ms }: Talk, outcome: Outcome): string | undefined {
 }
 
 t.test('HEAD answered with a body', async (t) => {
-  const origin = await rawServer((socket) => {
+  const origin = await startRawServer((socket) => {
     socket.on('data', (part) => {
       if (part.includes('/control')) socket.write(CONTROL)
       else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison')
     })
   })
-  const { proxy, port } = await proxyFor(origin.port)
-  const head = await talk(port, [get('/x', 'HEAD')])
+  const { proxy, port } = await startProxy(origin.port)
+  const head = await exchangeBytes(port, [get('/x', 'HEAD')])
   t.match(head.text, /^HTTP\/1\.1 200 OK\r\n/)
   t.ok(head.text.endsWith('\r\n\r\n'))
-  t.ok((await talk(port, [get('/control')])).text.endsWith('control'))
+  t.ok((await exchangeBytes(port, [get('/control')])).text.endsWith('control'))
   await proxy.close(100)
   await origin.close()
 })
 
 t.test('an origin that is not there', async (t) => {
-  const gone = await rawServer(() => {})
+  const gone = await startRawServer(() => {})
   await gone.close()
-  const { proxy, port, records } = await proxyFor(gone.port)
-  const { text, ms } = await talk(port, [get('/x')])
+  const { proxy, port, records } = await startProxy(gone.port)
+  const { text, ms } = await exchangeBytes(port, [get('/x')])
   t.match(text, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
   t.ok(text.endsWith('\r\n\r\n502 Bad Gateway\n'), 'a page without the cause')
   t.ok(ms < 5_000, `at once, not after a timeout: ${ms} ms`)
-  t.ok(await until(() => records.length === 1))
+  t.ok(await waitUntil(() => records.length === 1))
   t.match(records[0], { status: 502, bytes: '502 Bad Gateway\n'.length, pathname: '/x', hostname: 's' })
   t.same(proxy.stats().failures, { refused: 1 })
   await proxy.close(100)
-  const nameless = await proxyFor(1, { origin: new URL('http://no-such-host.invalid:80') })
-  t.match((await talk(nameless.port, [get('/x')], { ms: 5_000 })).text, /^HTTP\/1\.1 502/)
+  const nameless = await startProxy(1, { origin: new URL('http://no-such-host.invalid:80') })
+  t.match((await exchangeBytes(nameless.port, [get('/x')], { ms: 5_000 })).text, /^HTTP\/1\.1 502/)
   await nameless.proxy.close(100)
 })
 
@@ -103,7 +103,7 @@ t.test('a stale keep-alive connection', async (t) => {
     ['partial', 'GET', '', 502, 'nor once an answer began'],
   ] as const) {
     const asked: string[] = []
-    const origin = await rawServer((socket) => {
+    const origin = await startRawServer((socket) => {
       let served = 0
       socket.on('data', (part) => {
         const line = part.toString('latin1').split(' HTTP/')[0] ?? ''
@@ -115,10 +115,10 @@ t.test('a stale keep-alive connection', async (t) => {
         else socket.end('HTTP/1.1 200 O')
       })
     })
-    const { proxy, port } = await proxyFor(origin.port)
-    await talk(port, [get('/first')])
+    const { proxy, port } = await startProxy(origin.port)
+    await exchangeBytes(port, [get('/first')])
     const sent = `${method} /second HTTP/1.1\r\nHost: s\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    const { text } = await talk(port, [sent])
+    const { text } = await exchangeBytes(port, [sent])
     t.match(text, new RegExp(`^HTTP/1.1 ${expected} `), `${method}, ${how}: ${why}`)
     t.equal(proxy.stats().retries, expected === 200 ? 1 : 0)
     t.equal(asked.filter((line) => line.endsWith('/second')).length, expected === 200 ? 2 : 1)
@@ -129,7 +129,7 @@ t.test('a stale keep-alive connection', async (t) => {
 
 t.test('one retry, not two', async (t) => {
   let asked = 0
-  const origin = await rawServer((socket) => {
+  const origin = await startRawServer((socket) => {
     let served = 0
     socket.on('data', () => {
       served += 1
@@ -138,9 +138,9 @@ t.test('one retry, not two', async (t) => {
       else socket.end()
     })
   })
-  const { proxy, port } = await proxyFor(origin.port)
-  await talk(port, [get('/first')])
-  t.match((await talk(port, [get('/second')])).text, /^HTTP\/1\.1 502/)
+  const { proxy, port } = await startProxy(origin.port)
+  await exchangeBytes(port, [get('/first')])
+  t.match((await exchangeBytes(port, [get('/second')])).text, /^HTTP\/1\.1 502/)
   t.equal(asked, 3, 'the first, the stale one, the retry')
   await proxy.close(100)
   await origin.close()
@@ -152,11 +152,11 @@ t.test('an early answer to an upload', async (t) => {
     res.writeHead(413, { 'content-length': '4' }).end('long')
   })
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
-  const { proxy, port, records } = await proxyFor(portOf(origin))
+  const { proxy, port, records } = await startProxy(portOf(origin))
   const upload = `POST /up HTTP/1.1\r\nHost: s\r\nContent-Length: 3000000\r\n\r\n`
   const parts = [upload, ...Array<string>(30).fill('x'.repeat(100_000)), get('/control')]
-  const { text } = await talk(port, parts, { ms: 5_000 })
-  const { messages } = readStrictly(text, 'response')
+  const { text } = await exchangeBytes(port, parts, { ms: 5_000 })
+  const { messages } = parseStrictly(text, 'response')
   t.equal(messages[0]?.body, 'long')
   t.equal(messages[1]?.body, 'control', 'the rest of the upload is read away, the connection goes on')
   t.equal(records[0]?.status, 413)

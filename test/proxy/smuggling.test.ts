@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ROWS, type Verdict } from './fixtures/smuggling-rows.js'
-import { proxyFor, rawServer, talk, until } from './fixtures/sockets.js'
-import { field, type Message, readStrictly } from './fixtures/strict.js'
+import { exchangeBytes, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
+import { field, type Message, parseStrictly } from './fixtures/strict-parser.js'
 
 const AFTER = 'GET /after HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'
 const pathOf = (message: Message | undefined) => message?.start.split(' ')[1]
@@ -9,11 +9,11 @@ const pathOf = (message: Message | undefined) => message?.start.split(' ')[1]
 t.test('a request reaches the origin as exactly one, or not at all', async (t) => {
   const seen: Message[] = []
   const faults: string[] = []
-  const origin = await rawServer((socket) => {
+  const origin = await startRawServer((socket) => {
     let bytes = ''
     socket.on('data', (part) => {
       bytes += part.toString('latin1')
-      const { messages, rest, fault } = readStrictly(bytes, 'request')
+      const { messages, rest, fault } = parseStrictly(bytes, 'request')
       bytes = rest
       for (const message of messages) {
         seen.push(message)
@@ -25,7 +25,7 @@ t.test('a request reaches the origin as exactly one, or not at all', async (t) =
       socket.destroy()
     })
   })
-  const { proxy, port } = await proxyFor(origin.port)
+  const { proxy, port } = await startProxy(origin.port)
 
   const failures: string[] = []
   t.ok(ROWS.length > 300, `${ROWS.length} rows`)
@@ -33,11 +33,11 @@ t.test('a request reaches the origin as exactly one, or not at all', async (t) =
     seen.length = 0
     faults.length = 0
     const answered = (text: string) => text.includes('GET /after HTTP/1.1')
-    const { text } = await talk(port, [sent, 10, AFTER], { ms: 400, done: answered })
+    const { text } = await exchangeBytes(port, [sent, 10, AFTER], { ms: 400, done: answered })
     const problem = judge(text, verdict, seen, faults)
     if (problem) failures.push(`${JSON.stringify(sent.slice(0, 200))} (${why}): ${problem}`)
     // Whatever happened, a stranger's next request over the pool is answered as its own.
-    const other = await talk(port, ['GET /other HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'])
+    const other = await exchangeBytes(port, ['GET /other HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'])
     if (!other.text.endsWith('GET /other HTTP/1.1')) failures.push(`${JSON.stringify(sent.slice(0, 200))}: poisoned`)
   }
   t.same(failures, [])
@@ -52,7 +52,7 @@ function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]
   if (faults.length > 0) return `the origin read ${faults.join()}`
   const odd = seen.filter((one) => pathOf(one) === '/smuggled')
   if (odd.length > 0) return 'the hidden request arrived'
-  const answers = readStrictly(text, 'response')
+  const answers = parseStrictly(text, 'response')
   if (answers.fault !== undefined) return `the client read ${answers.fault}`
   const finals = answers.messages.filter(({ start }) => !start.startsWith('HTTP/1.1 1'))
   const status = Number(finals[0]?.start.split(' ')[1] ?? 0)
@@ -87,12 +87,12 @@ function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]
 }
 
 t.test('a pipelined flood is cut, the server goes on', async (t) => {
-  const origin = await rawServer(() => {})
-  const { proxy, port } = await proxyFor(origin.port)
+  const origin = await startRawServer(() => {})
+  const { proxy, port } = await startProxy(origin.port)
   const flood = 'GET / HTTP/1.1\r\nHost: s\r\n\r\n'.repeat(3_000)
-  const { end } = await talk(port, [flood], { ms: 2_000 })
+  const { end } = await exchangeBytes(port, [flood], { ms: 2_000 })
   t.not(end, 'open')
-  t.ok(await until(() => proxy.stats().active === 0))
+  t.ok(await waitUntil(() => proxy.stats().active === 0))
   await proxy.close(100)
   await origin.close()
 })

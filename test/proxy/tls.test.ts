@@ -17,13 +17,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { readPair } from '../../src/proxy/certificate.js'
-import { createTlsListener, type TlsOptions } from '../../src/proxy/tls.js'
+import { readCertificate } from '../../src/proxy/certificate.js'
+import { createTlsListener, type TlsOptions } from '../../src/proxy/tls-listener.js'
 import { createUpgrader } from '../../src/proxy/upgrade.js'
 
 const file = (name: string) => join('test/proxy/fixtures/tls', name)
-const first = () => readPair(file('first.cert.pem'), file('first.key.pem'))
-const second = () => readPair(file('second.cert.pem'), file('second.key.pem'))
+const first = () => readCertificate(file('first.cert.pem'), file('first.key.pem'))
+const second = () => readCertificate(file('second.cert.pem'), file('second.key.pem'))
 const ca = [readFileSync(file('first.cert.pem')), readFileSync(file('second.cert.pem'))]
 const portOf = (server: { address(): string | AddressInfo | null }): number => {
   const address = server.address()
@@ -32,7 +32,7 @@ const portOf = (server: { address(): string | AddressInfo | null }): number => {
 
 async function listener(t: Test, handler: TlsOptions['handler'], http1: Server = createServer(), idleTimeout = 75_000) {
   http1.on('request', handler)
-  const tls = createTlsListener({ pair: await first(), http1, handler, idleTimeout })
+  const tls = createTlsListener({ certificate: await first(), http1, handler, idleTimeout })
   tls.server.listen(0, '127.0.0.1')
   await once(tls.server, 'listening')
   t.teardown(async () => {
@@ -171,7 +171,7 @@ t.test('reload', async (t) => {
   const client = session(t, port)
   await get(client, { ':path': '/' })
   t.equal(await subjectOf(port), 'first.example h2')
-  const bad = await tls.reload(() => readPair(file('second.cert.pem'), file('first.key.pem')))
+  const bad = await tls.reload(() => readCertificate(file('second.cert.pem'), file('first.key.pem')))
   t.match(bad, {
     ok: false,
     reason:
@@ -199,7 +199,7 @@ t.test('readPair names what is wrong', async (t) => {
     [file('first.cert.pem'), file('second.key.pem'), /^tls-key: .*second\.key\.pem is not the key of the certificate/],
     [dir, file('first.key.pem'), /^tls-cert: cannot read .*EISDIR/],
   ]
-  for (const [cert, key, message] of rows) await t.rejects(readPair(cert, key), { message }, String(message))
+  for (const [cert, key, message] of rows) await t.rejects(readCertificate(cert, key), { message }, String(message))
   const pair = await first()
   t.match(pair.names, /DNS:localhost.*DNS:first\.example/)
   t.ok(pair.expires.getTime() > Date.UTC(2100, 0))
@@ -239,7 +239,7 @@ t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', as
   const upgrader = createUpgrader({
     origin: new URL(`https://localhost:${portOf(origin)}`),
     clientAddress: () => '192.0.2.1',
-    ordinary: (socket) => {
+    handleAsOrdinary: (socket) => {
       http1.emit('connection', socket)
     },
     record: ({ status, bytes }) => seen.push(status, bytes),
@@ -269,7 +269,7 @@ t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', as
   const strict = createUpgrader({
     origin: new URL(`https://localhost:${portOf(origin)}`),
     clientAddress: () => '192.0.2.1',
-    ordinary: () => {},
+    handleAsOrdinary: () => {},
     onError: (kind) => errors.push(kind),
   })
   http1.removeAllListeners('upgrade')

@@ -55,7 +55,7 @@ async function before(t: Test, originPort: number, options: Partial<UpgradeOptio
   const upgrader = createUpgrader({
     origin: new URL(`http://127.0.0.1:${originPort}`),
     clientAddress: (req) => req.socket.remoteAddress ?? '',
-    ordinary: (socket) => {
+    handleAsOrdinary: (socket) => {
       front.emit('connection', socket)
     },
     record: (observation) => seen.push(observation),

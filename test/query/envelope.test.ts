@@ -1,8 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
-import { ENVELOPE, PAGING, parseQuery } from '../../src/query/envelope.js'
+import { ENVELOPE_SHAPE, PAGING_SHAPE, parseParameters } from '../../src/query/envelope.js'
 
-const parse = (query: string) => parseQuery(z.object({ ...ENVELOPE, ...PAGING }), new URLSearchParams(query))
+const parse = (query: string) =>
+  parseParameters(z.object({ ...ENVELOPE_SHAPE, ...PAGING_SHAPE }), new URLSearchParams(query))
 
 t.test('defaults', async (t) => {
   t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', limit: 50, page: 1 })

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { duckdb } from '../../src/dialects/duckdb.js'
+import { duckdbDialect } from '../../src/dialects/duckdb.js'
+import { filterCondition, sourceRows, whereClause, wildcardPattern } from '../../src/query/conditions.js'
 import { AUDIENCES, DIMENSIONS } from '../../src/query/dimensions.js'
-import { type Filter, parseFilters } from '../../src/query/filters.js'
-import { OPERATORS, takes } from '../../src/query/operators.js'
+import { type Filter, parseFiltersJson } from '../../src/query/filters.js'
+import { OPERATORS, supportsOperator } from '../../src/query/operators.js'
 import type { Plan } from '../../src/query/plan.js'
-import { planOf } from '../../src/query/plan.js'
-import { filtered, rows, where, wildcard } from '../../src/query/where.js'
+import { createPlan } from '../../src/query/plan.js'
 import type { AgentEventRow, EventRow } from '../../src/rows.js'
 import { compile, join, raw, sql } from '../../src/sql.js'
-import { openStore } from '../fixtures/open.js'
+import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { glob, judge } from '../oracle/judge.js'
+import { matches, matchesWildcard } from '../oracle/filter-match.js'
 
 const one = (dimension: string, op: string, value?: unknown, more = {}) => ({
   dimension,
@@ -99,14 +99,14 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   [[{ dimension: 7, op: 'is', value: 'x' }], /filters\[0\]\.dimension/, 'no name'],
 ]
 t.test('what is meant, and what is refused', async (t) => {
-  for (const [asked, meant, why] of canonical) t.strictSame(parseFilters(JSON.stringify(asked)), meant, why)
-  t.strictSame(parseFilters(JSON.stringify(nested(5))), [nested(5)], 'five deep is allowed')
-  t.equal(parseFilters(JSON.stringify(Array(50).fill(one('os', 'is', 'x')))).length, 50, 'fifty are allowed')
+  for (const [asked, meant, why] of canonical) t.strictSame(parseFiltersJson(JSON.stringify(asked)), meant, why)
+  t.strictSame(parseFiltersJson(JSON.stringify(nested(5))), [nested(5)], 'five deep is allowed')
+  t.equal(parseFiltersJson(JSON.stringify(Array(50).fill(one('os', 'is', 'x')))).length, 50, 'fifty are allowed')
   for (const [asked, message, why] of refused) {
     const json = typeof asked === 'string' ? asked : JSON.stringify(asked)
-    t.throws(() => parseFilters(json), { code: 'validation_error', field: 'filters', message }, why)
+    t.throws(() => parseFiltersJson(json), { code: 'validation_error', field: 'filters', message }, why)
   }
-  t.throws(() => parseFilters(`${'['.repeat(1e5)}`), { code: 'validation_error' }, 'depth costs nothing')
+  t.throws(() => parseFiltersJson(`${'['.repeat(1e5)}`), { code: 'validation_error' }, 'depth costs nothing')
 })
 
 const NOW = new Date('2026-11-21T00:00:00Z')
@@ -117,24 +117,24 @@ t.test('every dimension is of an audience, and refused to the others', async (t)
   const site = { id: 1, timezone: 'UTC' }
   for (const d of [...DIMENSIONS.map(({ name }) => name), 'prop:x']) {
     for (const audience of AUDIENCES) {
-      const filters = parseFilters(JSON.stringify([{ not: { or: [one(d, 'is_set')] } }]))
+      const filters = parseFiltersJson(JSON.stringify([{ not: { or: [one(d, 'is_set')] } }]))
       const tables = DIMENSIONS.find(({ name }) => name === d)?.tables ?? ['events']
       const has = { human: tables.includes('events'), agent: tables.includes('agent_events'), all: tables.length === 2 }
       const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
-      const ask = () => planOf(asked, { site, audience, segment: [], now: NOW })
+      const ask = () => createPlan(asked, { site, audience, segment: [], now: NOW })
       if (has[audience]) t.ok(ask(), `${audience}: ${d}`)
       else t.throws(ask, { code: 'validation_error', field: 'filters' }, `${audience}: no ${d}`)
       const saved = { site, audience, segment: filters, now: NOW }
       const code = 'validation_error'
-      if (!has[audience]) t.throws(() => planOf({ ...asked, filters: [] }, saved), { code, field: 'segment' })
+      if (!has[audience]) t.throws(() => createPlan({ ...asked, filters: [] }, saved), { code, field: 'segment' })
     }
   }
   const behaviour = [{ not: { has_done: one('pathname', 'is', '/') } }]
-  const filters = parseFilters(JSON.stringify(behaviour))
+  const filters = parseFiltersJson(JSON.stringify(behaviour))
   for (const audience of ['agent', 'all'] as const) {
     const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
     t.throws(
-      () => planOf(asked, { site, audience, segment: [], now: NOW }),
+      () => createPlan(asked, { site, audience, segment: [], now: NOW }),
       { code: 'validation_error', field: 'filters' },
       'agents are no visitors',
     )
@@ -206,25 +206,25 @@ t.test('in the engine', async (t) => {
     const plan: Plan = { ...base, audience, filters }
     const table = audience === 'human' ? 'events' : 'agent_events'
     const found = await store.query(sql`
-      select epoch_ms(timestamp) - ${window.start.getTime()} as ms from ${rows(table, plan, duckdb)} as e
-      where ${where(plan, duckdb)} order by ms`)
+      select epoch_ms(timestamp) - ${window.start.getTime()} as ms from ${sourceRows(table, plan, duckdbDialect)} as e
+      where ${whereClause(plan, duckdbDialect)} order by ms`)
     return found.map(({ ms }) => ms)
   }
   /** The same of many at once, each asked alone, where all of them are of the same dimension. */
   const askEach = async (all: readonly Filter[]) => {
     const plans = all.map((filter): Plan => ({ ...base, filters: [filter] }))
     const passing = plans.map(
-      (plan, i) => sql`list(ms order by ms) filter (where ${where(plan, duckdb)}) as ${raw(`f${i}`)}`,
+      (plan, i) => sql`list(ms order by ms) filter (where ${whereClause(plan, duckdbDialect)}) as ${raw(`f${i}`)}`,
     )
     const [found = {}] = await store.query(sql`
       select ${join(passing, ', ')}
       from (select *, epoch_ms(timestamp) - ${window.start.getTime()} as ms
-        from ${rows('events', plans[0] ?? base, duckdb)} as e) m`)
+        from ${sourceRows('events', plans[0] ?? base, duckdbDialect)} as e) m`)
     return plans.map((_, i) => found[`f${i}`] ?? [])
   }
   const judged = (filters: readonly Filter[], table: readonly (EventRow | AgentEventRow)[] = events) =>
     table
-      .filter((row) => filters.every((f) => judge({ ...f }, row, world)))
+      .filter((row) => filters.every((f) => matches({ ...f }, row, world)))
       .map((row) => row.timestamp.getTime() - window.start.getTime())
 
   t.test('operator by dimension by hostile value, and its negative', async (t) => {
@@ -232,7 +232,16 @@ t.test('in the engine', async (t) => {
     for (const operator of OPERATORS.filter(({ base }) => base !== 'matches' && base !== 'is_set')) {
       for (const d of ['pathname', 'source', 'exit_page', 'prop:a.b', 'asn', "prop:' or 1=1 --"]) {
         const dimension = DIMENSIONS.find(({ name }) => name === d) ?? { ...DIMENSIONS[0], name: d }
-        if (!takes(operator, { tables: [], level: 'row', optional: true, aliases: [], type: 'text', ...dimension }))
+        if (
+          !supportsOperator(operator, {
+            tables: [],
+            level: 'row',
+            optional: true,
+            aliases: [],
+            type: 'text',
+            ...dimension,
+          })
+        )
           continue
         const numbers =
           operator.base === 'between'
@@ -245,7 +254,7 @@ t.test('in the engine', async (t) => {
               : undefined
         const values = numbers ?? (d === 'asn' ? ['7', '1', 7] : HOSTILE)
         const asked = values.map((value) => [one(d, operator.name, value)])
-        const filters = asked.flatMap((each) => parseFilters(JSON.stringify(each)))
+        const filters = asked.flatMap((each) => parseFiltersJson(JSON.stringify(each)))
         const found = await askEach(filters.flatMap((filter) => [filter, { not: filter }]))
         for (const [i, filter] of filters.entries()) {
           const [passing, others] = [found[2 * i], found[2 * i + 1]]
@@ -291,7 +300,7 @@ t.test('in the engine', async (t) => {
   ]
   t.test('counted by hand', async (t) => {
     for (const [asked, audience, passing, why] of counted) {
-      t.equal((await ask(parseFilters(JSON.stringify(asked)), audience)).length, passing, why)
+      t.equal((await ask(parseFiltersJson(JSON.stringify(asked)), audience)).length, passing, why)
     }
   })
 
@@ -333,7 +342,7 @@ t.test('in the engine', async (t) => {
   }))
   t.test('any tree passes the rows that a plain reading of it passes', async () => {
     const property = fc.asyncProperty(tree, async (asked) => {
-      const filters = parseFilters(JSON.stringify([asked]))
+      const filters = parseFiltersJson(JSON.stringify([asked]))
       const [found, wanted] = [await ask(filters), judged(filters)]
       if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${found} instead of ${wanted}`)
     })
@@ -346,13 +355,13 @@ t.test('in the engine', async (t) => {
       for (const name of [...DIMENSIONS.map((d) => d.name), `prop:${key}`]) {
         let filters: Filter[]
         try {
-          filters = parseFilters(
+          filters = parseFiltersJson(
             JSON.stringify([{ has_done: one(name, operator.name, value) }, one(name, operator.name, [value])]),
           )
         } catch {
           continue
         }
-        const { text } = compile(filtered(base, duckdb, filters), duckdb.placeholder)
+        const { text } = compile(filterCondition(base, duckdbDialect, filters), duckdbDialect.placeholder)
         if (/zq|qz/.test(text)) throw new Error(text)
         if (!/^[\x20-\x7e\n]*$/.test(text)) throw new Error(text)
       }
@@ -382,9 +391,9 @@ const globs: [pattern: string, text: string, passes: boolean][] = [
 ]
 t.test('wildcards', async (t) => {
   for (const [pattern, text, passes] of globs) {
-    t.equal(glob(pattern, text), passes, `the judge: ${pattern} ${JSON.stringify(text)}`)
+    t.equal(matchesWildcard(pattern, text), passes, `the judge: ${pattern} ${JSON.stringify(text)}`)
     t.equal(
-      new RegExp(wildcard(pattern).replace('(?s)', ''), 's').test(text),
+      new RegExp(wildcardPattern(pattern).replace('(?s)', ''), 's').test(text),
       passes,
       `ours: ${pattern} ${JSON.stringify(text)}`,
     )

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { DIMENSIONS } from '../../src/query/dimensions.js'
-import { asking, filtersOf, sessionOf } from '../fixtures/asking.js'
+import { filterQuery, openReads, sessionRows } from '../fixtures/ask-reads.js'
 import { agentRow } from '../fixtures/rows.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
@@ -13,27 +13,27 @@ const windows = { browser: 'Firefox', os: 'Windows', device_type: 'desktop', scr
 const phone = { browser: 'Safari', os: 'iOS', device_type: 'mobile', screen_class: 'sm' }
 
 /** Began as the window did. */
-const ann = sessionOf(1n, 1n, at('10T00:00:00'), {
+const ann = sessionRows(1n, 1n, at('10T00:00:00'), {
   ...{ ...search, ...mac, country: 'DE', region: 'Berlin', city: 'Berlin' },
 })
-const bob = sessionOf(2n, 2n, at('10T12:00:00'), {
+const bob = sessionRows(2n, 2n, at('10T12:00:00'), {
   ...{ source: 'Google', channel: 'Paid Search', ...spring, utm_source: 'google', utm_medium: 'cpc' },
   ...{ ...windows, country: 'DE' },
 })
-const bobAgain = sessionOf(2n, 4n, at('10T20:00:00'), { ...search, ...windows, country: 'DE' })
+const bobAgain = sessionRows(2n, 4n, at('10T20:00:00'), { ...search, ...windows, country: 'DE' })
 /** Began before the window. */
-const eve = sessionOf(3n, 3n, at('09T23:50:00'), {
+const eve = sessionRows(3n, 3n, at('09T23:50:00'), {
   ...phone,
   country: 'US',
   region: 'California',
   city: 'San Francisco',
 })
 /** Began in its last millisecond, read on after it, and is known by nothing. */
-const cat = sessionOf(4n, 5n, at('10T23:59:59.999'), { channel: 'Email', ...spring })
+const cat = sessionRows(4n, 5n, at('10T23:59:59.999'), { channel: 'Email', ...spring })
 /** Began as it ended. */
-const dan = sessionOf(5n, 6n, at('11T00:00:00'), { ...search, ...mac, utm_campaign: 'late', country: 'DE' })
+const dan = sessionRows(5n, 6n, at('11T00:00:00'), { ...search, ...mac, utm_campaign: 'late', country: 'DE' })
 /** Of the other site, under ann's ids. */
-const zoe = sessionOf(1n, 1n, at('10T01:00:00'), {
+const zoe = sessionRows(1n, 1n, at('10T01:00:00'), {
   ...{ site_id: 2, source: 'Bing', channel: 'Organic Search', utm_campaign: 'other', country: 'FR', browser: 'Opera' },
 })
 
@@ -68,7 +68,7 @@ const email = { ...one, bounce: 0, duration: 1800 }
 const paid = { ...one, bounce: 1, duration: 0 }
 
 t.test('stats/sources', async (t) => {
-  const ask = await asking(t, WORLD, NOW)
+  const ask = await openReads(t, WORLD, NOW)
   const { data, meta } = await ask('sources', DAY)
   t.strictSame(data, {
     channels: [
@@ -119,7 +119,7 @@ t.test('stats/sources', async (t) => {
     'every row of every list beside its own of the day before',
   )
   t.strictSame(
-    (await ask('sources', `${DAY}${filtersOf({ dimension: 'pathname', op: 'is', value: '/a' })}`)).data,
+    (await ask('sources', `${DAY}${filterQuery({ dimension: 'pathname', op: 'is', value: '/a' })}`)).data,
     {
       channels: [
         { channel: 'Organic Search', ...one, duration: 600 },
@@ -143,10 +143,10 @@ t.test('stats/sources', async (t) => {
 t.test('sources of strange names are kept apart', async (t) => {
   const names = ["a'b", 'a","b', 'a, b', 'NULL', '', '\u{1F600}', 'x'.repeat(500)]
   const events = names.map((source, i) => {
-    const hit = sessionOf(BigInt(i), BigInt(i), at('10T01:00:00'), { source, channel: `b${source}` })
+    const hit = sessionRows(BigInt(i), BigInt(i), at('10T01:00:00'), { source, channel: `b${source}` })
     return hit(at('10T01:00:00'), '/')
   })
-  const ask = await asking(t, { events, agent_events: [] }, NOW)
+  const ask = await openReads(t, { events, agent_events: [] }, NOW)
   const shape = z.object({ sources: z.array(z.object({ source: z.string(), channel: z.string(), visitors: z.int() })) })
   const { sources } = shape.parse((await ask('sources', `${DAY}&compare=year`)).data)
   t.strictSame(
@@ -156,7 +156,7 @@ t.test('sources of strange names are kept apart', async (t) => {
 })
 
 t.test('stats/locations', async (t) => {
-  const ask = await asking(t, WORLD, NOW)
+  const ask = await openReads(t, WORLD, NOW)
   const unknown = { ...email, views_per_session: 2, events: 0 }
   const american = { country: 'US' }
   t.strictSame((await ask('locations', DAY)).data, {
@@ -218,7 +218,7 @@ t.test('stats/locations', async (t) => {
 })
 
 t.test('stats/devices', async (t) => {
-  const ask = await asking(t, WORLD, NOW)
+  const ask = await openReads(t, WORLD, NOW)
   const unknown = { ...email, views_per_session: 2, events: 0 }
   const ofBob = { visitors: 1, sessions: 2, pageviews: 2, bounce: 0.5, duration: 30, views_per_session: 1, events: 1 }
   const ofAnn = { visitors: 1, sessions: 1, pageviews: 2, bounce: 0, duration: 600, views_per_session: 2, events: 0 }
@@ -248,14 +248,14 @@ t.test('stats/devices', async (t) => {
     ],
   })
   t.equal(meta.rows, 15)
-  t.match((await ask('devices', `${DAY}${filtersOf({ dimension: 'os', op: 'is', value: 'iOS' })}`)).data, {
+  t.match((await ask('devices', `${DAY}${filterQuery({ dimension: 'os', op: 'is', value: 'iOS' })}`)).data, {
     browsers: { length: 1, 0: { browser: 'Safari' } },
     screen_classes: { length: 1 },
   })
 })
 
 t.test('every dimension of people can be broken down by', async (t) => {
-  const ask = await asking(t, WORLD, NOW)
+  const ask = await openReads(t, WORLD, NOW)
   const { data } = await ask('overview', DAY)
   const { pageviews } = z.object({ pageviews: z.int() }).parse(data)
   t.equal(pageviews, 6, 'six by hand')

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listing } from '../../src/agents/listing.js'
+import { listAgents } from '../../src/agents/listing.js'
 import { ASSISTANTS } from '../../src/ingest/source.js'
-import { type Blocked, blockedAmong, maybeBlocked } from '../../src/query/blocked.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import { type BlockedUrls, filterBlocked, mayBeBlocked } from '../../src/query/blocked-urls.js'
+import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { join, sql } from '../../src/sql.js'
-import { openStore } from '../fixtures/open.js'
+import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
-/** Small worlds, counted by hand; test/oracle/agents.test.ts counts a large one. */
+/** Small worlds, counted by hand; test/oracle/url-reads.test.ts counts a large one. */
 const NOW = new Date('2026-11-20T12:00:00Z')
 const day = (n: number, hour = 0) => new Date(Date.UTC(2026, 9, 1 + n, hour))
 /** Three windows of 30 days end here: the first is all there is of `before`. */
@@ -19,14 +19,18 @@ const WINDOW = 'site=1&start=2026-10-21T00:00:00Z&end=2026-11-20T00:00:00Z'
 const IN = day(30)
 const BEFORE = day(5)
 
-const common: Omit<Deps, 'store'> = {
+const common: Omit<ReadDependencies, 'store'> = {
   now: () => NOW,
   site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: (hostname) => hostname === 'example.com' }),
   segment: async () => undefined,
-  catalog: listing(loadCatalog()),
+  catalog: listAgents(loadCatalog()),
   assistants: ASSISTANTS,
 }
-async function asker(rows: Rows, given: Partial<Deps> = {}, sitemap: readonly (readonly [string, string])[] = []) {
+async function asker(
+  rows: Rows,
+  given: Partial<ReadDependencies> = {},
+  sitemap: readonly (readonly [string, string])[] = [],
+) {
   const store = await openStore(t)
   await store.append(rows)
   const urls = sitemap.map(([hostname, pathname]) => sql`(${hostname}, ${pathname}, null)`)
@@ -282,8 +286,8 @@ t.test('citation-gap: verdicts', async (t) => {
     ['/shut/unseen', 'blocked', 'first of all'],
     ['/shut/open', 'balanced', 'an exception that the patterns do not tell'],
   ]
-  const blocked: Blocked = {
-    within: [{ hostname: 'example.com', patterns: ['/shut/'] }],
+  const blocked: BlockedUrls = {
+    candidates: [{ hostname: 'example.com', patterns: ['/shut/'] }],
     blocks: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/shut/') && pathname !== '/shut/open'),
   }
   const ask = await asker(world, { blocked: async () => blocked })
@@ -545,8 +549,8 @@ t.test('what may be blocked takes in all that is', async (t) => {
     fc.array(pattern, { maxLength: 3 }),
     fc.array(path, { minLength: 1, maxLength: 8 }),
     async (patterns, paths) => {
-      const blocked: Blocked = {
-        within: [{ hostname: 'h', patterns }],
+      const blocked: BlockedUrls = {
+        candidates: [{ hostname: 'h', patterns }],
         blocks: async (urls) =>
           urls.map(({ hostname, pathname }) => hostname === 'h' && patterns.some((rule) => fits(rule, pathname))),
       }
@@ -556,9 +560,9 @@ t.test('what may be blocked takes in all that is', async (t) => {
         ', ',
       )
       const found = await store.query(sql`
-      select pathname from (values ${table}) v(hostname, pathname) where ${maybeBlocked(blocked, store.dialect)}`)
+      select pathname from (values ${table}) v(hostname, pathname) where ${mayBeBlocked(blocked, store.dialect)}`)
       const within = new Set(found.map((row) => row.pathname))
-      for (const { pathname } of await blockedAmong(blocked, urls))
+      for (const { pathname } of await filterBlocked(blocked, urls))
         if (!within.has(pathname)) throw new Error(`${pathname} is blocked by one of ${patterns} and was not looked at`)
     },
   )
@@ -578,13 +582,13 @@ t.test('what may be blocked takes in all that is', async (t) => {
   ]
   for (const [rule, pathname, within, why] of same) {
     const places = [{ hostname: 'h', patterns: [rule] }]
-    const condition = maybeBlocked({ within: places, blocks: async () => [] }, store.dialect)
+    const condition = mayBeBlocked({ candidates: places, blocks: async () => [] }, store.dialect)
     const found = await store.query(sql`
       select 1 as one from (select 'h' as hostname, ${pathname} as pathname) u where ${condition}`)
     t.equal(found.length === 1, within, `${rule} and ${pathname}: ${why}`)
   }
   const nothing = await store.query(
-    sql`select 1 as one where ${maybeBlocked({ within: [], blocks: async () => [] }, store.dialect)}`,
+    sql`select 1 as one where ${mayBeBlocked({ candidates: [], blocks: async () => [] }, store.dialect)}`,
   )
   t.strictSame(nothing, [], 'nothing where there is no policy')
 
@@ -594,6 +598,6 @@ t.test('what may be blocked takes in all that is', async (t) => {
     asked.push(urls.length)
     return urls.map(({ pathname }) => pathname.endsWith('7'))
   }
-  const found = await blockedAmong({ blocks: sevens }, many)
+  const found = await filterBlocked({ blocks: sevens }, many)
   t.strictSame([found.length, found.at(-1)?.pathname, asked], [250, '/2497', [1_000, 1_000, 500]])
 })

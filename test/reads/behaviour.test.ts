@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { type Deps, type Meta, runRead } from '../../src/query/read.js'
+import { type Meta, type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { EventRow } from '../../src/rows.js'
-import { openStore } from '../fixtures/open.js'
-import { readerships } from '../fixtures/readerships.js'
+import { openStore } from '../fixtures/open-store.js'
+import { peopleAndAgents } from '../fixtures/people-and-agents.js'
 import { eventRow } from '../fixtures/rows.js'
 
 /** Wednesday. The site keeps Berlin's time, whose clocks went back on Sunday the 25th at 01:00 UTC. */
@@ -12,7 +12,7 @@ const NOW = new Date('2026-10-28T12:00:00Z')
 const at = (iso: string) => new Date(iso.length > 12 ? iso : `2026-10-${iso}Z`)
 const hex = (id: number) => id.toString(16).padStart(16, '0')
 
-const deps = (visitor_salt: 'day' | 'week' | 'month' | 'never'): Omit<Deps, 'store'> => ({
+const deps = (visitor_salt: 'day' | 'week' | 'month' | 'never'): Omit<ReadDependencies, 'store'> => ({
   now: () => NOW,
   site: async (id) => (id < 3 ? { id, timezone: 'Europe/Berlin', visitor_salt, owns: () => true } : undefined),
   segment: async () => undefined,
@@ -726,7 +726,7 @@ t.test('journeys: what is not shown by name', async (t) => {
 })
 
 t.test('journeys of random sessions, recounted', async (t) => {
-  const { events } = readerships({ seed: 7, people: 4_000, agents: 0 })
+  const { events } = peopleAndAgents({ seed: 7, people: 4_000, agents: 0 })
   const ask = await asker(t, events)
   const start = at('2026-10-20T22:00:00Z')
   const end = at('2026-10-27T23:00:00Z')

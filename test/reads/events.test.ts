@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import type { EventRow } from '../../src/rows.js'
-import { asking, filtersOf, sessionOf } from '../fixtures/asking.js'
+import { filterQuery, openReads, sessionRows } from '../fixtures/ask-reads.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
 const NOW = new Date('2026-10-11T01:00:00Z')
@@ -11,9 +11,9 @@ const custom = (event_name: string, props: unknown = null): Partial<EventRow> =>
 })
 const of = (kind: string, props: unknown): Partial<EventRow> => ({ kind, props: JSON.stringify(props) })
 
-const ann = sessionOf(1n, 1n, at('09T23:50:00'), { country: 'DE' })
-const bob = sessionOf(2n, 2n, at('10T12:00:00'))
-const zoe = sessionOf(1n, 1n, at('10T12:00:00'), { site_id: 2 })
+const ann = sessionRows(1n, 1n, at('09T23:50:00'), { country: 'DE' })
+const bob = sessionRows(2n, 2n, at('10T12:00:00'))
+const zoe = sessionRows(1n, 1n, at('10T12:00:00'), { site_id: 2 })
 
 const WORLD = {
   events: [
@@ -77,7 +77,7 @@ const plain = (name: string, kind: string, key: string, value: string) => ({
 const named = plain('outbound', 'custom', 'plan', 'custom')
 
 t.test('stats/events', async (t) => {
-  const ask = await asking(t, WORLD, NOW)
+  const ask = await openReads(t, WORLD, NOW)
   const { data, meta } = await ask('events', DAY)
   t.strictSame(data, [
     signup,
@@ -106,12 +106,12 @@ t.test('stats/events', async (t) => {
     'with the day before',
   )
   t.match(
-    (await ask('events', `${DAY}${filtersOf({ dimension: 'country', op: 'is', value: 'DE' })}`)).data,
+    (await ask('events', `${DAY}${filterQuery({ dimension: 'country', op: 'is', value: 'DE' })}`)).data,
     [{ name: 'signup', events: 2, visitors: 1, properties: [{ key: 'plan' }, { key: 'price' }, { key: 'trial' }] }],
     'of these people',
   )
   t.match(
-    (await ask('events', `${DAY}${filtersOf({ dimension: 'prop:plan', op: 'is', value: 'free' })}`)).data,
+    (await ask('events', `${DAY}${filterQuery({ dimension: 'prop:plan', op: 'is', value: 'free' })}`)).data,
     [{ name: 'signup', events: 1, properties: { length: 2 } }],
     'a filter on what a hit has is of that hit',
   )
@@ -147,7 +147,7 @@ t.test('properties of strange names', async (t) => {
     "' or 1=1 --",
     '__proto__',
   ]
-  const hit = sessionOf(1n, 1n, at('10T12:00:00'))
+  const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const events = [
     ...keys.map((key, i) => hit(at('10T12:00:00'), '/', custom('odd', Object.fromEntries([[key, `v${i}`]])))),
     // What is no object, or no JSON to the engine, has no properties and breaks nothing.
@@ -155,7 +155,7 @@ t.test('properties of strange names', async (t) => {
       (props) => hit(at('10T12:00:00'), '/', { ...custom('odd'), props }),
     ),
   ]
-  const ask = await asking(t, { events, agent_events: [] }, NOW)
+  const ask = await openReads(t, { events, agent_events: [] }, NOW)
   const Rows = z.array(
     z.object({
       events: z.int(),
@@ -171,13 +171,13 @@ t.test('properties of strange names', async (t) => {
     t.strictSame(found.get(key), [{ value: `v${i}`, events: 1 }], key)
     const [alone] = Rows.parse((await ask('events', `${DAY}&property=${encodeURIComponent(key)}`)).data)
     t.strictSame(alone?.properties, [{ key, values: [{ value: `v${i}`, events: 1 }] }], `${key} alone`)
-    const same = filtersOf({ dimension: `prop:${key}`, op: 'is', value: `v${i}` })
+    const same = filterQuery({ dimension: `prop:${key}`, op: 'is', value: `v${i}` })
     t.match((await ask('events', `${DAY}${same}`)).data, [{ events: 1 }], 'and filters say the same of it')
   }
 })
 
 t.test('many properties, many values', async (t) => {
-  const hit = sessionOf(1n, 1n, at('10T12:00:00'))
+  const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${String(i).padStart(5, '0')}`, 'v']))
   const events = [
     hit(at('10T12:00:00'), '/', custom('wide', wide)),
@@ -189,7 +189,7 @@ t.test('many properties, many values', async (t) => {
       hit(at('10T12:00:00'), '/', custom('flat', { id: i, ...(i === 0 ? { a: 1 } : {}) })),
     ),
   ]
-  const ask = await asking(t, { events, agent_events: [] }, NOW)
+  const ask = await openReads(t, { events, agent_events: [] }, NOW)
   const Rows = z.array(
     z.object({ name: z.string(), properties: z.array(z.object({ key: z.string(), values: z.array(z.unknown()) })) }),
   )

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import { sessionOf } from '../fixtures/asking.js'
-import { openStore } from '../fixtures/open.js'
+import { sessionRows } from '../fixtures/ask-reads.js'
+import { openStore } from '../fixtures/open-store.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const START = '2026-11-21T08:00:00.000Z'
@@ -10,7 +10,7 @@ const START = '2026-11-21T08:00:00.000Z'
 t.test('that a flag was shown is an event, and makes no bounce a visit', async (t) => {
   const store = await openStore(t)
   const shown = { kind: 'custom', event_name: 'flag_exposure', props: '{"flag":"tide-chart"}' }
-  const [bounced, acted] = [sessionOf(1n, 11n, START), sessionOf(2n, 12n, START)]
+  const [bounced, acted] = [sessionRows(1n, 11n, START), sessionRows(2n, 12n, START)]
   await store.append({
     events: [
       bounced(START, '/'),
@@ -43,6 +43,6 @@ t.test('that a flag was shown is an event, and makes no bounce a visit', async (
     )
   }
   await check('by its hits')
-  await store.seal(new Date('2026-11-21T11:00:00.000Z'))
+  await store.aggregate(new Date('2026-11-21T11:00:00.000Z'))
   await check('summed up')
 })

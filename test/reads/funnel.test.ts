@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Funnel } from '../../src/query/funnels.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import funnelRead from '../../src/reads/stats/funnel/id.js'
 import type { EventRow } from '../../src/rows.js'
-import { openStore } from '../fixtures/open.js'
+import { openStore } from '../fixtures/open-store.js'
 import { eventRow } from '../fixtures/rows.js'
 
 const START = Date.parse('2026-11-20T00:00:00Z')
@@ -27,7 +27,7 @@ const twice: Funnel = { id: 3, name: 'Twice', steps: [step('/'), step('/')] }
 
 const store = await openStore(t)
 const funnels = new Map<string, Funnel>([shop, hour, twice].map((funnel) => [String(funnel.id), funnel]))
-const deps: Deps = {
+const deps: ReadDependencies = {
   store,
   now: () => new Date('2026-11-22T00:00:00Z'),
   site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),

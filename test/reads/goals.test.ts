@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { Goal } from '../../src/query/goals.js'
-import { type Deps, runRead } from '../../src/query/read.js'
+import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { EventRow } from '../../src/rows.js'
-import { openStore } from '../fixtures/open.js'
+import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
@@ -78,7 +78,7 @@ const HOSTILE = [
   ...[null, true, [1], { a: 1 }],
 ]
 
-const deps = (goals: readonly Goal[]): Omit<Deps, 'store'> => ({
+const deps = (goals: readonly Goal[]): Omit<ReadDependencies, 'store'> => ({
   now: () => NOW,
   site: async (id) => (id < 3 ? { id, timezone: 'UTC', visitor_salt: 'month', owns: () => true } : undefined),
   segment: async (id) => (id === '1' ? [{ dimension: 'goal', op: 'is', value: 'Blog' }] : undefined),

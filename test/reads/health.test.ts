@@ -1,8 +1,8 @@
 import t from 'tap'
 import { z } from 'zod'
-import { fingerprintOf } from '../../src/ingest/fingerprint.js'
+import { errorFingerprint } from '../../src/ingest/error-fingerprint.js'
 import type { EventRow, Vitals } from '../../src/rows.js'
-import { asking, filtersOf, sessionOf } from '../fixtures/asking.js'
+import { filterQuery, openReads, sessionRows } from '../fixtures/ask-reads.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
 const NOW = new Date('2026-10-11T01:00:00Z')
@@ -12,9 +12,9 @@ const measured = (given: Partial<Vitals>): Partial<EventRow> => ({
   vitals: { lcp: null, cls: null, inp: null, fcp: null, ttfb: null, ...given },
 })
 
-const ann = sessionOf(1n, 1n, at('09T23:50:00'), { country: 'DE', device_type: 'desktop', browser: 'Chrome' })
-const bob = sessionOf(2n, 2n, at('10T12:00:00'), { device_type: 'mobile', browser: 'Safari' })
-const zoe = sessionOf(1n, 1n, at('10T12:00:00'), { site_id: 2, device_type: 'desktop' })
+const ann = sessionRows(1n, 1n, at('09T23:50:00'), { country: 'DE', device_type: 'desktop', browser: 'Chrome' })
+const bob = sessionRows(2n, 2n, at('10T12:00:00'), { device_type: 'mobile', browser: 'Safari' })
+const zoe = sessionRows(1n, 1n, at('10T12:00:00'), { site_id: 2, device_type: 'desktop' })
 
 const MEASURED = {
   events: [
@@ -41,7 +41,7 @@ const level = (value: number, samples: number, rating: string) => ({
 })
 
 t.test('stats/performance', async (t) => {
-  const ask = await asking(t, MEASURED, NOW)
+  const ask = await openReads(t, MEASURED, NOW)
   const { data, meta } = await ask('performance', DAY)
   // Of 1000, 2000, 3000, 5000: between the second and third; a quarter from the third to the fourth; 0.85 of that way.
   const lcp = { p50: 2500, p75: 3500, p95: 4700, samples: 4, rating: 'needs-improvement' }
@@ -96,9 +96,9 @@ t.test('stats/performance', async (t) => {
     ],
   })
   t.notMatch(JSON.stringify(compared.data), /null|"inp":\{"samples":0/, 'what was not measured is absent there too')
-  const safari = filtersOf({ dimension: 'browser', op: 'is', value: 'Safari' })
+  const safari = filterQuery({ dimension: 'browser', op: 'is', value: 'Safari' })
   t.strictSame((await ask('performance', `${DAY}${safari}`)).data, { lcp: level(5000, 1, 'poor'), inp: all.inp })
-  const nothing = await ask('performance', `${DAY}${filtersOf({ dimension: 'browser', op: 'is', value: 'Lynx' })}`)
+  const nothing = await ask('performance', `${DAY}${filterQuery({ dimension: 'browser', op: 'is', value: 'Lynx' })}`)
   t.strictSame(
     [nothing.data, nothing.meta.warnings],
     [{}, [{ code: 'no_vitals_data', message: 'No browser reported Web Vitals.' }]],
@@ -118,13 +118,13 @@ t.test('stats/performance', async (t) => {
 
 t.test('ratings are by p75, and a threshold belongs to the better', async (t) => {
   const bounds = { lcp: [2500, 4000], cls: [0.1, 0.25], inp: [200, 500], fcp: [1800, 3000], ttfb: [800, 1800] }
-  const hit = sessionOf(1n, 1n, at('10T12:00:00'))
+  const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const events = Object.entries(bounds).flatMap(([vital, [good = 0, poor = 0]]) =>
     [good, good * 1.01, poor, poor * 1.01].map((value, i) =>
       hit(at('10T12:00:00'), `/${vital}${i}`, measured({ [vital]: value })),
     ),
   )
-  const ask = await asking(t, { events, agent_events: [] }, NOW)
+  const ask = await openReads(t, { events, agent_events: [] }, NOW)
   const { data } = await ask('performance', `${DAY}&dimension=pathname`)
   const Rows = z.array(z.looseObject({ value: z.string() }))
   const { rows } = z.object({ rows: Rows }).parse(data)
@@ -137,7 +137,7 @@ t.test('ratings are by p75, and a threshold belongs to the better', async (t) =>
 
 const thrown = (message: string, type = 'TypeError', frame: string | null = null): Partial<EventRow> => ({
   kind: 'error',
-  error: { type, message, frame, fingerprint: fingerprintOf({ type, message, frame }) },
+  error: { type, message, frame, fingerprint: errorFingerprint({ type, message, frame }) },
 })
 const [OLD, NEW] = ['send@https://x.example/app.3f9a1c.js:1:2345', 'send@https://x.example/app.77b0e2.js:1:99']
 
@@ -159,15 +159,15 @@ const THROWN = {
 const hours = (counts: Record<number, number>) => Array.from({ length: 24 }, (_, i) => counts[i] ?? 0)
 
 t.test('stats/errors', async (t) => {
-  const ask = await asking(t, THROWN, NOW)
+  const ask = await openReads(t, THROWN, NOW)
   const gone = {
-    fingerprint: fingerprintOf({ type: 'TypeError', message: 'Order 0 is gone', frame: OLD }),
+    fingerprint: errorFingerprint({ type: 'TypeError', message: 'Order 0 is gone', frame: OLD }),
     ...{ message: 'Order 5 is gone', type: 'TypeError', frame: NEW, count: 4, visitors: 2, sessions: 2 },
     ...{ first_seen: '2026-10-10T00:00:00.000Z', last_seen: '2026-10-10T23:59:59.999Z' },
     ...{ pathname: '/b', sparkline: hours({ 0: 2, 12: 1, 23: 1 }) },
   }
   const no = {
-    fingerprint: fingerprintOf({ type: 'SyntaxError', message: '<b>"yes"</b>', frame: null }),
+    fingerprint: errorFingerprint({ type: 'SyntaxError', message: '<b>"yes"</b>', frame: null }),
     ...{ message: '<b>"no"</b>', type: 'SyntaxError', count: 1, visitors: 1, sessions: 1 },
     ...{ first_seen: '2026-10-10T12:30:00.000Z', last_seen: '2026-10-10T12:30:00.000Z' },
     ...{ pathname: '/c', sparkline: hours({ 12: 1 }) },
@@ -182,7 +182,7 @@ t.test('stats/errors', async (t) => {
     { comparison: { count: 1, visitors: 1, sessions: 1 }, change: { count: 3, visitors: 1, sessions: 1 } },
     { comparison: { count: 0, visitors: 0, sessions: 0 }, change: {} },
   ])
-  const german = filtersOf({ dimension: 'country', op: 'is', value: 'DE' })
+  const german = filterQuery({ dimension: 'country', op: 'is', value: 'DE' })
   t.match((await ask('errors', `${DAY}${german}`)).data, [
     { count: 2, visitors: 1, message: 'Order 3 is gone', frame: OLD, sparkline: hours({ 0: 2 }) },
   ])
@@ -193,7 +193,7 @@ t.test('stats/errors', async (t) => {
 })
 
 t.test('a sparkline has every bucket of the window, at most 31 points, and adds up', async (t) => {
-  const ask = await asking(t, THROWN, NOW)
+  const ask = await openReads(t, THROWN, NOW)
   const Rows = z.array(z.object({ count: z.int(), sparkline: z.array(z.int()) }))
   for (const [query, points, why] of [
     ['start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z', 24, 'hours'],

@@ -7,7 +7,7 @@ import t from 'tap'
 import { type Fault, startCollector } from '../fixtures/collector.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
-import { fetchByAgent } from '../fixtures/observations.js'
+import { agentObservation } from '../fixtures/observations.js'
 import { seeded } from '../fixtures/random.js'
 import { fetches, KEY, ship } from '../fixtures/shipping.js'
 
@@ -107,7 +107,7 @@ t.test(
     await first.close()
     collector.setFault(undefined)
     const second = await ship(spool, collector.url)
-    second.record(fetchByAgent({ pathname: '/new' }))
+    second.record(agentObservation({ pathname: '/new' }))
     await eventually('all', () => second.stats().waiting === 0 && collector.paths().length === 21)
     await second.close()
     const bodies = collector.attempts.map(({ body }) => body)

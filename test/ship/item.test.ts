@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createItems } from '../../src/ship/item.js'
-import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { agentObservation, observation } from '../fixtures/observations.js'
 
 /** What is shipped of what was seen, and in which words (spec 2.5, contract 3 and 6). */
 
@@ -37,7 +37,7 @@ t.test('who goes into which array', async (t) => {
 const fields = (item: ReturnType<typeof of>): unknown => (typeof item === 'string' ? item : JSON.parse(item.json))
 
 t.test('an agent’s row: the eleven fields of the specification, and what only we know', async (t) => {
-  const seen = fetchByAgent({
+  const seen = agentObservation({
     timestamp: '2026-11-21T08:00:00.000Z',
     query: 'a=1',
     referrer: 'https://elsewhere.example/',
@@ -82,10 +82,10 @@ t.test('a person’s row', async (t) => {
 })
 
 t.test('long and hostile texts', async (t) => {
-  const long = of(fetchByAgent({ pathname: `/${'x'.repeat(100_000)}`, query: '\u0000\ud800'.repeat(50_000) }))
+  const long = of(agentObservation({ pathname: `/${'x'.repeat(100_000)}`, query: '\u0000\ud800'.repeat(50_000) }))
   t.ok(typeof long !== 'string' && long.json.length < 100_000, 'cut')
   const whole = of(
-    fetchByAgent({
+    agentObservation({
       headers: { 'signature-input': 'x' },
       signed: { scheme: 'https', authority: 'a', target: `/${'x'.repeat(9_000)}` },
     }),

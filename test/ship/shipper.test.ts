@@ -5,7 +5,7 @@ import t from 'tap'
 import { type Fault, startCollector } from '../fixtures/collector.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
-import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { agentObservation, observation } from '../fixtures/observations.js'
 import { createFastTime, fetches, KEY, ship } from '../fixtures/shipping.js'
 
 /** A shipper and a collector over a real socket, through everything that goes wrong between two machines. */
@@ -26,7 +26,7 @@ t.test('what makes a row is shipped, signed, by one sender in rising numbers, an
     await shipper.close()
     await collector.stop()
   })
-  shipper.record(fetchByAgent({ pathname: '/0' }))
+  shipper.record(agentObservation({ pathname: '/0' }))
   shipper.record(observation({ pathname: '/1', headers: { 'accept-language': 'de' } }))
   shipper.record(observation({ pathname: '/style.css', content_type: 'text/css' }))
   shipper.hit({ timestamp: '2026-11-21T12:00:00.000Z', ip: '203.0.113.9', user_agent: 'x', payload: { s: 7, u: 'u' } })
@@ -77,7 +77,7 @@ t.test('who shares an address with others and is told that it sends too often se
   })
   const shipper = await ship(directory(t), collector.url, time)
   for (let n = 0; n < 6; n++) {
-    shipper.record(fetchByAgent({ pathname: `/${n}` }))
+    shipper.record(agentObservation({ pathname: `/${n}` }))
     await eventually('its delivery', () => collector.paths().length === n + 1)
   }
   const gaps = at.slice(1).map((one, n) => one - (at[n] ?? 0))
@@ -96,7 +96,7 @@ t.test('an hour without a collector: nothing is lost, in order, in full batches 
   await collector.stop()
   const shipper = await ship(directory(t), collector.url, time)
   for (let n = 0; n < 1_200; n++) {
-    shipper.record(fetchByAgent({ pathname: `/${n}` }))
+    shipper.record(agentObservation({ pathname: `/${n}` }))
     if (n % 100 === 0) await sleep(2)
   }
   const began = time.now()
@@ -221,7 +221,7 @@ t.test(
       const before = collector.attempts.length
       const slept = time.slept.length
       collector.setFault((request) => (left-- > 0 ? fault(request) : undefined))
-      for (let n = 0; n < 20; n++) shipper.record(fetchByAgent({ pathname: `/${sent++}` }))
+      for (let n = 0; n < 20; n++) shipper.record(agentObservation({ pathname: `/${sent++}` }))
       await eventually(`the trouble: ${name}`, () => trouble.test(shipper.log.said()))
       await eventually(name, () => shipper.stats().waiting === 0)
       t.same(collector.paths(), numbers(sent), name)
@@ -258,7 +258,8 @@ t.test('rows that are refused are set aside, without the address; the rest goes 
   const shipper = await ship(spool, collector.url, time)
   const bad = [0, 1, 250, 399]
   collector.setFault(answers(500))
-  for (let n = 0; n < 400; n++) shipper.record(fetchByAgent({ pathname: bad.includes(n) ? `/poison${n}` : `/${n}` }))
+  for (let n = 0; n < 400; n++)
+    shipper.record(agentObservation({ pathname: bad.includes(n) ? `/poison${n}` : `/${n}` }))
   await eventually('all wait', () => shipper.stats().waiting === 400 && collector.attempts.length > 0)
   collector.setFault(undefined)
   await eventually('the rest', () => shipper.stats().waiting === 0)
@@ -323,7 +324,7 @@ t.test('a wrong key is said once, loudly; a new one is used at once; a wrong clo
     res.writeHead(401, { date: new Date(time.now() - 420_000).toUTCString() }).end()
     return true
   })
-  shipper.record(fetchByAgent())
+  shipper.record(agentObservation())
   await eventually('that it is said', () => /clock is 7 min ahead of the collector/.test(shipper.log.said()))
   await shipper.close()
   await collector.stop()
@@ -336,7 +337,7 @@ t.test('over its limit the spool drops the oldest rows and counts them', async (
   const spool = directory(t)
   const shipper = await ship(spool, collector.url, { ...time, spool_limit: 400_000 })
   for (let n = 0; n < 8_000; n++) {
-    shipper.record(fetchByAgent({ pathname: `/${n}` }))
+    shipper.record(agentObservation({ pathname: `/${n}` }))
     if (n % 50 === 49) await sleep(2)
   }
   await eventually('all is written', () => (shipper.stats().losses.spool_full ?? 0) > 0)
@@ -379,7 +380,7 @@ t.test('the end: what waits is sent within its bound, or stays for the next star
   for (const row of fetches(1_000)) first.record(row)
   await first.close()
   t.equal(collector.paths().length, 1_000, 'sent')
-  first.record(fetchByAgent())
+  first.record(agentObservation())
   t.equal(first.stats().losses.closed, 1)
   await collector.stop()
 
@@ -417,10 +418,10 @@ t.test('record never throws, whatever it is given', async (t) => {
     null,
     1,
     {},
-    { ...fetchByAgent(), user_agent: 1 },
-    { ...fetchByAgent(), bytes: 'x' },
+    { ...agentObservation(), user_agent: 1 },
+    { ...agentObservation(), bytes: 'x' },
   ]
-  wrong.push({ ...fetchByAgent(), timestamp: 'yesterday' }, { ...fetchByAgent(), headers: { accept: 1 } })
+  wrong.push({ ...agentObservation(), timestamp: 'yesterday' }, { ...agentObservation(), headers: { accept: 1 } })
   const record: (value: never) => void = shipper.record
   for (const value of wrong) Reflect.apply(record, undefined, [value])
   let deep: unknown = {}

@@ -6,7 +6,7 @@ import { createSend } from '../../src/ship/web/send.js'
 import { createWebShipper } from '../../src/ship/web/shipper.js'
 import { webReadership } from '../../src/web.js'
 import { startCollector } from '../fixtures/collector.js'
-import { fetchByAgent, observation } from '../fixtures/observations.js'
+import { agentObservation, observation } from '../fixtures/observations.js'
 
 const Body = z.object({
   batch: z.object({ sender: z.string(), number: z.int() }),
@@ -40,7 +40,7 @@ function open(answers: Outcome[] = [], judge: (paths: string[]) => Outcome = () 
     log: (message) => said.push(message),
   })
   const record = (...paths: string[]) => {
-    for (const pathname of paths) shipper.record(fetchByAgent({ pathname }))
+    for (const pathname of paths) shipper.record(agentObservation({ pathname }))
   }
   return { ...shipper, record, sent, said, time }
 }

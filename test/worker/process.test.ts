@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { pack } from '../../src/capture/parcel.js'
+import { packBatch } from '../../src/capture/packed-batch.js'
 import { startEngine } from '../../src/engine/client.js'
-import { counted, engineFor, until } from '../fixtures/engine.js'
+import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 /** The worker is a process: that it ends with the one that started it, and never holds up its end. */
 
@@ -24,11 +24,13 @@ const lives = (pid: number): boolean => {
 
 /** A process of its own group with an engine in it, that has recorded something by now. */
 async function life(t: Test, data: string) {
-  const parent: ChildProcess = fork(new URL('../fixtures/engine-life.js', import.meta.url), [data], { detached: true })
+  const parent: ChildProcess = fork(new URL('../fixtures/engine-process.js', import.meta.url), [data], {
+    detached: true,
+  })
   t.teardown(() => parent.kill('SIGKILL'))
   const told = { pid: 0, sent: 0, stored: 0 }
   parent.on('message', (message: object) => Object.assign(told, message))
-  await until(() => told.stored > 50, 'rows are stored')
+  await waitFor(() => told.stored > 50, 'rows are stored')
   return { parent, told }
 }
 
@@ -50,9 +52,9 @@ for (const [way, end, why] of ways) {
     t.equal(code, way === 'killed' ? null : 0)
     t.ok(performance.now() - from < 3_000, `it ended after ${Math.round(performance.now() - from)} ms`)
     // At once, while an orphan may have the files.
-    const next = await engineFor(t, { data })
+    const next = await startTestEngine(t, { data })
     t.notOk(lives(told.pid), 'the worker ended too')
-    const [found] = await next.engine.events.query(counted)
+    const [found] = await next.engine.events.query(ROW_COUNTS)
     const rows = Number(found?.human)
     t.ok(rows >= told.stored && rows <= told.sent, `${told.stored} acknowledged <= ${rows} <= ${told.sent} sent`)
     if (way === 'close' || way === 'SIGINT') t.equal(rows, told.sent, 'drained')
@@ -61,24 +63,24 @@ for (const [way, end, why] of ways) {
 }
 
 t.test('a worker that does not end is ended, and nothing is lost', async (t) => {
-  const { engine, data } = await engineFor(t, { close_ms: 200 })
-  await engine.record(pack([observation()]))
+  const { engine, data } = await startTestEngine(t, { close_ms: 200 })
+  await engine.record(packBatch([observation()]))
   process.kill(engine.status().worker?.pid ?? 0, 'SIGSTOP')
   const from = performance.now()
   await engine.close()
   t.ok(performance.now() - from < 10_000)
-  const store = await openAt(join(data, 'events.duckdb'))
+  const store = await openStoreAt(join(data, 'events.duckdb'))
   t.teardown(() => store.close())
-  t.strictSame(await store.query(counted), [{ human: 1, agent: 0 }])
+  t.strictSame(await store.query(ROW_COUNTS), [{ human: 1, agent: 0 }])
 })
 
 t.test('a directory has one engine, also within a process', async (t) => {
-  const { engine, options } = await engineFor(t)
+  const { engine, options } = await startTestEngine(t)
   const { pid = 0 } = engine.status().worker ?? {}
   await t.rejects(startEngine({ ...options, lock_ms: 100 }), {
     message: new RegExp(`in use by another process \\(PID ${pid}, \\S+, started by ${process.pid}\\)$`),
   })
-  await engine.record(pack([observation()]))
+  await engine.record(packBatch([observation()]))
   t.match(engine.status(), { restarts: 0, rows: { human: 1 } })
 
   await t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
@@ -88,16 +90,16 @@ t.test('a directory has one engine, also within a process', async (t) => {
       Error,
       'a function is no message',
     )
-    await engine.record(pack([observation()]))
+    await engine.record(packBatch([observation()]))
     t.match(engine.status(), { rows: { human: 2 }, restarts: 0 })
   })
 
   await t.test('a stopped worker takes no more than its window, and goes on', async (t) => {
     process.kill(pid, 'SIGSTOP')
     const recorded = Array.from({ length: 40 }, () =>
-      engine.record(pack(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
+      engine.record(packBatch(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
     )
-    const asked = engine.events.query(counted)
+    const asked = engine.events.query(ROW_COUNTS)
     await sleep(100)
     t.equal(engine.status().rows.human, 2)
     process.kill(pid, 'SIGCONT')

@@ -2,22 +2,22 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
-import { VERDICT, type Verifier } from '../../src/agents/verdict.js'
+import { VERDICTS, type Verifier } from '../../src/agents/verdict.js'
 import { runProgram } from '../../src/cli/index.js'
+import type { EventStore } from '../../src/duckdb/event-store.js'
+import { openEvents } from '../../src/duckdb/event-store.js'
 import { openRecords } from '../../src/duckdb/records.js'
-import type { EventStore } from '../../src/duckdb/store.js'
-import { openEvents } from '../../src/duckdb/store.js'
-import { agentControl } from '../../src/http/agents.js'
+import { agentControlRoutes } from '../../src/http/agent-control.js'
 import { createApp } from '../../src/http/app.js'
 import { listenControl } from '../../src/http/server.js'
 import type { AgentEventRow } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
-import { createClaims } from '../../src/worker/identify.js'
+import { createClaimCheck } from '../../src/worker/claim-check.js'
 import { createReclassify } from '../../src/worker/reclassify.js'
 import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
-import { openStore } from '../fixtures/open.js'
+import { openStore } from '../fixtures/open-store.js'
 import { agentRow } from '../fixtures/rows.js'
 import { storeOptions } from '../fixtures/store.js'
 
@@ -285,11 +285,16 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
     check(agent, request, at) {
       asked.push([agent?.id, request.ip, at])
       return request.ip === '192.0.2.1'
-        ? { now: VERDICT.ranges }
-        : { now: VERDICT.indeterminate, later: Promise.resolve(VERDICT.spoofed) }
+        ? { now: VERDICTS.ranges }
+        : { now: VERDICTS.indeterminate, later: Promise.resolve(VERDICTS.spoofed) }
     },
   }
-  const claims = createClaims({ catalog, verifier, ranges: (id) => (id === 'newbot' ? held : undefined), now: () => 7 })
+  const claims = createClaimCheck({
+    catalog,
+    verifier,
+    ranges: (id) => (id === 'newbot' ? held : undefined),
+    now: () => 7,
+  })
   t.strictSame(await claims({ user_agent: 'NewBot/1', ip: '192.0.2.1' }), {
     agent_id: 'newbot',
     verified: true,
@@ -319,7 +324,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
   const data = dataDir(t)
   mkdirSync(data)
   const service = createApp({
-    routes: agentControl({
+    routes: agentControlRoutes({
       ask: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
     credentials: {
@@ -334,7 +339,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
   )
   t.teardown(() => socket.close())
   const long = { ...held, refreshed_at: new Date(Date.now() - 100 * 3_600_000).toISOString(), stale: true }
-  const known = createClaims({
+  const known = createClaimCheck({
     catalog: loadCatalog(),
     verifier,
     ranges: (id) => (id === 'gptbot' ? long : undefined),

@@ -13,7 +13,7 @@ t.test('of two looks at the same time the one that began last counts', async (t)
   asked[0]?.([site('first.example')])
   const sites = await opened
   // Behind two writes: the first had the file read before the second, and hears of it later.
-  const looks = [sites.look(), sites.look()]
+  const looks = [sites.reload(), sites.reload()]
   asked[2]?.([site('third.example')])
   await looks[1]
   asked[1]?.([site('second.example')])
@@ -22,7 +22,7 @@ t.test('of two looks at the same time the one that began last counts', async (t)
   t.equal(sites.siteOf('second.example'), undefined)
   t.strictSame(sites.siteById(1)?.domains, ['third.example'])
 
-  const [failed, good] = [sites.look(), sites.look()]
+  const [failed, good] = [sites.reload(), sites.reload()]
   asked[4]?.([])
   asked[3]?.([{ id: 'no site' }])
   await good

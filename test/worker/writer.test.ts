@@ -1,40 +1,40 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { VERDICT, type Verdict } from '../../src/agents/verdict.js'
-import type { Drops } from '../../src/capture/drop.js'
-import { evidenceOf, pack } from '../../src/capture/parcel.js'
-import type { Mark } from '../../src/engine/mark.js'
+import { VERDICTS, type Verdict } from '../../src/agents/verdict.js'
+import type { DropCounts } from '../../src/capture/drops.js'
+import { packBatch, readEvidence } from '../../src/capture/packed-batch.js'
+import type { CommitPosition } from '../../src/engine/commit-position.js'
 import { sql } from '../../src/sql.js'
-import { createCompletions } from '../../src/worker/completions.js'
+import { createLateVerdicts } from '../../src/worker/late-verdicts.js'
 import { createWriter, type WriterDeps } from '../../src/worker/writer.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { openAt } from '../fixtures/store.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 /** A writer over a real store; the classifier makes of `/agent/...` an agent's row, of `/none` a drop, of `/nan` a row that no store takes. */
 async function writing(t: Test, given: Partial<WriterDeps> = {}) {
-  const store = await openAt(join(directory(t), 'events.duckdb'))
+  const store = await openStoreAt(join(directory(t), 'events.duckdb'))
   t.teardown(() => store.close())
-  const commits: Mark[] = []
+  const commits: CommitPosition[] = []
   const states: (string | undefined)[] = []
   const classified: string[] = []
   const writer = createWriter({
     classifier: {
       classify(batch) {
-        const drops: Drops = {}
+        const drops: DropCounts = {}
         const rows: ReturnType<WriterDeps['classifier']['classify']>['rows'] = { events: [], agent_events: [] }
-        for (const { pathname } of batch.map(evidenceOf)) {
+        for (const { pathname } of batch.map(readEvidence)) {
           classified.push(pathname)
           if (pathname === '/none') drops.not_a_page = (drops.not_a_page ?? 0) + 1
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, dropped: [], open: [], unplaced: [], additions: [], unsure: [] }
+        return { rows, drops, endpointDrops: [], pendingVerifications: [], unplaced: [], additions: [], unsure: [] }
       },
     },
     store,
-    place: async () => ({ moves: [], additions: [], gone: new Map() }),
+    resolveLate: async () => ({ moves: [], additions: [], removed: new Map() }),
     from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
     obstacle: () => undefined,
     clock: () => performance.now(),
@@ -45,7 +45,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
     ...given,
   })
   const push = (sequence: number, ...paths: string[]) =>
-    writer.push(sequence, pack(paths.map((pathname) => observation({ pathname }))))
+    writer.push(sequence, packBatch(paths.map((pathname) => observation({ pathname }))))
   const settled = async (sequence: number) => {
     for (let n = 0; n < 500 && commits.at(-1)?.sequence !== sequence; n++) {
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -58,7 +58,7 @@ t.test('totals go on from where they were, and lie beside the rows', async (t) =
   const { store, push, settled, commits } = await writing(t)
   push(11, '/a', '/agent/b', '/none')
   await settled(11)
-  const mark: Mark = {
+  const mark: CommitPosition = {
     run: '00000000000000aa',
     sequence: 11,
     human: 101,
@@ -66,11 +66,11 @@ t.test('totals go on from where they were, and lie beside the rows', async (t) =
     drops: { fault: 1, not_a_page: 1 },
   }
   t.strictSame(commits, [mark])
-  t.strictSame(await store.last('00000000000000aa'), mark)
+  t.strictSame(await store.lastCommit('00000000000000aa'), mark)
   push(12, '/none')
   await settled(12)
   t.strictSame(commits[1], { ...mark, sequence: 12, drops: { fault: 1, not_a_page: 2 } })
-  t.strictSame(await store.last('00000000000000aa'), mark, 'a batch without rows costs no transaction')
+  t.strictSame(await store.lastCommit('00000000000000aa'), mark, 'a batch without rows costs no transaction')
 })
 
 t.test('a row that no store takes is dropped alone', async (t) => {
@@ -136,18 +136,18 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
       classify: () => ({
         rows: { events: [late], agent_events: [] },
         drops: {},
-        dropped: [],
-        open: [],
-        unplaced: [{ row: late, who }],
+        endpointDrops: [],
+        pendingVerifications: [],
+        unplaced: [{ row: late, visitor: who }],
         additions: [],
         unsure: [],
       }),
     },
-    async place(rows, { unplaced }) {
+    async resolveLate(rows, { unplaced }) {
       if (asked++ < 2) throw new Error('not now')
       t.strictSame([rows, unplaced], [[late], [{ row: late, who }]])
       Object.assign(late, { session_id: 77n })
-      return { moves: [], additions: [], gone: new Map() }
+      return { moves: [], additions: [], removed: new Map() }
     },
   })
   push(11, '/late')
@@ -181,7 +181,7 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
     classifier: {
       classify(batch) {
         const agent_events = batch
-          .map(evidenceOf)
+          .map(readEvidence)
           .map(({ pathname }) =>
             agentRow({ pathname, ip_hash: BigInt(pathname.length), verification: 'indeterminate' }),
           )
@@ -192,8 +192,8 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
         return {
           rows: { events: [], agent_events },
           drops: {},
-          dropped: [],
-          open,
+          endpointDrops: [],
+          pendingVerifications: open,
           unplaced: [],
           additions: [],
           unsure: [],
@@ -207,15 +207,15 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
       completions.add(commit.late)
     },
   })
-  const completions = createCompletions({ store, log: (_, message) => t.fail(message) })
+  const completions = createLateVerdicts({ store, log: (_, message) => t.fail(message) })
   const stored = async () => {
     const rows = await store.query(sql`select pathname, verified, verification from agent_events order by pathname`)
     return rows.map(({ pathname, verified, verification }) => [pathname, verified, verification])
   }
-  const of = (...paths: string[]) => pack(paths.map((pathname) => observation({ pathname })))
+  const of = (...paths: string[]) => packBatch(paths.map((pathname) => observation({ pathname })))
 
   writer.push(11, of('/soon', '/late', '/never'))
-  answers.get('/soon')?.(VERDICT.rdns)
+  answers.get('/soon')?.(VERDICTS.rdns)
   await settled(11)
   t.strictSame(late, [['/late', '/never']])
   t.strictSame(await stored(), [
@@ -224,8 +224,8 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
     ['/soon', true, 'rdns'],
   ])
 
-  answers.get('/late')?.(VERDICT.spoofed)
-  answers.get('/never')?.(VERDICT.indeterminate)
+  answers.get('/late')?.(VERDICTS.spoofed)
+  answers.get('/never')?.(VERDICTS.indeterminate)
   await new Promise((resolve) => setImmediate(resolve))
   await completions.flush()
   await completions.flush()

@@ -8,7 +8,7 @@ export class ListError extends Error {
 }
 
 /** The texts in a published list that should be prefixes or addresses. */
-type Entries = (text: string) => readonly unknown[]
+type ReadEntries = (text: string) => readonly unknown[]
 
 const json = (text: string): unknown => {
   try {
@@ -39,7 +39,7 @@ const Datadog = z.object({
 const Stripe = z.object({ WEBHOOKS: z.array(z.unknown()) })
 
 /** Lines, without comments; of a line with more on it, its first word. */
-const lines: Entries = (text) =>
+const lineEntries: ReadEntries = (text) =>
   text
     .split(/\r\n?|\n/)
     .map((line) => line.replace(/[#;].*/, '').trim())
@@ -47,15 +47,15 @@ const lines: Entries = (text) =>
     .map((line) => line.split(/[\s,]/, 1)[0])
 
 const ADDRESS_KEY = /^(?:ip|cidr|prefix|address)(?:v?[46])?$|^ip(?:v?[46])?_?(?:address|prefix|cidr)(?:es)?$/i
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 /** Every text in an array, and every one under a key that says it is an address. */
-const leaves: Entries = (text) => {
+const jsonEntries: ReadEntries = (text) => {
   const found: unknown[] = []
   const walk = (value: unknown, key: string | undefined, depth: number) => {
     if (typeof value === 'string') {
       if (key === undefined || (ADDRESS_KEY.test(key) && value.trim() !== '')) found.push(value)
-    } else if (typeof value === 'object' && value !== null && depth < DEEPEST) {
+    } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
       if (Array.isArray(value)) for (const one of value) walk(one, undefined, depth + 1)
       else for (const [name, one] of Object.entries(value)) walk(one, name, depth + 1)
     }
@@ -69,7 +69,7 @@ const V4 = /(?<![\w.:/@-])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?![\w/:-]|\.\w)/
 const V6 = /(?<![\w.:/@-])[23][0-9a-f]{0,3}:[0-9a-f:]{2,36}(?:\/\d{1,3})?(?![\w/:-])/gi
 
 /** What stands in a page written for people: only what is global, since pages also show examples. */
-const prose: Entries = (text) => {
+const helpPageEntries: ReadEntries = (text) => {
   const said = text
     .replaceAll('\\/', '/')
     .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, ' ')
@@ -84,32 +84,32 @@ const prose: Entries = (text) => {
     })
 }
 
-const FORMATS: Readonly<Record<string, Entries>> = {
+const FORMATS: Readonly<Record<string, ReadEntries>> = {
   'prefixes-json': (text) =>
     read(Google, text, '{"prefixes": [{"ipv4Prefix": …}]}').prefixes.flatMap(({ ipv4Prefix, ipv6Prefix }) =>
       [ipv4Prefix, ipv6Prefix].filter((one) => one !== undefined && one !== null),
     ),
-  'csv-geofeed': lines,
-  'cidr-lines': lines,
-  'ip-lines': lines,
-  'ip-json': leaves,
-  'json-array': leaves,
-  'json-array-objects-ip': leaves,
-  'json-object-of-arrays': leaves,
+  'csv-geofeed': lineEntries,
+  'cidr-lines': lineEntries,
+  'ip-lines': lineEntries,
+  'ip-json': jsonEntries,
+  'json-array': jsonEntries,
+  'json-array-objects-ip': jsonEntries,
+  'json-object-of-arrays': jsonEntries,
   'json WEBHOOKS array': (text) => read(Stripe, text, '{"WEBHOOKS": […]}').WEBHOOKS,
   'json-object synthetics.prefixes_ipv4/prefixes_ipv6': (text) => {
     const { prefixes_ipv4, prefixes_ipv6 } = read(Datadog, text, '{"synthetics": {"prefixes_ipv4": […]}}').synthetics
     return [...prefixes_ipv4, ...prefixes_ipv6]
   },
-  'help-page-cidrs': prose,
-  'help-page-ips': prose,
-  'help-page-single-ip': prose,
-  'html-or-js-page': prose,
-  'html-or-text': prose,
+  'help-page-cidrs': helpPageEntries,
+  'help-page-ips': helpPageEntries,
+  'help-page-single-ip': helpPageEntries,
+  'html-or-js-page': helpPageEntries,
+  'html-or-text': helpPageEntries,
 }
 
-const aws =
-  (wanted: string): Entries =>
+const awsEntries =
+  (wanted: string): ReadEntries =>
   (text) => {
     const { prefixes, ipv6_prefixes } = read(Aws, text, '{"prefixes": [{"ip_prefix": …, "service": …}]}')
     const of = ({ service }: { service: string }) => service === wanted
@@ -119,25 +119,26 @@ const aws =
     ]
   }
 
-function entriesOf(format: string): Entries | undefined {
+function readerOf(format: string): ReadEntries | undefined {
   const service = /^aws-ip-ranges-json service=(\w+)$/.exec(format)?.[1]
-  return service === undefined ? FORMATS[format] : aws(service)
+  return service === undefined ? FORMATS[format] : awsEntries(service)
 }
 
 /** Whether this program reads lists of that format; a test holds it against the catalog. */
-export const isFormat = (format: string): boolean => entriesOf(format) !== undefined
+export const isKnownFormat = (format: string): boolean => readerOf(format) !== undefined
 
 /** A page for people names addresses, and may not name all: what is not on it proves nothing. */
-export const isProse = (format: string): boolean => FORMATS[format] === prose
+export const isHelpPage = (format: string): boolean => FORMATS[format] === helpPageEntries
 
 /** The format of a file that does not say which it is. */
-export function sniff(text: string): string {
-  const start = clean(text).trimStart()
-  if (/^[[{]/.test(start)) return Google.safeParse(parsed(start)).data?.prefixes.length ? 'prefixes-json' : 'json-array'
+export function detectFormat(text: string): string {
+  const start = stripInvisible(text).trimStart()
+  if (/^[[{]/.test(start))
+    return Google.safeParse(parseJson(start)).data?.prefixes.length ? 'prefixes-json' : 'json-array'
   return start.startsWith('<') ? 'html-or-text' : 'cidr-lines'
 }
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -146,11 +147,11 @@ const parsed = (text: string): unknown => {
 }
 
 /** Byte order marks and characters of no width, which have been seen in the middle of published lists. */
-const clean = (text: string): string => text.replace(/[\u200b-\u200d\u2060\ufeff]/g, '')
+const stripInvisible = (text: string): string => text.replace(/[\u200b-\u200d\u2060\ufeff]/g, '')
 
-const MOST = 200_000
+const MAX_ENTRIES = 200_000
 /** One in so many entries may be unreadable: a slip in a long list must not cost the list. */
-const SLIPS = 100
+const ENTRIES_PER_UNREADABLE = 100
 
 /**
  * The distinct prefixes of a published list (`reference/agents.md` 2.1). Throws `ListError` where it is not of the
@@ -158,9 +159,9 @@ const SLIPS = 100
  * for IPv6 than /16.
  */
 export function parseList(text: string, format: string): Prefix[] {
-  const entries = entriesOf(format)?.(clean(text))
+  const entries = readerOf(format)?.(stripInvisible(text))
   if (entries === undefined) throw new ListError(`has a format that is not known: ${format}`)
-  if (entries.length > MOST) throw new ListError(`has ${entries.length} entries, at most ${MOST}`)
+  if (entries.length > MAX_ENTRIES) throw new ListError(`has ${entries.length} entries, at most ${MAX_ENTRIES}`)
   const prefixes = new Map<string, Prefix>()
   let slips = 0
   for (const entry of entries) {
@@ -171,7 +172,7 @@ export function parseList(text: string, format: string): Prefix[] {
     else prefixes.set(`${prefix.words.join(':')}/${prefix.bits}`, prefix)
   }
   if (prefixes.size === 0) throw new ListError('has no address in it')
-  if (slips * SLIPS > entries.length)
+  if (slips * ENTRIES_PER_UNREADABLE > entries.length)
     throw new ListError(`has ${slips} entries of ${entries.length} that are no address`)
   return [...prefixes.values()]
 }

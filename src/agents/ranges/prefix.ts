@@ -1,4 +1,4 @@
-import { parseAddress, textOf } from '../../address.js'
+import { addressText, parseAddress } from '../../address.js'
 
 /** A block of addresses: the words of its first one, host bits zero, and how many bits of them count. */
 export interface Prefix {
@@ -26,5 +26,5 @@ export const maskOf = (bits: number): number => (bits <= 0 ? 0 : bits >= 32 ? 0x
 
 export const prefixText = ({ family, words, bits }: Prefix): string => {
   const [word = 0] = words
-  return `${textOf(family === 4 ? { family, words: [word] } : { family, words })}/${bits}`
+  return `${addressText(family === 4 ? { family, words: [word] } : { family, words })}/${bits}`
 }

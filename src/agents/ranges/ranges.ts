@@ -1,36 +1,36 @@
 import type { Address } from '../../address.js'
 import type { Agent } from '../catalog.js'
-import { createFetched, type Fetched, type FetchedDeps, type List } from './fetched.js'
-import type { Holding, Refreshed } from './holding.js'
-import { type Own, readOwn } from './own.js'
+import { type LocalList, readLocalLists } from './local-lists.js'
 import { createPrefixSet } from './prefix-set.js'
-import { listsOf } from './source.js'
+import { createPublishedLists, type PublishedList, type PublishedListsDeps, type RangeList } from './published-lists.js'
+import { listsOfAgent } from './sources.js'
+import type { RangesStatus, RefreshResult } from './status.js'
 
 /**
  * What an agent's lists say of an address. `outside`: they are whole and fresh, and it is in none. `silent`: they are
  * fresh, but pages for people, which may not name all. `unknown`: one is missing or stale. `none`: it has no list.
  */
-export type Found = 'inside' | 'outside' | 'silent' | 'unknown' | 'none'
+export type RangeLookup = 'inside' | 'outside' | 'silent' | 'unknown' | 'none'
 
 export interface Ranges {
   /** `at`: when the request came, in milliseconds since 1970. */
-  ask(agent: Agent, address: Address, at: number): Found
+  ask(agent: Agent, address: Address, at: number): RangeLookup
   /** What is held, of every agent of which something is. */
-  holdings(): Holding[]
+  status(): RangesStatus[]
   /** Fetches every list now, and reads the operator's own files again. Never rejects. */
-  refresh(): Promise<Refreshed[]>
+  refresh(): Promise<RefreshResult[]>
   /** Fetches what is due; call it every second or so. */
   tick(): void
 }
 
-export interface RangesDeps extends FetchedDeps {
+export interface RangesDeps extends PublishedListsDeps {
   /** Files and directories of `--ranges`. */
-  own: readonly string[]
+  localPaths: readonly string[]
   offline: boolean
 }
 
 /** From then on a list says nothing (contract 3: stale). */
-export const STALE = 7 * 86_400_000
+export const STALE_AFTER_MS = 7 * 86_400_000
 
 /**
  * The published addresses of the catalog's agents: from the operator's own files where there are some, otherwise fetched.
@@ -38,15 +38,15 @@ export const STALE = 7 * 86_400_000
  */
 export function createRanges(deps: RangesDeps): Ranges {
   const { catalog, now } = deps
-  const fetched = createFetched(deps)
-  let own = readOwn(deps.own, catalog)
+  const fetched = createPublishedLists(deps)
+  let own = readLocalLists(deps.localPaths, catalog)
   let lists = listsOfAll()
   for (const file of own.ignored) deps.log('warn', `ranges: ${file} is named after no agent and no published list`)
 
   /** Which lists speak for which agent: the operator's own before those that are fetched. */
-  function listsOfAll(): Map<string, readonly List[]> {
-    const known = new Map<Own, List>()
-    const listOf = (copy: Own): List => {
+  function listsOfAll(): Map<string, readonly RangeList[]> {
+    const known = new Map<LocalList, RangeList>()
+    const listOf = (copy: LocalList): RangeList => {
       const { file: source, prose, at, prefixes } = copy
       const list = known.get(copy) ?? {
         source,
@@ -64,7 +64,7 @@ export function createRanges(deps: RangesDeps): Ranges {
         .map((agent) => {
           const whole = own.byAgent.get(agent.id)
           if (whole) return [agent.id, [listOf(whole)]]
-          const each = listsOf(agent).map(({ url }) => {
+          const each = listsOfAgent(agent).map(({ url }) => {
             const copy = own.byUrl.get(url)
             return copy ? listOf(copy) : fetched.get(url)
           })
@@ -73,7 +73,7 @@ export function createRanges(deps: RangesDeps): Ranges {
     )
   }
 
-  const isWanted = (list: Fetched) => list.agents.some((id) => lists.get(id)?.includes(list))
+  const isWanted = (list: PublishedList) => list.agents.some((id) => lists.get(id)?.includes(list))
 
   return {
     ask(agent, address, at) {
@@ -83,13 +83,13 @@ export function createRanges(deps: RangesDeps): Ranges {
       let silent = false
       for (const { set, at: of, own, prose } of mine) {
         // A list that is newer than the request by as much says nothing of who was not in it then.
-        unknown ||= set === undefined || Math.abs(at - of) > STALE
+        unknown ||= set === undefined || Math.abs(at - of) > STALE_AFTER_MS
         silent ||= prose
-        if (set?.has(address) && (own || at - of <= STALE)) return 'inside'
+        if (set?.has(address) && (own || at - of <= STALE_AFTER_MS)) return 'inside'
       }
       return unknown ? 'unknown' : silent ? 'silent' : 'outside'
     },
-    holdings: () =>
+    status: () =>
       [...lists].flatMap(([agent_id, all]) => {
         const here = all.filter(({ set }) => set !== undefined)
         if (here.length === 0) return []
@@ -99,19 +99,26 @@ export function createRanges(deps: RangesDeps): Ranges {
           count: here.reduce((sum, { set }) => sum + (set?.count ?? 0), 0),
           refreshed_at: new Date(oldest).toISOString(),
           source: here.map(({ source }) => source).join(' '),
-          stale: here.length < all.length || now() - oldest > STALE,
+          stale: here.length < all.length || now() - oldest > STALE_AFTER_MS,
         }
       }),
     async refresh() {
-      const told: Refreshed[] = []
+      const told: RefreshResult[] = []
       try {
-        own = readOwn(deps.own, catalog)
+        own = readLocalLists(deps.localPaths, catalog)
         lists = listsOfAll()
       } catch (error) {
         const says = error instanceof Error ? error.message : String(error)
-        told.push({ of: 'addresses', agents: [], source: deps.own.join(' '), count: 0, status: 'failed', error: says })
+        told.push({
+          of: 'addresses',
+          agents: [],
+          source: deps.localPaths.join(' '),
+          count: 0,
+          status: 'failed',
+          error: says,
+        })
       }
-      told.push(...ownTold(lists), ...(await fetched.refresh(isWanted)))
+      told.push(...localResults(lists), ...(await fetched.refresh(isWanted)))
       return told
     },
     tick() {
@@ -121,8 +128,8 @@ export function createRanges(deps: RangesDeps): Ranges {
 }
 
 /** The operator's own lists, each once with all whose it is. */
-function ownTold(lists: ReadonlyMap<string, readonly List[]>): Refreshed[] {
-  const agents = new Map<List, string[]>()
+function localResults(lists: ReadonlyMap<string, readonly RangeList[]>): RefreshResult[] {
+  const agents = new Map<RangeList, string[]>()
   for (const [id, all] of lists)
     for (const list of all) if (list.own) agents.set(list, [...(agents.get(list) ?? []), id])
   return [...agents].map(([{ source, set, at }, ids]) => ({

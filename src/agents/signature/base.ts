@@ -1,11 +1,11 @@
-import type { Request } from '../verdict.js'
-import { type Component, LONGEST, memberOf, type Signed } from './fields.js'
+import type { VerifiableRequest } from '../verdict.js'
+import { type CoveredComponent, MAX_FIELD_CHARS, memberOf, type SignatureInput } from './header-fields.js'
 
 /** A signature base, or why there is none: `invalid` by the request's own words, or beyond what we know of it. */
 export type Base = { text: string } | { state: 'invalid' | 'undecidable'; reason: string }
 
 /** No honest signer covers more; each costs a look at a field. */
-const MOST_COMPONENTS = 32
+const MAX_COMPONENTS = 32
 
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
@@ -13,9 +13,9 @@ const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':4
  * What was signed (RFC 9421 2.5), of a request over `scheme`. Fields come as Node joined their lines; those of which
  * only part is at hand leave it undecidable.
  */
-export function signatureBase(signed: Signed, request: Request, scheme: string): Base {
+export function signatureBase(signed: SignatureInput, request: VerifiableRequest, scheme: string): Base {
   const { components } = signed
-  if (components.length > MOST_COMPONENTS) return { state: 'undecidable', reason: 'too_many_components' }
+  if (components.length > MAX_COMPONENTS) return { state: 'undecidable', reason: 'too_many_components' }
   const lines: string[] = []
   const covered = new Set<string>()
   for (const component of components) {
@@ -23,7 +23,7 @@ export function signatureBase(signed: Signed, request: Request, scheme: string):
     covered.add(component.identifier)
     const value = componentValue(component, request, scheme)
     if (typeof value !== 'string') return value
-    if (value.length > LONGEST) return { state: 'undecidable', reason: 'too_long' }
+    if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
     // RFC 9421 2.5: a base is ASCII, and a line break would be a component that nobody signed.
     if (!/^[\t\x20-\x7e]*$/.test(value)) return { state: 'invalid', reason: 'not_ascii' }
     lines.push(`${component.identifier}: ${value}`)
@@ -33,14 +33,14 @@ export function signatureBase(signed: Signed, request: Request, scheme: string):
 }
 
 function componentValue(
-  component: Component,
-  request: Request,
+  component: CoveredComponent,
+  request: VerifiableRequest,
   scheme: string,
 ): string | Exclude<Base, { text: string }> {
   const { name, key, unknown } = component
   if (unknown.includes('req') || name === '@status') return { state: 'invalid', reason: 'component_of_response' }
   if (unknown.length > 0) return { state: 'undecidable', reason: 'unsupported_component' }
-  if (!name.startsWith('@')) return fieldOf(name, key, request)
+  if (!name.startsWith('@')) return fieldValue(name, key, request)
   if (key !== undefined) return { state: 'invalid', reason: 'malformed' }
   const derived = DERIVED[name]
   if (derived === undefined) return { state: 'undecidable', reason: 'unsupported_component' }
@@ -48,7 +48,7 @@ function componentValue(
 }
 
 /** Derived components (RFC 9421 2.2); `undefined` where the request was not observed closely enough. */
-const DERIVED: Readonly<Record<string, (request: Request, scheme: string) => string | undefined>> = {
+const DERIVED: Readonly<Record<string, (request: VerifiableRequest, scheme: string) => string | undefined>> = {
   '@method': ({ method }) => method,
   '@scheme': (_, scheme) => scheme,
   '@authority': authority,
@@ -62,22 +62,26 @@ const DERIVED: Readonly<Record<string, (request: Request, scheme: string) => str
   },
 }
 
-function authority({ signed }: Request, scheme: string): string | undefined {
+function authority({ signed }: VerifiableRequest, scheme: string): string | undefined {
   const host = signed?.authority.toLowerCase()
   const port = DEFAULT_PORT[scheme]
   return port !== undefined && host?.endsWith(port) ? host.slice(0, -port.length) : host
 }
 
-function fieldOf(name: string, key: string | undefined, request: Request): string | Exclude<Base, { text: string }> {
-  const value = observed(name, request)?.trim()
+function fieldValue(
+  name: string,
+  key: string | undefined,
+  request: VerifiableRequest,
+): string | Exclude<Base, { text: string }> {
+  const value = observedField(name, request)?.trim()
   // Not observed is not the same as not sent.
   if (value === undefined) return { state: 'undecidable', reason: 'unobserved_component' }
   if (key === undefined) return value
-  if (value.length > LONGEST) return { state: 'undecidable', reason: 'too_long' }
+  if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
   return memberOf(value, key) ?? { state: 'invalid', reason: 'component_missing' }
 }
 
-function observed(name: string, { headers, signed, user_agent, referrer }: Request): string | undefined {
+function observedField(name: string, { headers, signed, user_agent, referrer }: VerifiableRequest): string | undefined {
   if (name === 'host') return signed?.authority
   // An observation cannot tell an absent one from an empty one.
   if (name === 'user-agent') return user_agent === '' ? undefined : user_agent

@@ -1,8 +1,8 @@
 import { type Outbound, OutboundError } from '../../outbound/outbound.js'
 import type { Agent, Catalog } from '../catalog.js'
-import { type Held, originOf } from './check.js'
-import { type Downloaded, download } from './download.js'
-import { readCopies, writeCopies } from './kept.js'
+import { type KeyDirectory, originOf } from './check.js'
+import { readCachedDirectories, writeCachedDirectories } from './directory-cache.js'
+import { type DirectoryCopy, downloadDirectory } from './download.js'
 import { readKeys } from './keys.js'
 
 export interface DirectoriesDeps {
@@ -20,7 +20,7 @@ export interface DirectoriesDeps {
 }
 
 /** One directory of keys as it is held. */
-export interface HeldDirectory {
+export interface DirectoryStatus {
   agent_ids: string[]
   directory: string
   /** Usable keys. */
@@ -32,10 +32,10 @@ export interface HeldDirectory {
 }
 
 /** What is known of one directory. */
-interface Directory {
+interface DirectoryState {
   readonly url: string
   readonly agents: Agent[]
-  copy?: Downloaded
+  copy?: DirectoryCopy
   error?: string
   /** Attempts since the last that did not fail. */
   failures: number
@@ -45,16 +45,16 @@ interface Directory {
   running?: Promise<void>
 }
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 /** For how long a copy that cannot be renewed is believed. */
-const STALE = 7 * DAY
+const STALE_AFTER_MS = 7 * DAY_MS
 /** The longest waits after failures: of the schedule, and for a signature (as long as the draft lets a failure count). */
-const LONGEST_WAIT = 6 * HOUR
-const LONGEST_REFUSAL = 5 * MINUTE
-const WELL_KNOWN = '/.well-known/http-message-signatures-directory'
-const AT_ONCE = 4
+const MAX_SCHEDULED_WAIT_MS = 6 * HOUR_MS
+const MAX_DEMAND_WAIT_MS = 5 * MINUTE_MS
+const WELL_KNOWN_PATH = '/.well-known/http-message-signatures-directory'
+const MAX_CONCURRENT_FETCHES = 4
 const NEVER = 0
 
 /**
@@ -64,8 +64,8 @@ const NEVER = 0
  */
 export function createDirectories(deps: DirectoriesDeps) {
   const { now, random, after, log } = deps
-  const byUrl = new Map<string, Directory>()
-  const byOrigin = new Map<string, Directory>()
+  const byUrl = new Map<string, DirectoryState>()
+  const byOrigin = new Map<string, DirectoryState>()
   let cancel: (() => void) | undefined
   let started = false
   let closed = false
@@ -75,7 +75,7 @@ export function createDirectories(deps: DirectoriesDeps) {
   for (const agent of deps.catalog.agents) {
     if (agent.web_bot_auth === undefined) continue
     const origin = originOf(agent.web_bot_auth.signature_agent)
-    const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN}`
+    const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN_PATH}`
     // A pattern over many directories is no directory.
     if (!URL.canParse(url) || /[<>]/.test(url)) continue
     const known = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: NEVER, next: NEVER }
@@ -87,12 +87,12 @@ export function createDirectories(deps: DirectoriesDeps) {
 
   function restore(): void {
     try {
-      for (const copy of readCopies(deps.file)) {
+      for (const copy of readCachedDirectories(deps.file)) {
         const known = byUrl.get(copy.directory)
         // A clock that was wrong then must not make a copy last for ever.
         if (known === undefined || copy.refreshed_at > now()) continue
         known.copy = { ...copy, read: readKeys(copy.keys) }
-        known.scheduled = copy.refreshed_at + DAY
+        known.scheduled = copy.refreshed_at + DAY_MS
       }
     } catch (error) {
       log.warn(
@@ -106,7 +106,7 @@ export function createDirectories(deps: DirectoriesDeps) {
     unkept = false
     try {
       const copies = [...byUrl.values()].flatMap(({ copy }) => copy ?? [])
-      writeCopies(
+      writeCachedDirectories(
         deps.file,
         copies.map(({ read, ...copy }) => copy),
       )
@@ -119,7 +119,7 @@ export function createDirectories(deps: DirectoriesDeps) {
   }
 
   /** Asks a directory, or joins whoever is asking it. Never rejects. */
-  function fetch(directory: Directory): Promise<void> {
+  function fetch(directory: DirectoryState): Promise<void> {
     directory.running ??= ask(directory).finally(() => {
       delete directory.running
       // Once for as many as are asked together: it waits for the disk.
@@ -128,16 +128,16 @@ export function createDirectories(deps: DirectoriesDeps) {
     return directory.running
   }
 
-  async function ask(directory: Directory): Promise<void> {
+  async function ask(directory: DirectoryState): Promise<void> {
     const from = now()
-    directory.next = from + MINUTE
+    directory.next = from + MINUTE_MS
     try {
-      const copy = await download(directory.url, deps.outbound, now)
+      const copy = await downloadDirectory(directory.url, deps.outbound, now)
       if (closed) return
       directory.copy = copy
       delete directory.error
       directory.failures = 0
-      directory.scheduled = from + DAY
+      directory.scheduled = from + DAY_MS
       unkept = true
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
@@ -147,9 +147,9 @@ export function createDirectories(deps: DirectoriesDeps) {
         log.warn({ directory: directory.url, reason: message }, 'a key directory cannot be renewed; its copy is kept')
       directory.error = message
       directory.failures += 1
-      const wait = MINUTE * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
-      directory.scheduled = from + Math.min(wait, LONGEST_WAIT)
-      directory.next = from + Math.min(wait, LONGEST_REFUSAL)
+      const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
+      directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
+      directory.next = from + Math.min(wait, MAX_DEMAND_WAIT_MS)
     }
   }
 
@@ -161,7 +161,7 @@ export function createDirectories(deps: DirectoriesDeps) {
     if (!Number.isFinite(first)) return
     // Spread, so that one directory is not asked by all installations at once. One never asked is asked soon: until then
     // whoever only a signature identifies is taken for a person.
-    const spread = first === NEVER ? 5_000 : MINUTE
+    const spread = first === NEVER ? 5_000 : MINUTE_MS
     cancel = after(Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * spread, () => void run())
   }
 
@@ -170,15 +170,15 @@ export function createDirectories(deps: DirectoriesDeps) {
     plan()
   }
 
-  async function inTurn(directories: readonly Directory[]): Promise<void> {
+  async function inTurn(directories: readonly DirectoryState[]): Promise<void> {
     const rest = [...directories]
     const one = async () => {
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) await fetch(next)
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, one))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, one))
   }
 
-  const held = (): HeldDirectory[] =>
+  const held = (): DirectoryStatus[] =>
     [...byUrl.values()].map(({ url, agents, copy, error }) => ({
       agent_ids: agents.map(({ id }) => id),
       directory: url,
@@ -189,7 +189,7 @@ export function createDirectories(deps: DirectoriesDeps) {
 
   return {
     /** The directory of an origin, as a check needs it; renews a copy past its lifetime in passing. */
-    directoryOf(origin: string): Held | undefined {
+    directoryOf(origin: string): KeyDirectory | undefined {
       const directory = byOrigin.get(origin)
       const [agent] = directory?.agents ?? []
       if (directory === undefined || agent === undefined) return undefined
@@ -200,8 +200,8 @@ export function createDirectories(deps: DirectoriesDeps) {
         agent,
         directory: url,
         others: copy !== undefined && copy.others > 0,
-        fresh: age < MINUTE && directory.error === undefined,
-        ...(copy !== undefined && age < STALE && { keys: copy.read }),
+        fresh: age < MINUTE_MS && directory.error === undefined,
+        ...(copy !== undefined && age < STALE_AFTER_MS && { keys: copy.read }),
       }
     },
     /** Asks for a key that is not held; undefined where that has to wait. Never rejects. */
@@ -211,7 +211,7 @@ export function createDirectories(deps: DirectoriesDeps) {
       if (directory.running) return directory.running
       return directory.next <= now() ? fetch(directory) : undefined
     },
-    async refresh(): Promise<HeldDirectory[]> {
+    async refresh(): Promise<DirectoryStatus[]> {
       await inTurn([...byUrl.values()])
       plan()
       return held()

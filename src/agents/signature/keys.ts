@@ -8,14 +8,14 @@ const Rsa = z.object({
   n: z.string().regex(/^[\w-]{342,1366}$/),
   e: z.string().regex(/^[\w-]{2,6}$/),
 })
-const Terms = z.object({
+const KeyTerms = z.object({
   use: z.literal('sig').optional(),
   alg: z.string().optional(),
   /** Seconds since 1970; milliseconds in directories of earlier drafts. */
   nbf: z.number().optional(),
   exp: z.number().optional(),
 })
-export const Jwk = z.discriminatedUnion('kty', [Ed25519.extend(Terms.shape), Rsa.extend(Terms.shape)])
+export const Jwk = z.discriminatedUnion('kty', [Ed25519.extend(KeyTerms.shape), Rsa.extend(KeyTerms.shape)])
 export type Jwk = z.infer<typeof Jwk>
 
 const Directory = z.object({ keys: z.array(z.unknown()).max(100) })
@@ -34,7 +34,10 @@ export interface Key {
 export type Keys = ReadonlyMap<string, Key>
 
 /** Whose private halves everybody has: the examples of RFC 9421 B.1.2 and B.1.4, which must not sign in earnest. */
-const EXAMPLES = new Set(['oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA', 'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U'])
+const PUBLISHED_EXAMPLE_KEYS = new Set([
+  'oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA',
+  'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
+])
 
 /**
  * The usable keys of a directory's body, at most 100. `others` counts entries of other kinds and those that are not
@@ -44,7 +47,7 @@ export function readDirectory(body: string): { keys: Keys; others: number } {
   const { keys: entries } = Directory.parse(JSON.parse(body))
   const jwks = entries.map((entry) => Jwk.safeParse(entry)).flatMap(({ data }) => (data === undefined ? [] : [data]))
   const keys = readKeys(jwks)
-  for (const example of EXAMPLES) keys.delete(example)
+  for (const example of PUBLISHED_EXAMPLE_KEYS) keys.delete(example)
   return { keys, others: entries.length - keys.size }
 }
 
@@ -57,19 +60,19 @@ export function readKeys(jwks: readonly Jwk[]): Map<string, Key> {
   return keys
 }
 
-const ALG = {
+const ALGORITHMS = {
   OKP: { alg: 'ed25519', names: ['ed25519', 'eddsa'] },
   RSA: { alg: 'rsa-pss-sha512', names: ['rsa-pss-sha512', 'ps512'] },
 } as const
 
 function readKey(jwk: Jwk): Key | undefined {
-  const { alg, names } = ALG[jwk.kty]
+  const { alg, names } = ALGORITHMS[jwk.kty]
   const named = jwk.alg?.toLowerCase()
   if (named !== undefined && !names.some((name) => name === named)) return undefined
   const { nbf, exp } = jwk
   try {
     const key = createPublicKey({ key: material(jwk), format: 'jwk' })
-    if (jwk.kty === 'RSA' && !strong(key)) return undefined
+    if (jwk.kty === 'RSA' && !isStrong(key)) return undefined
     return {
       jwk,
       alg,
@@ -83,7 +86,7 @@ function readKey(jwk: Jwk): Key | undefined {
 }
 
 /** Below 2,048 bits it could be broken; above 8,192, or with a long exponent, a check costs too much. */
-function strong(key: KeyObject): boolean {
+function isStrong(key: KeyObject): boolean {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return modulusLength >= 2_048 && modulusLength <= 8_192 && publicExponent >= 3n && publicExponent <= 0xffff_ffffn
 }
@@ -102,7 +105,7 @@ export const thumbprint = (jwk: Jwk): string =>
     .digest('base64url')
 
 /** Whether `signature` over `base` was made with the private half of `key`. Never throws. */
-export function proves({ alg, key }: Key, base: string, signature: Uint8Array): boolean {
+export function verifySignature({ alg, key }: Key, base: string, signature: Uint8Array): boolean {
   const data = Buffer.from(base, 'latin1')
   try {
     if (alg === 'ed25519') return verify(null, data, key, signature)

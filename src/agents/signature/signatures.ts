@@ -1,7 +1,7 @@
 import type { Agent } from '../catalog.js'
-import type { Request } from '../verdict.js'
-import { carries, type Finding, findings } from './check.js'
-import { createDirectories, type DirectoriesDeps, type HeldDirectory } from './directories.js'
+import type { VerifiableRequest } from '../verdict.js'
+import { checkSignatures, mayCarrySignature, type SignatureFinding } from './check.js'
+import { createDirectories, type DirectoriesDeps, type DirectoryStatus } from './directories.js'
 import { createNonces } from './nonces.js'
 
 /**
@@ -12,14 +12,14 @@ import { createNonces } from './nonces.js'
  * - `pending`: the directory is being asked for the key; `later` tells, within 2 s, and is then never `pending`;
  * - `undecidable`: we lack what it takes: no such directory in the catalog, no keys held, a covered field that is not observed.
  */
-export interface Checked {
+export interface SignatureCheck {
   state: 'none' | 'valid' | 'invalid' | 'pending' | 'undecidable'
   /** `valid`: who signed. Otherwise whose directory the request names, where the catalog has it: a claim. */
   agent?: Agent
   /** One snake_case word; absent of `none` and `valid`. */
   reason?: string
   /** Of `pending`; never rejects. */
-  later?: Promise<Checked>
+  later?: Promise<SignatureCheck>
 }
 
 export interface Signatures {
@@ -27,47 +27,47 @@ export interface Signatures {
    * Never throws, never waits. `at` is milliseconds since 1970, when the request arrived. The same request object asked
    * twice gets the same answer; another one with the same nonce is a replay.
    */
-  check(request: Request, at: number): Checked
+  check(request: VerifiableRequest, at: number): SignatureCheck
   /** Asks every directory now. Never rejects: what failed stands in the `error` of its entry. */
-  refresh(): Promise<HeldDirectory[]>
-  held(): HeldDirectory[]
+  refresh(): Promise<DirectoryStatus[]>
+  directories(): DirectoryStatus[]
   /** Begins to keep the copies fresh. */
   start(): void
   /** Ends the timers; what is still on its way changes nothing any more. */
   close(): void
 }
 
-export type { HeldDirectory }
+export type { DirectoryStatus }
 
-export interface SignaturesDeps extends DirectoriesDeps {
+interface SignaturesDeps extends DirectoriesDeps {
   /** Monotonic milliseconds. Given, checks that come to nothing may take a quarter of the time, and no more. */
   clock?: () => number
 }
 
 /** A little less than a row waits for its verification (issue 3). */
-const PATIENCE = 1_800
-const NONCES = 100_000
-const SECOND = 1_000
+const KEY_FETCH_TIMEOUT_MS = 1_800
+const MAX_NONCES = 100_000
+const SECOND_MS = 1_000
 /** Milliseconds of each second. */
-const WASTE = 250
+const MAX_WASTED_MS_PER_SECOND = 250
 
-const NONE: Checked = { state: 'none' }
+const NO_SIGNATURE: SignatureCheck = { state: 'none' }
 
 /** Who signed requests: the check, and the directories of keys behind it. Reads the kept copies at once. */
 export function createSignatures(deps: SignaturesDeps): Signatures {
   const { clock = () => 0 } = deps
   const directories = createDirectories(deps)
-  const knowledge = { directoryOf: directories.directoryOf, nonces: createNonces(NONCES) }
+  const knowledge = { directoryOf: directories.directoryOf, nonces: createNonces(MAX_NONCES) }
   // A request is asked for its signer and then for its claim; that is one use of its nonce.
-  const known = new WeakMap<Request, Checked>()
+  const known = new WeakMap<VerifiableRequest, SignatureCheck>()
   let second = clock()
   let wasted = 0
   let faulted = false
 
-  function conclude(request: Request, at: number, last: boolean): Checked {
-    const [first, ...rest] = findings(request, at, knowledge)
-    if (first === undefined) return NONE
-    const best = rest.reduce((best, next) => (RANK[next.state] > RANK[best.state] ? next : best), first)
+  function conclude(request: VerifiableRequest, at: number, last: boolean): SignatureCheck {
+    const [first, ...rest] = checkSignatures(request, at, knowledge)
+    if (first === undefined) return NO_SIGNATURE
+    const best = rest.reduce((best, next) => (STATE_RANK[next.state] > STATE_RANK[best.state] ? next : best), first)
     const agent = best.held && { agent: best.held.agent }
     if (best.state === 'valid') return { state: 'valid', ...agent }
     if (best.state !== 'key_unknown') return { state: best.state, reason: best.reason, ...agent }
@@ -78,14 +78,14 @@ export function createSignatures(deps: SignaturesDeps): Signatures {
     return { state: 'pending', reason, ...agent, later }
   }
 
-  function judge(request: Request, at: number, last: boolean): Checked {
+  function judge(request: VerifiableRequest, at: number, last: boolean): SignatureCheck {
     const from = clock()
-    if (from - second >= SECOND) {
+    if (from - second >= SECOND_MS) {
       second = from
       wasted = 0
     }
-    let checked: Checked = { state: 'undecidable', reason: 'too_many' }
-    if (wasted < WASTE) {
+    let checked: SignatureCheck = { state: 'undecidable', reason: 'too_many' }
+    if (wasted < MAX_WASTED_MS_PER_SECOND) {
       try {
         checked = conclude(request, at, last)
       } catch (error) {
@@ -101,11 +101,11 @@ export function createSignatures(deps: SignaturesDeps): Signatures {
 
   return {
     check(request, at) {
-      if (!carries(request)) return NONE
+      if (!mayCarrySignature(request)) return NO_SIGNATURE
       return known.get(request) ?? judge(request, at, false)
     },
     refresh: directories.refresh,
-    held: directories.held,
+    directories: directories.held,
     start: directories.start,
     close: directories.close,
   }
@@ -114,7 +114,7 @@ export function createSignatures(deps: SignaturesDeps): Signatures {
 /** Resolves with `promise`, or when nobody waits any longer. */
 const within = (after: DirectoriesDeps['after'], promise: Promise<void>): Promise<void> =>
   new Promise((resolve) => {
-    const cancel = after(PATIENCE, resolve)
+    const cancel = after(KEY_FETCH_TIMEOUT_MS, resolve)
     void promise.then(() => {
       cancel()
       resolve()
@@ -122,4 +122,9 @@ const within = (after: DirectoriesDeps['after'], promise: Promise<void>): Promis
   })
 
 /** Of several signatures the one that says most. */
-const RANK: { readonly [S in Finding['state']]: number } = { undecidable: 0, invalid: 1, key_unknown: 2, valid: 3 }
+const STATE_RANK: { readonly [S in SignatureFinding['state']]: number } = {
+  undecidable: 0,
+  invalid: 1,
+  key_unknown: 2,
+  valid: 3,
+}

@@ -1,21 +1,21 @@
 import type { Chart } from '../sheet.js'
 import { GREY, type Page, RULE } from './page.js'
-import type { Style } from './type.js'
+import type { Style } from './typesetter.js'
 
 const COLOURS = ['#0969da', '#bc4c00', '#1a7f37', '#8250df', '#bf3989']
 const BEFORE = '#8c959f'
 const HEIGHT = 150
 const SMALL: Style = { size: 7, colour: GREY }
 /** More points than that are a line alone. */
-const DOTS = 40
+const MAX_DOTS = 40
 
 /** Lines over the buckets of a window, above an axis that begins at 0. */
 export function drawChart(page: Page, chart: Chart): void {
   const { type } = page
   const { doc } = type
-  if (page.room() < HEIGHT + 60) page.turn()
+  if (page.remaining() < HEIGHT + 60) page.addPage()
   type.draw(chart.title, page.left, page.y, { size: 11, weight: 'bold' })
-  legend(page, chart)
+  drawLegend(page, chart)
   page.y += 22
 
   const margin = Math.max(...chart.axis.map(({ text }) => type.width(text, SMALL))) + 6
@@ -37,7 +37,7 @@ export function drawChart(page: Page, chart: Chart): void {
     type.draw(text, left - 6 - type.width(text, SMALL), y(value) - 4.5, SMALL)
   }
   for (const series of chart.series.toSorted((a, b) => Number(b.before ?? false) - Number(a.before ?? false))) {
-    const colour = colourOf(chart, series)
+    const colour = seriesColour(chart, series)
     const points = series.values.flatMap((value, i) => (value === undefined ? [] : [{ i, value }]))
     doc
       .lineWidth(series.before ? 0.9 : 1.4)
@@ -52,21 +52,21 @@ export function drawChart(page: Page, chart: Chart): void {
     })
     if (points.length > 0) doc.stroke()
     doc.undash()
-    for (const { i, value } of series.before || points.length > DOTS ? [] : points)
+    for (const { i, value } of series.before || points.length > MAX_DOTS ? [] : points)
       doc.circle(x(i), y(value), 1.6).fill(colour)
   }
-  ticks(page, chart, x, top + HEIGHT)
+  drawLabels(page, chart, x, top + HEIGHT)
   page.y = top + HEIGHT + 32
 }
 
-function legend({ type, left, width, y }: Page, chart: Chart): void {
+function drawLegend({ type, left, width, y }: Page, chart: Chart): void {
   if (chart.series.length < 2) return
   let right = left + width
   for (const series of chart.series.toReversed()) {
     const [name = ''] = type.lines(series.name, 130, 1, SMALL)
     right -= type.width(name, SMALL)
     type.draw(name, right, y + 3, SMALL)
-    type.doc.lineWidth(series.before ? 0.9 : 1.4).strokeColor(colourOf(chart, series))
+    type.doc.lineWidth(series.before ? 0.9 : 1.4).strokeColor(seriesColour(chart, series))
     if (series.before) type.doc.dash(2, { space: 2.5 })
     type.doc
       .moveTo(right - 16, y + 7.5)
@@ -77,11 +77,11 @@ function legend({ type, left, width, y }: Page, chart: Chart): void {
   }
 }
 
-const colourOf = ({ series }: Chart, line: Chart['series'][number]): string =>
+const seriesColour = ({ series }: Chart, line: Chart['series'][number]): string =>
   line.before ? BEFORE : (COLOURS[series.filter(({ before }) => !before).indexOf(line) % COLOURS.length] ?? BEFORE)
 
 /** As many labels as stand apart. */
-function ticks({ type, left, width }: Page, { labels }: Chart, x: (i: number) => number, bottom: number): void {
+function drawLabels({ type, left, width }: Page, { labels }: Chart, x: (i: number) => number, bottom: number): void {
   const widest = Math.max(0, ...labels.map((label) => type.width(label, SMALL))) + 12
   const every = Math.max(1, Math.ceil((labels.length * widest) / width))
   let free = left

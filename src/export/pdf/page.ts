@@ -1,52 +1,55 @@
 import type { Sheet } from '../sheet.js'
-import type { Type } from './type.js'
+import type { Typesetter } from './typesetter.js'
 
 export type Orientation = 'portrait' | 'landscape'
 
 /** Where on the paper the next thing goes: a page begins where one needs it. Lengths are points. */
 export interface Page {
-  readonly type: Type
+  readonly type: Typesetter
   readonly left: number
   readonly width: number
   /** Where the next thing goes. */
   y: number
   /** Room that is left on this page. */
-  room(): number
+  remaining(): number
   /** A new page. */
-  turn(): void
+  addPage(): void
 }
 
 const MARGIN = 40
-const FOOT = 40
+const FOOTER_HEIGHT = 40
 export const GREY = '#59636e'
 export const RULE = '#d1d9e0'
 const LINK = '#0969da'
 /** Of A4 between its margins. */
-export const WIDTHS: Record<Orientation, number> = { portrait: 595.28 - 2 * MARGIN, landscape: 841.89 - 2 * MARGIN }
+export const CONTENT_WIDTHS: Record<Orientation, number> = {
+  portrait: 595.28 - 2 * MARGIN,
+  landscape: 841.89 - 2 * MARGIN,
+}
 
-export function createPage(type: Type, layout: Orientation): Page {
+export function createPage(type: Typesetter, layout: Orientation): Page {
   const page: Page = {
     type,
     left: MARGIN,
-    width: WIDTHS[layout],
+    width: CONTENT_WIDTHS[layout],
     y: MARGIN,
-    room: () => type.doc.page.height - FOOT - page.y,
-    turn() {
+    remaining: () => type.doc.page.height - FOOTER_HEIGHT - page.y,
+    addPage() {
       type.doc.addPage({ size: 'A4', layout, margin: 0 })
       page.y = MARGIN
     },
   }
-  page.turn()
+  page.addPage()
   return page
 }
 
 /** On every page: whose figures these are, and which page of how many. */
-export function footers({ doc, draw, width, lines }: Type, { title, subtitle, attribution }: Sheet): void {
+export function drawFooters({ doc, draw, width, lines }: Typesetter, { title, subtitle, attribution }: Sheet): void {
   const style = { size: 7, colour: GREY }
   const { start, count } = doc.bufferedPageRange()
   for (let i = 0; i < count; i++) {
     doc.switchToPage(start + i)
-    const y = doc.page.height - FOOT + 14
+    const y = doc.page.height - FOOTER_HEIGHT + 14
     const right = doc.page.width - MARGIN
     const number = `${i + 1} / ${count}`
     const about = width(attribution.text, style)

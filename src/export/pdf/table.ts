@@ -1,6 +1,6 @@
 import type { Cell, Table } from '../sheet.js'
 import { GREY, type Page, RULE } from './page.js'
-import type { Style, Type } from './type.js'
+import type { Style, Typesetter } from './typesetter.js'
 
 const TEXT: Style = { size: 8 }
 const HEAD: Style = { size: 7.5, weight: 'bold', colour: GREY }
@@ -9,48 +9,51 @@ const GAP = 10
 const LINE = 10.5
 const NOTE_LINE = 8
 /** Lines of a cell. */
-const MOST = 3
+const MAX_CELL_LINES = 3
 /** A column of text gives way to its neighbours down to this, and takes no more than that. */
-const LEAST = 46
-const WIDEST = 260
+const MIN_TEXT_WIDTH = 46
+const MAX_TEXT_WIDTH = 260
 /** Room for an instant, a hostname, the name of an agent. */
-const EASY = 84
+const COMFORTABLE_TEXT_WIDTH = 84
 /** Rows that are measured to find a column's width. */
-const SAMPLE = 300
+const MEASURED_ROWS = 300
 
-const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
-const noteOf = (cell: Cell): string => (typeof cell === 'string' ? '' : cell.note)
+const cellText = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
+const cellNote = (cell: Cell): string => (typeof cell === 'string' ? '' : cell.note)
 
 /** What a column would take if it could, and the least that it can live with. */
-interface Wish {
+interface ColumnWidth {
   readonly wish: number
   readonly least: number
   readonly text: boolean
 }
 
-const wishesOf = (type: Type, { columns, rows }: Table): Wish[] =>
+const measureColumns = (type: Typesetter, { columns, rows }: Table): ColumnWidth[] =>
   columns.map(({ title, right }, i) => {
-    const cells = rows.slice(0, SAMPLE).map((row) => row[i] ?? '')
+    const cells = rows.slice(0, MEASURED_ROWS).map((row) => row[i] ?? '')
     const content = Math.max(
       0,
-      ...cells.map((cell) => Math.max(type.width(textOf(cell), TEXT), type.width(noteOf(cell), NOTE))),
+      ...cells.map((cell) => Math.max(type.width(cellText(cell), TEXT), type.width(cellNote(cell), NOTE))),
     )
     const word = Math.max(...title.split(' ').map((part) => type.width(part, HEAD)))
     // Numbers are never cut; a title may stand in two lines.
     if (right) return { wish: Math.max(content, word), least: Math.max(content, word), text: false }
-    const wish = Math.min(WIDEST, Math.max(content, word))
-    return { wish, least: Math.min(wish, Math.max(LEAST, Math.min(word, WIDEST))), text: true }
+    const wish = Math.min(MAX_TEXT_WIDTH, Math.max(content, word))
+    return { wish, least: Math.min(wish, Math.max(MIN_TEXT_WIDTH, Math.min(word, MAX_TEXT_WIDTH))), text: true }
   })
 
 /** Points that a table takes where short texts stand in one line. */
-export const easyOf = (type: Type, table: Table): number =>
-  wishesOf(type, table).reduce((sum, { wish, least }) => sum + Math.max(least, Math.min(wish, EASY)) + GAP, -GAP)
+export const comfortableWidth = (type: Typesetter, table: Table): number =>
+  measureColumns(type, table).reduce(
+    (sum, { wish, least }) => sum + Math.max(least, Math.min(wish, COMFORTABLE_TEXT_WIDTH)) + GAP,
+    -GAP,
+  )
 
 /** A table over as many pages as it takes, its head on each; of columns that no page has room for, the rest below. */
 export function drawTable(page: Page, table: Table): void {
   if (table.columns.length === 0) return
   const { type } = page
-  const wishes = wishesOf(type, table)
+  const wishes = measureColumns(type, table)
   let from = 0
   while (from < wishes.length) {
     // What names the rows stands before each group of columns.
@@ -65,18 +68,18 @@ export function drawTable(page: Page, table: Table): void {
       columns.push(from++)
     }
     const part = columns.map((i) => ({ i, ...(wishes[i] ?? { wish: 0, least: 0, text: false }) }))
-    drawPart(page, table, columns, share(part, page.width), first.length > 0)
+    drawColumns(page, table, columns, distributeWidth(part, page.width), first.length > 0)
   }
 }
 
 /** The room for each column: its wish where there is enough, else the widest give way down to what they can live with. */
-function share(columns: readonly Wish[], width: number): number[] {
+function distributeWidth(columns: readonly ColumnWidth[], width: number): number[] {
   const room = width - GAP * (columns.length - 1)
   const at = (cap: number) => columns.map(({ wish, least }) => Math.min(wish, Math.max(cap, least)))
   const sum = (widths: readonly number[]) => widths.reduce((all, one) => all + one, 0)
   const wished = sum(at(Infinity))
   if (wished > room) {
-    let [low, high] = [0, WIDEST]
+    let [low, high] = [0, MAX_TEXT_WIDTH]
     for (let i = 0; i < 20; i++) {
       const middle = (low + high) / 2
       if (sum(at(middle)) > room) high = middle
@@ -90,7 +93,7 @@ function share(columns: readonly Wish[], width: number): number[] {
   return columns.map(({ wish, text }) => wish + (text ? more : 0))
 }
 
-function drawPart(
+function drawColumns(
   page: Page,
   table: Table,
   columns: readonly number[],
@@ -122,7 +125,7 @@ function drawPart(
     page.y += 3
   }
 
-  if (page.room() < 28 + headHeight + 2 * LINE) page.turn()
+  if (page.remaining() < 28 + headHeight + 2 * LINE) page.addPage()
   const title = again ? `${table.title}, continued` : table.title
   type.draw(title, page.left, page.y, { size: 11, weight: 'bold' })
   if (table.remark && !again)
@@ -135,11 +138,11 @@ function drawPart(
   for (const row of table.rows) {
     const cells = columns.map((i, n) => {
       const cell = row[i] ?? ''
-      return { lines: type.lines(textOf(cell), (widths[n] ?? 0) + 0.5, MOST, TEXT), note: noteOf(cell) }
+      return { lines: type.lines(cellText(cell), (widths[n] ?? 0) + 0.5, MAX_CELL_LINES, TEXT), note: cellNote(cell) }
     })
     const height = Math.max(...cells.map(({ lines, note }) => lines.length * LINE + (note === '' ? 0 : NOTE_LINE))) + 4
-    if (page.room() < height) {
-      page.turn()
+    if (page.remaining() < height) {
+      page.addPage()
       head()
     }
     for (const [n, { lines, note }] of cells.entries()) {
@@ -167,16 +170,16 @@ export function drawFigures(page: Page, { columns, rows }: Table): void {
   const width = page.width / per
   for (let from = 0; from < columns.length; from += per) {
     const cells = columns.slice(from, from + per).map(({ title }, i) => ({ title, cell: row[from + i] ?? '' }))
-    const noted = cells.some(({ cell }) => noteOf(cell) !== '')
-    if (page.room() < 44) page.turn()
+    const noted = cells.some(({ cell }) => cellNote(cell) !== '')
+    if (page.remaining() < 44) page.addPage()
     for (const [i, { title, cell }] of cells.entries()) {
       const x = page.left + i * width
       const fits = (text: string, style: Style) => type.lines(text, width - 8, 1, style)[0] ?? ''
-      const text = textOf(cell)
+      const text = cellText(cell)
       const size = type.width(text, figure) > width - 8 ? { ...figure, size: 9 } : figure
       type.draw(fits(title, name), x, page.y, name)
       type.draw(fits(text, size), x, page.y + 11 + (14 - size.size), size)
-      type.draw(fits(noteOf(cell), NOTE), x, page.y + 29, NOTE)
+      type.draw(fits(cellNote(cell), NOTE), x, page.y + 29, NOTE)
     }
     page.y += noted ? 46 : 38
   }

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
-import { NewPassword, refuseOwn } from '../../manage/accounts/password-rules.js'
+import { NewPassword, refuseAddressAsPassword } from '../../manage/accounts/password-rules.js'
 import { Name } from '../../manage/collection.js'
 import { Email } from '../../manage/email.js'
 import type { Members } from '../../manage/members.js'
 import type { Passwords } from '../../manage/passwords.js'
 import { ROLES } from '../../manage/roles.js'
-import { type StoredUser, shownUser, User, type Users } from '../../manage/users.js'
-import { deedOf } from '../auth.js'
-import { answer, bodyOf, type Route, Total } from '../route.js'
-import type { LinkTo } from './address.js'
-import type { Post } from './post.js'
+import { type StoredUser, User, type Users, userView } from '../../manage/users.js'
+import { auditContext } from '../auth.js'
+import { jsonResponse, parseBody, type Route, TotalMeta } from '../route.js'
+import type { LinkBuilder } from './links.js'
+import type { AccountMailer } from './mailer.js'
 
 const NewUser = z.strictObject({
   email: Email,
@@ -21,31 +21,31 @@ const NewUser = z.strictObject({
   password: NewPassword.optional(),
 })
 const ResetUser = z.strictObject({ email: Email, password: NewPassword.optional() })
-const LinkFor = z.strictObject({ email: Email.optional() })
-const OfUser = z.strictObject({ email: Email })
+const NewLink = z.strictObject({ email: Email.optional() })
+const UserSelector = z.strictObject({ email: Email })
 
 /** A user as the operator sees them. */
-export const ListedUser = User.extend({
+export const UserView = User.extend({
   organisations: z.array(z.object({ org: z.int(), role: z.enum(ROLES) })),
 })
 export const UserLink = z.object({ email: z.string(), link: z.string(), expires_at: z.iso.datetime().optional() })
-export const KeptLink = z.object({ at: z.iso.datetime(), to: z.string(), subject: z.string(), link: z.string() })
+export const UnsentLinkView = z.object({ at: z.iso.datetime(), to: z.string(), subject: z.string(), link: z.string() })
 
 /** What the operator does about accounts, through the control socket alone. */
-export function accountControl(deps: {
+export function accountControlRoutes(deps: {
   accounts: Accounts
   users: Users
   members: Members
   passwords: Passwords
-  post: Post
-  linkTo: LinkTo
+  post: AccountMailer
+  linkTo: LinkBuilder
 }): Route[] {
   const { accounts, users, members, passwords, post, linkTo } = deps
-  const { registration, own, secondFactor } = accounts
+  const { registration, profile: own, secondFactor } = accounts
   const route = { access: 'operator', tag: 'control' } as const
 
-  const listed = async (user: StoredUser): Promise<z.input<typeof ListedUser>> => ({
-    ...shownUser(user),
+  const listed = async (user: StoredUser): Promise<z.input<typeof UserView>> => ({
+    ...userView(user),
     organisations: (await members.ofUser(user.id)).map(({ org, role }) => ({ org, role })),
   })
   const existing = async (email: string): Promise<StoredUser> => {
@@ -65,26 +65,29 @@ export function accountControl(deps: {
     {
       ...{ ...route, method: 'get', path: '/control/users' },
       summary: 'The accounts of this instance',
-      data: z.array(ListedUser),
-      meta: Total,
+      data: z.array(UserView),
+      meta: TotalMeta,
       async run() {
         const all = await Promise.all((await users.list()).map(listed))
-        return answer(all, { total: all.length })
+        return jsonResponse(all, { total: all.length })
       },
     },
     {
       ...{ ...route, method: 'post', path: '/control/users' },
       summary: 'Make an account, a member of an organisation that is there',
       body: NewUser,
-      data: ListedUser,
+      data: UserView,
       status: 201,
-      conflicts: true,
+      mayConflict: true,
       async run(call) {
-        const { email, name = email, org, role, password } = await bodyOf(call, NewUser)
-        if (password !== undefined) refuseOwn(password, email)
+        const { email, name = email, org, role, password } = await parseBody(call, NewUser)
+        if (password !== undefined) refuseAddressAsPassword(password, email)
         const kept = password === undefined ? null : await passwords.hash(password)
-        const made = await registration.provide({ email, name, org, role, password: kept }, deedOf(call, org))
-        return answer(await listed(made), undefined, 201)
+        const made = await registration.createMember(
+          { email, name, org, role, password: kept },
+          auditContext(call, org),
+        )
+        return jsonResponse(await listed(made), undefined, 201)
       },
     },
     {
@@ -93,37 +96,37 @@ export function accountControl(deps: {
       body: ResetUser,
       data: UserLink.partial({ link: true }),
       async run(call) {
-        const { email, password } = await bodyOf(call, ResetUser)
+        const { email, password } = await parseBody(call, ResetUser)
         const user = await existing(email)
         if (password !== undefined) {
           await own.setPassword(user, password)
-          return answer({ email })
+          return jsonResponse({ email })
         }
         const token = await own.prepareReset(email)
-        return answer({ email, link: linkTo(call.request, '/reset-password', token) })
+        return jsonResponse({ email, link: linkTo(call.request, '/reset-password', token) })
       },
     },
     {
       ...{ ...route, method: 'post', path: '/control/users/disable-totp' },
       summary: 'Switch the two-factor sign-in of an account off, whose owner has lost it; ends its sessions',
-      body: OfUser,
-      data: ListedUser,
+      body: UserSelector,
+      data: UserView,
       async run(call) {
-        const { id, email } = await existing((await bodyOf(call, OfUser)).email)
+        const { id, email } = await existing((await parseBody(call, UserSelector)).email)
         await secondFactor.revoke(id)
-        return answer(await listed(await existing(email)))
+        return jsonResponse(await listed(await existing(email)))
       },
     },
     {
       ...{ ...route, method: 'post', path: '/control/login-link' },
       summary: 'A link that signs in once, within 15 minutes',
-      body: LinkFor,
+      body: NewLink,
       data: UserLink,
       async run(call) {
-        const { email } = await bodyOf(call, LinkFor)
+        const { email } = await parseBody(call, NewLink)
         const user = email === undefined ? await first() : await existing(email)
-        const { token, expires_at } = await accounts.link(user.id)
-        return answer({
+        const { token, expires_at } = await accounts.createLoginLink(user.id)
+        return jsonResponse({
           email: user.email,
           link: linkTo(call.request, '/sign-in', token),
           expires_at: expires_at.toISOString(),
@@ -133,8 +136,8 @@ export function accountControl(deps: {
     {
       ...{ ...route, method: 'get', path: '/control/links' },
       summary: 'The last links that could not be mailed, where no mail server is set',
-      data: z.array(KeptLink),
-      run: async () => answer(post.links()),
+      data: z.array(UnsentLinkView),
+      run: async () => jsonResponse(post.unsentLinks()),
     },
   ]
 }

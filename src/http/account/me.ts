@@ -3,24 +3,24 @@ import { ApiError } from '../../errors.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { Person } from '../../manage/people.js'
 import type { Call } from '../route.js'
-import { type Me, shownSession } from './shapes.js'
+import { type Me, sessionView } from './shapes.js'
 
 /** Who is signed in, as they see themselves. */
-export type MeOf = (person: Person) => Promise<z.input<typeof Me>>
+export type DescribeMe = (person: Person) => Promise<z.input<typeof Me>>
 
-export const createMe =
-  (orgs: Pick<Orgs, 'list'>): MeOf =>
+export const createDescribeMe =
+  (orgs: Pick<Orgs, 'list'>): DescribeMe =>
   async ({ user, session, roles, locked }) => ({
     user,
     organisations: (await orgs.list()).flatMap(({ id, name }) => {
       const role = roles.get(id)
       return role === undefined ? [] : [{ id, name, role, locked: locked.has(id) }]
     }),
-    session: shownSession(session, session.id),
+    session: sessionView(session, session.id),
   })
 
 /** Whoever is signed in; throws `unauthorized` for the operator, who is nobody in particular. */
-export function personOf({ principal }: Pick<Call, 'principal'>): Person {
+export function requirePerson({ principal }: Pick<Call, 'principal'>): Person {
   if (principal.kind === 'person') return principal
   throw new ApiError('unauthorized', 'Sign in: this is about whoever does.')
 }

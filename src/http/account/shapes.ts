@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { NewPassword, Password } from '../../manage/accounts/password-rules.js'
 import { Name } from '../../manage/collection.js'
 import { Email } from '../../manage/email.js'
+import type { LoginSession } from '../../manage/login-sessions.js'
 import { Org } from '../../manage/orgs.js'
 import { ROLES } from '../../manage/roles.js'
-import type { Session } from '../../manage/sessions.js'
 import { User } from '../../manage/users.js'
 
 const Code = z.string().max(40, 'That is no code.')
@@ -15,33 +15,36 @@ export const Login = z.strictObject({
   password: Password,
   totp: Code.optional().describe('A code of the authenticator, or a recovery code, where the account asks for one.'),
 })
-export const ByLink = z.strictObject({ token: Token.describe('Of a sign-in link.') })
+export const LinkSignIn = z.strictObject({ token: Token.describe('Of a sign-in link.') })
 export const Register = z.strictObject({
   email: Email,
   password: NewPassword,
   name: Name,
   organisation: Name.describe('The name of the organisation that is made for the account.'),
 })
-export const Join = z.strictObject({
+export const JoinByInvitation = z.strictObject({
   token: Token.describe('Of the link of an invitation.'),
   password: NewPassword,
   name: Name,
 })
-export const Forgot = z.strictObject({ email: Email })
-export const Reset = z.strictObject({ token: Token.describe('Of the link that was mailed.'), password: NewPassword })
-export const Confirm = z.strictObject({ token: Token.describe('Of the link that was mailed.') })
+export const ForgotPassword = z.strictObject({ email: Email })
+export const ResetPassword = z.strictObject({
+  token: Token.describe('Of the link that was mailed.'),
+  password: NewPassword,
+})
+export const ConfirmEmail = z.strictObject({ token: Token.describe('Of the link that was mailed.') })
 
-const Current = Password.optional().describe('The password of now; needed where one is set.')
-export const ChangePassword = z.strictObject({ password: NewPassword, current_password: Current })
-export const ChangeEmail = z.strictObject({ email: Email, password: Current })
+const CurrentPassword = Password.optional().describe('The password of now; needed where one is set.')
+export const ChangePassword = z.strictObject({ password: NewPassword, current_password: CurrentPassword })
+export const ChangeEmail = z.strictObject({ email: Email, password: CurrentPassword })
 export const ChangeMe = z.strictObject({ name: Name.optional() })
-export const Proof = z.strictObject({ password: Current, totp: Login.shape.totp })
-export const Enroll = z.strictObject({ password: Current })
+export const SecondFactorProof = z.strictObject({ password: CurrentPassword, totp: Login.shape.totp })
+export const EnrolTotp = z.strictObject({ password: CurrentPassword })
 export const ConfirmTotp = z.strictObject({ totp: Code.describe('A code of the authenticator that was set up.') })
 
-export const Sent = z.object({ sent: z.literal(true) })
-export const Address = z.object({ email: z.string().describe('The address that was confirmed.') })
-export const Enrolled = z.object({
+export const MailSent = z.object({ sent: z.literal(true) })
+export const ConfirmedEmail = z.object({ email: z.string().describe('The address that was confirmed.') })
+export const TotpEnrolment = z.object({
   secret: z.string().describe('Base32, to type where nothing reads the QR code.'),
   uri: z.string().describe('`otpauth://`, which is in the QR code.'),
   qr: z.string().describe('The QR code as SVG.'),
@@ -49,7 +52,7 @@ export const Enrolled = z.object({
 export const RecoveryCodes = z.object({
   recovery_codes: z.array(z.string()).describe('Each is good once in place of a code; they are not shown again.'),
 })
-export const SessionShown = z.object({
+export const SessionView = z.object({
   id: z.int(),
   current: z.boolean().describe('It is the one that asks.'),
   created_at: z.iso.datetime(),
@@ -65,10 +68,10 @@ export const Me = z.object({
       locked: z.boolean().describe('It asks for two-factor sign-in, which is not set up: nothing of it is reached.'),
     }),
   ),
-  session: SessionShown,
+  session: SessionView,
 })
 
-export const shownSession = (session: Session, current: number): z.infer<typeof SessionShown> => ({
+export const sessionView = (session: LoginSession, current: number): z.infer<typeof SessionView> => ({
   id: session.id,
   current: session.id === current,
   created_at: session.created_at.toISOString(),

@@ -1,30 +1,30 @@
 import { renderSVG } from 'uqr'
 import type { Accounts } from '../../manage/accounts/accounts.js'
-import { answer, bodyOf, type Route } from '../route.js'
-import { withSession } from './entering.js'
-import { fromOf } from './entrance.js'
-import { jsonOnly } from './json.js'
-import { personOf } from './me.js'
-import type { Prove } from './prove.js'
-import { ConfirmTotp, Enroll, Enrolled, Proof, RecoveryCodes } from './shapes.js'
+import { jsonResponse, parseBody, type Route } from '../route.js'
+import { jsonOnly } from './json-only.js'
+import { requirePerson } from './me.js'
+import type { CheckPassword } from './password-check.js'
+import { ConfirmTotp, EnrolTotp, RecoveryCodes, SecondFactorProof, TotpEnrolment } from './shapes.js'
+import { sessionOrigin } from './signed-out-actions.js'
+import { setSession } from './signed-out-routes.js'
 
 /** Two-factor sign-in of whoever is signed in (spec 4.10, contract 7). */
-export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, prove: Prove): Route[] {
+export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, prove: CheckPassword): Route[] {
   const route = { method: 'post', access: 'person', tag: 'account' } as const
   return [
     jsonOnly({
       ...route,
       path: '/api/auth/totp/enroll',
       summary: 'A new secret for your authenticator, which counts once it is confirmed',
-      body: Enroll,
-      data: Enrolled,
-      conflicts: true,
+      body: EnrolTotp,
+      data: TotpEnrolment,
+      mayConflict: true,
       async run(call) {
-        const { user } = personOf(call)
-        const { password } = await bodyOf(call, Enroll)
+        const { user } = requirePerson(call)
+        const { password } = await parseBody(call, EnrolTotp)
         await prove(call, password)
         const enrolment = await secondFactor.enrol(user.id)
-        return answer({ ...enrolment, qr: renderSVG(enrolment.uri, { ecc: 'M' }) })
+        return jsonResponse({ ...enrolment, qr: renderSVG(enrolment.uri, { ecc: 'M' }) })
       },
     }),
     jsonOnly({
@@ -33,41 +33,41 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, pro
       summary: 'Switch two-factor sign-in on by a first code; your other sessions end',
       body: ConfirmTotp,
       data: RecoveryCodes,
-      conflicts: true,
+      mayConflict: true,
       async run(call) {
-        const { user } = personOf(call)
-        const { totp } = await bodyOf(call, ConfirmTotp)
-        const { codes, token } = await secondFactor.confirm(user.id, totp, fromOf(call))
-        return withSession(call, answer({ recovery_codes: codes }), token)
+        const { user } = requirePerson(call)
+        const { totp } = await parseBody(call, ConfirmTotp)
+        const { codes, token } = await secondFactor.confirm(user.id, totp, sessionOrigin(call))
+        return setSession(call, jsonResponse({ recovery_codes: codes }), token)
       },
     }),
     jsonOnly({
       ...route,
       path: '/api/auth/totp/disable',
       summary: 'Switch two-factor sign-in off; your other sessions end',
-      body: Proof,
+      body: SecondFactorProof,
       status: 204,
-      conflicts: true,
+      mayConflict: true,
       async run(call) {
-        const { user } = personOf(call)
-        const { password, totp } = await bodyOf(call, Proof)
+        const { user } = requirePerson(call)
+        const { password, totp } = await parseBody(call, SecondFactorProof)
         await prove(call, password)
-        const { token } = await secondFactor.disable(user.id, totp, fromOf(call))
-        return withSession(call, new Response(null, { status: 204 }), token)
+        const { token } = await secondFactor.disable(user.id, totp, sessionOrigin(call))
+        return setSession(call, new Response(null, { status: 204 }), token)
       },
     }),
     jsonOnly({
       ...route,
       path: '/api/auth/totp/recovery-codes',
       summary: 'New recovery codes; those before are good no more',
-      body: Proof,
+      body: SecondFactorProof,
       data: RecoveryCodes,
-      conflicts: true,
+      mayConflict: true,
       async run(call) {
-        const { user } = personOf(call)
-        const { password, totp } = await bodyOf(call, Proof)
+        const { user } = requirePerson(call)
+        const { password, totp } = await parseBody(call, SecondFactorProof)
         await prove(call, password)
-        return answer({ recovery_codes: await secondFactor.renew(user.id, totp, fromOf(call)) })
+        return jsonResponse({ recovery_codes: await secondFactor.renew(user.id, totp, sessionOrigin(call)) })
       },
     }),
   ]

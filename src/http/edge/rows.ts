@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { SiteId } from '../../manage/collection.js'
-import { instantOf } from '../../query/calendar.js'
-import { check, invalid } from '../error.js'
+import { parseInstant } from '../../query/calendar.js'
+import { validate, validationError } from '../error-response.js'
 
 /** What the server establishes itself (spec 2.5 rule 3). */
-const ESTABLISHED = [
+const SERVER_FIELDS = [
   'agent_id',
   'operator',
   'purpose',
@@ -19,22 +19,22 @@ const ESTABLISHED = [
 ] as const
 
 /** Rows of one list (spec 8). */
-export const MOST_ROWS = 500
+export const MAX_ROWS_PER_LIST = 500
 /** As the signature's own time. */
-const AHEAD_MS = 5 * 60_000
+const MAX_AHEAD_MS = 5 * 60_000
 /** As long as its sender is remembered: an outage may last, and a sender that was silent for longer may repeat itself. */
-const LATE_MS = 90 * 86_400_000
+const MAX_AGE_MS = 90 * 86_400_000
 
-const whole = z.int().min(0)
+const count = z.int().min(0)
 const headersOf = (names: readonly string[]) =>
   z.record(z.string(), z.string()).describe(`As sent, by lower-case name: ${names.join(', ')}.`)
 
-const Time = z
+const Timestamp = z
   .string()
   .describe('ISO-8601 instant, at most five minutes ahead and 90 days old.')
   .meta({ format: 'date-time' })
-const Common = {
-  timestamp: Time,
+const CommonFields = {
+  timestamp: Timestamp,
   user_agent: z.string().describe('Empty where there was none.'),
   hostname: z.string().describe('As asked for; a port is cut off.'),
   pathname: z.string().describe('As asked for, without the query.'),
@@ -45,11 +45,11 @@ const Common = {
 
 /** A row of `agent_events` (spec 2.5). */
 export const AgentRow = z.object({
-  ...Common,
+  ...CommonFields,
   method: z.string(),
-  status: whole.max(999),
-  bytes: whole.nullish().describe('Body bytes sent.'),
-  duration_ms: whole.nullish(),
+  status: count.max(999),
+  bytes: count.nullish().describe('Body bytes sent.'),
+  duration_ms: count.nullish(),
   content_type: z.string().nullish(),
   conditional: z.union([z.literal(0), z.literal(1)], 'must be 0 or 1').nullish(),
   ip: z.string().nullish().describe('Transport only: resolved, checked, hashed and dropped.'),
@@ -62,9 +62,9 @@ export const AgentRow = z.object({
 
 /** A row of `events`: a page that a person was given (contract 6). */
 export const PersonRow = z.object({
-  ...Common,
-  status: whole.max(999).nullish().describe('200 where it is not given.'),
-  duration_ms: whole.nullish(),
+  ...CommonFields,
+  status: count.max(999).nullish().describe('200 where it is not given.'),
+  duration_ms: count.nullish(),
   language: z.string().nullish().describe('The Accept-Language header.'),
   ip: z.string().describe('Transport only: a visitor is told apart by it, and it is dropped.'),
   props: z.record(z.string(), z.unknown()).nullish(),
@@ -72,10 +72,10 @@ export const PersonRow = z.object({
 
 /** A browser's hit that another server's own door took. */
 export const HitRow = z.object({
-  timestamp: Time,
+  timestamp: Timestamp,
   user_agent: z.string(),
   ip: z.string(),
-  headers: Common.headers,
+  headers: CommonFields.headers,
   payload: z.unknown().describe('As the browser sent it.'),
 })
 
@@ -87,28 +87,34 @@ const Batch = z
   .describe(
     'Deliveries of one sender, numbered upwards and sent one at a time: one whose number is not above the highest stored is answered as accepted, and nothing is written.',
   )
-const list = <T extends z.ZodType>(row: T) => z.array(row).max(MOST_ROWS, `A list has at most ${MOST_ROWS} rows.`)
-const shape = { site_id: SiteId, batch: Batch.nullish() }
-const unread = list(z.unknown()).nullish()
+const list = <T extends z.ZodType>(row: T) =>
+  z.array(row).max(MAX_ROWS_PER_LIST, `A list has at most ${MAX_ROWS_PER_LIST} rows.`)
+const envelopeShape = { site_id: SiteId, batch: Batch.nullish() }
+const uncheckedList = list(z.unknown()).nullish()
 
 /** The body as the document has it. */
 export const EdgeBody = z.object({
-  ...shape,
+  ...envelopeShape,
   agent_events: list(AgentRow).nullish().describe('What crawlers fetched.'),
   events: list(PersonRow).nullish().describe('Pages that people were given.'),
   hits: list(HitRow).nullish().describe('What browsers told a server that ships to this one.'),
 })
 
 /** The body but for its rows: each is read by itself, up to the first that is wrong. */
-export const EdgeHead = z.object({ ...shape, agent_events: unread, events: unread, hits: unread })
+export const EdgeEnvelope = z.object({
+  ...envelopeShape,
+  agent_events: uncheckedList,
+  events: uncheckedList,
+  hits: uncheckedList,
+})
 
 /** A row of `agent_events` as what the wire saw. Throws `validation_error` with the field below `at`. */
 export function readAgent(value: unknown, at: readonly PropertyKey[], site: number, now: number): Observation {
-  refuseEstablished(value, at)
-  const row = check(AgentRow, value, at)
+  rejectServerFields(value, at)
+  const row = validate(AgentRow, value, at)
   const { response, signed } = row
   return {
-    ...common(row, at, now),
+    ...readCommonFields(row, at, now),
     method: row.method,
     status: row.status,
     bytes: row.bytes ?? 0,
@@ -116,7 +122,7 @@ export function readAgent(value: unknown, at: readonly PropertyKey[], site: numb
     content_type: row.content_type ?? '',
     conditional: row.conditional ?? 0,
     ip: row.ip ?? '',
-    ...(response ? { response: only(OBSERVED_RESPONSE_HEADERS, response) } : {}),
+    ...(response ? { response: pickHeaders(OBSERVED_RESPONSE_HEADERS, response) } : {}),
     ...(signed ? { signed } : {}),
     shipped: { site, as: 'agent' },
   }
@@ -124,12 +130,12 @@ export function readAgent(value: unknown, at: readonly PropertyKey[], site: numb
 
 /** The same of `events`: it was a page, which is all that is known of its response. */
 export function readPerson(value: unknown, at: readonly PropertyKey[], site: number, now: number): Observation {
-  refuseEstablished(value, at)
-  const row = check(PersonRow, value, at)
+  rejectServerFields(value, at)
+  const row = validate(PersonRow, value, at)
   const { language, headers, props } = row
   const told = { ...(language ? { 'accept-language': language } : {}), ...headers }
   return {
-    ...common({ ...row, headers: told }, at, now),
+    ...readCommonFields({ ...row, headers: told }, at, now),
     method: 'GET',
     status: row.status ?? 200,
     bytes: 0,
@@ -142,12 +148,17 @@ export function readPerson(value: unknown, at: readonly PropertyKey[], site: num
 }
 
 /** What a payload says, but for what its request adds; undefined where it is none. */
-export type Decode = (payload: unknown) => Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'> | undefined
+export type DecodePayload = (payload: unknown) => Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'> | undefined
 
 /** A row of `hits`; undefined where its payload is none. Throws as the others do. */
-export function readHit(value: unknown, at: readonly PropertyKey[], decode: Decode, now: number): Hit | undefined {
-  const { timestamp, user_agent, ip, headers, payload } = check(HitRow, value, at)
-  const instant = instantFor(timestamp, at, now)
+export function readHit(
+  value: unknown,
+  at: readonly PropertyKey[],
+  decode: DecodePayload,
+  now: number,
+): Hit | undefined {
+  const { timestamp, user_agent, ip, headers, payload } = validate(HitRow, value, at)
+  const instant = readTimestamp(timestamp, at, now)
   const hit = decode(payload)
   return (
     hit && {
@@ -155,39 +166,39 @@ export function readHit(value: unknown, at: readonly PropertyKey[], decode: Deco
       timestamp: instant,
       user_agent,
       ip,
-      ...(headers ? { headers: only(OBSERVED_HEADERS, headers) } : {}),
+      ...(headers ? { headers: pickHeaders(OBSERVED_HEADERS, headers) } : {}),
     }
   )
 }
 
-function refuseEstablished(row: unknown, at: readonly PropertyKey[]): void {
+function rejectServerFields(row: unknown, at: readonly PropertyKey[]): void {
   if (typeof row !== 'object' || row === null) return
-  const name = ESTABLISHED.find((one) => Object.hasOwn(row, one))
-  if (name !== undefined) throw invalid(`The server establishes ${name} by itself.`, [...at, name])
+  const name = SERVER_FIELDS.find((one) => Object.hasOwn(row, one))
+  if (name !== undefined) throw validationError(`The server establishes ${name} by itself.`, [...at, name])
 }
 
-function common(
-  row: z.output<z.ZodObject<typeof Common>>,
+function readCommonFields(
+  row: z.output<z.ZodObject<typeof CommonFields>>,
   at: readonly PropertyKey[],
   now: number,
-): Pick<Observation, keyof typeof Common> {
+): Pick<Observation, keyof typeof CommonFields> {
   const { user_agent, query, referrer, headers } = row
   // One that has its query on it all the same is not a page for each of them.
   const mark = row.pathname.indexOf('?')
   const asked = query ?? (mark < 0 ? null : row.pathname.slice(mark))
   return {
-    timestamp: instantFor(row.timestamp, at, now),
+    timestamp: readTimestamp(row.timestamp, at, now),
     user_agent,
     hostname: row.hostname.replace(/:\d*$/, '').toLowerCase(),
     pathname: mark < 0 ? row.pathname : row.pathname.slice(0, mark) || '/',
     ...(asked ? { query: asked.startsWith('?') ? asked.slice(1) : asked } : {}),
     ...(referrer ? { referrer } : {}),
-    ...(headers ? { headers: only(OBSERVED_HEADERS, headers) } : {}),
+    ...(headers ? { headers: pickHeaders(OBSERVED_HEADERS, headers) } : {}),
   }
 }
 
 /** Those of the headers that rows are made from. */
-function only(names: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {
+function pickHeaders(names: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {
   const found: Record<string, string> = {}
   for (const name of names) {
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined
@@ -196,18 +207,18 @@ function only(names: readonly string[], headers: Readonly<Record<string, string>
   return found
 }
 
-function instantFor(text: string, at: readonly PropertyKey[], now: number): string {
-  const ms = msOf(text)
-  const wrong = (message: string) => invalid(message, [...at, 'timestamp'])
+function readTimestamp(text: string, at: readonly PropertyKey[], now: number): string {
+  const ms = parseTimestampMs(text)
+  const wrong = (message: string) => validationError(message, [...at, 'timestamp'])
   if (ms === undefined) throw wrong('A timestamp is an ISO-8601 instant.')
-  if (ms > now + AHEAD_MS) throw wrong('It lies more than five minutes ahead.')
-  if (ms < now - LATE_MS) throw wrong('It lies more than 90 days back.')
+  if (ms > now + MAX_AHEAD_MS) throw wrong('It lies more than five minutes ahead.')
+  if (ms < now - MAX_AGE_MS) throw wrong('It lies more than 90 days back.')
   return new Date(ms).toISOString()
 }
 
 /** Most are in the one form that a `Date` writes, which costs a tenth to read. */
-function msOf(text: string): number | undefined {
+function parseTimestampMs(text: string): number | undefined {
   const ms = Date.parse(text)
   if (text.length === 24 && Number.isFinite(ms) && new Date(ms).toISOString() === text) return ms
-  return instantOf(text)?.getTime()
+  return parseInstant(text)?.getTime()
 }

@@ -8,7 +8,7 @@ export interface Signature {
 }
 
 /** Seconds that `t` may be off, either way (spec 5.6 rule 4). */
-export const TOLERANCE = 300
+export const SIGNATURE_TOLERANCE_S = 300
 
 /**
  * `t=<unix seconds>,v1=<64 hex digits>`, in either order, in any case of the digits; what else is listed is somebody's
@@ -26,12 +26,12 @@ export function parseSignature(header: string): Signature | undefined {
 }
 
 /** Stands in where a site has no key, or is none: that takes as long to refuse as a wrong signature. */
-const NOBODY = ['']
+const PLACEHOLDER_KEYS = ['']
 
 /** Whether the body was signed with one of the keys (spec 5.6 rule 3). */
 export function isSigned({ t, v1 }: Signature, body: Uint8Array, keys: readonly string[]): boolean {
   let signed = false
-  for (const key of keys.length > 0 ? keys : NOBODY) {
+  for (const key of keys.length > 0 ? keys : PLACEHOLDER_KEYS) {
     const digest = createHmac('sha256', key).update(`${t}.`).update(body).digest()
     if (timingSafeEqual(digest, v1) && key !== '') signed = true
   }

@@ -1,18 +1,18 @@
 import type { Collection, WithId } from '../../manage/collection.js'
-import { Flag, FlagChange, finishedFlag, NewFlag } from '../../manage/flags.js'
+import { Flag, FlagChange, NewFlag, normaliseFlag } from '../../manage/flags.js'
 import type { Sites } from '../../manage/sites.js'
-import { check } from '../error.js'
-import { merged, routesOf } from '../managed.js'
+import { validate } from '../error-response.js'
 import type { Route } from '../route.js'
+import { mergeChange, recordRoutes } from '../site-records.js'
 
 /** `/api/flags` (contract 7): their key stands where other records have a name. */
 export const flagRoutes = ({ sites, flags }: { sites: Pick<Sites, 'get'>; flags: Collection<Flag> }): Route[] =>
-  routesOf(sites, {
+  recordRoutes(sites, {
     ...{ name: 'flags', one: 'flag', shape: Flag, made: NewFlag, changed: FlagChange, all: flags },
-    finish: async (given) => finishedFlag(given),
-    shown,
+    finish: async (given) => normaliseFlag(given),
+    shown: presentFlag,
     become: async ({ id: _, version: __, name: key, ...flag }, change) =>
-      finishedFlag(check(NewFlag, merged({ ...flag, key }, change))),
+      normaliseFlag(validate(NewFlag, mergeChange({ ...flag, key }, change))),
   })
 
-const shown = ({ id, version, site, name, ...flag }: WithId<Flag>) => ({ id, version, site, key: name, ...flag })
+const presentFlag = ({ id, version, site, name, ...flag }: WithId<Flag>) => ({ id, version, site, key: name, ...flag })

@@ -1,26 +1,26 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../../errors.js'
 import type { Collection, WithId } from '../../manage/collection.js'
-import { isOver, type Share, SLUG } from '../../manage/shares.js'
+import { isExpired, type Share, SLUG_PATTERN } from '../../manage/shares.js'
 import type { Filter } from '../../query/filters.js'
-import type { Limit } from '../track/limit.js'
-import { mayAskBy, opens } from './opens.js'
+import type { RateLimit } from '../rate-limit.js'
+import { assertDimension, scopesAllow } from './scopes.js'
 
 /** A share as one request has it. */
-export interface ShareTaken {
+export interface ShareGrant {
   readonly id: number
   readonly site: number
   /** Nobody who looks through it can take them away. */
   readonly filters: readonly Filter[]
   /** Whether its scopes open what is asked for. */
-  opens(url: URL): boolean
+  allowsUrl(url: URL): boolean
   /** Throws `forbidden` for a dimension that it is not asked by. */
-  mayAskBy(dimension: string, field: string): void
+  assertDimension(dimension: string, field: string): void
 }
 
-export interface Shares {
+export interface ShareAccess {
   /** The share of `?share=`: a slug, or the token of one that was unlocked. Throws `unauthorized`. */
-  authenticate(word: string): Promise<ShareTaken>
+  authenticate(word: string): Promise<ShareGrant>
   /**
    * What a slug names, and whether it may be looked at: it has no password, or `word` is a token of it. Throws
    * `not_found` where there is none, or no longer.
@@ -31,12 +31,12 @@ export interface Shares {
 }
 
 /** How long an unlocked share stays open. */
-const UNLOCKED_MS = 3_600_000
+const UNLOCK_LIFETIME_MS = 3_600_000
 /** Passwords tried within `WINDOW` milliseconds, of one share: from one address, and from all. */
-export const TRIES = { each: 10, all: 100, window: 300_000 }
+export const PASSWORD_ATTEMPTS = { each: 10, all: 100, window: 300_000 }
 
 /** `svcs_`, the share's id and the second of its end in base 36, and what proves that we said so. */
-const TOKEN = /^svcs_([0-9a-z]{1,6})_([0-9a-z]{1,8})_[\w-]{43}$/
+const TOKEN_PATTERN = /^svcs_([0-9a-z]{1,6})_([0-9a-z]{1,8})_[\w-]{43}$/
 
 /**
  * Shares as credentials (spec 5.1, 5.5). A token is signed and kept nowhere: the secret ends with the process, and what
@@ -47,10 +47,10 @@ export function createShareAccess(deps: {
   shares: Pick<Collection<Share>, 'all'>
   /** Whether a password is the one of a hash. */
   verify(hash: string, password: string): Promise<boolean>
-  limits: { each: Limit; all: Limit }
+  limits: { each: RateLimit; all: RateLimit }
   now(): Date
   random(bytes: number): Buffer
-}): Shares {
+}): ShareAccess {
   const { shares, verify, limits, now, random } = deps
   const secret = random(32)
   /** By digest: how long a look-up takes says nothing of a slug. */
@@ -58,14 +58,14 @@ export function createShareAccess(deps: {
   let indexed: readonly WithId<Share>[] = []
   let bySlug = new Map<string, WithId<Share>>()
   const find = async (slug: string): Promise<WithId<Share> | undefined> => {
-    if (!SLUG.test(slug)) return undefined
+    if (!SLUG_PATTERN.test(slug)) return undefined
     const all = await shares.all()
     if (all !== indexed) {
       bySlug = new Map(all.map((share) => [digestOf(share.slug), share]))
       indexed = all
     }
     const found = bySlug.get(digestOf(slug))
-    return found && !isOver(found, now()) ? found : undefined
+    return found && !isExpired(found, now()) ? found : undefined
   }
   /** `end` in seconds since 1970. */
   const tokenOf = ({ id, slug, password }: WithId<Share>, end: number): string => {
@@ -75,10 +75,10 @@ export function createShareAccess(deps: {
     return `svcs_${id.toString(36)}_${end.toString(36)}_${proof}`
   }
   const unlocked = async (word: string): Promise<WithId<Share> | undefined> => {
-    const [, id = '', until = ''] = TOKEN.exec(word) ?? []
+    const [, id = '', until = ''] = TOKEN_PATTERN.exec(word) ?? []
     const end = Number.parseInt(until, 36)
     const share = (await shares.all()).find((each) => each.id === Number.parseInt(id, 36))
-    if (!share?.password || isOver(share, now()) || end * 1000 <= now().getTime()) return undefined
+    if (!share?.password || isExpired(share, now()) || end * 1000 <= now().getTime()) return undefined
     const [given, ours] = [Buffer.from(word), Buffer.from(tokenOf(share, end))]
     return given.length === ours.length && timingSafeEqual(given, ours) ? share : undefined
   }
@@ -98,8 +98,8 @@ export function createShareAccess(deps: {
       const { id, site, filters, scopes } = share
       return {
         ...{ id, site, filters },
-        opens: (url) => opens(scopes, url),
-        mayAskBy: (dimension, field) => mayAskBy(scopes, dimension, field),
+        allowsUrl: (url) => scopesAllow(scopes, url),
+        assertDimension: (dimension, field) => assertDimension(scopes, dimension, field),
       }
     },
     async unlock(slug, password, ip) {
@@ -110,7 +110,7 @@ export function createShareAccess(deps: {
       if (!(await verify(share.password, password))) throw new ApiError('unauthorized', 'That is not the password.')
       // Of a share that ends before the hour is over.
       const most = share.expires_at?.getTime() ?? Number.POSITIVE_INFINITY
-      const end = Math.floor(Math.min(now().getTime() + UNLOCKED_MS, most) / 1000)
+      const end = Math.floor(Math.min(now().getTime() + UNLOCK_LIFETIME_MS, most) / 1000)
       return { token: tokenOf(share, end), expires_at: new Date(end * 1000).toISOString() }
     },
   }

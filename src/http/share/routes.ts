@@ -2,25 +2,25 @@ import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import type { Collection, WithId } from '../../manage/collection.js'
 import type { Goal } from '../../manage/goals.js'
-import { isOver, NewShare, newSlug, SHARED, Share, ShareChange } from '../../manage/shares.js'
+import { createSlug, isExpired, NewShare, SHARE_SCOPES, Share, ShareChange } from '../../manage/shares.js'
 import type { Sites } from '../../manage/sites.js'
-import { readFilters } from '../../query/filters.js'
-import { resolve } from '../../query/goals.js'
-import { type Deps, readable } from '../../query/read.js'
-import { patternsOf } from '../../query/where.js'
-import { check } from '../error.js'
-import { routesOf } from '../managed.js'
-import { answer, bodyOf, type Route } from '../route.js'
-import type { Shares } from './access.js'
+import { regexPatterns } from '../../query/conditions.js'
+import { parseFilters } from '../../query/filters.js'
+import { resolveGoals } from '../../query/goals.js'
+import { checkPatterns, type ReadDependencies } from '../../query/read.js'
+import { validate } from '../error-response.js'
+import { jsonResponse, parseBody, type Route } from '../route.js'
+import { recordRoutes } from '../site-records.js'
+import type { ShareAccess } from './access.js'
 
 export interface ShareDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly shares: Collection<Share>
   readonly goals: Pick<Collection<Goal>, 'list'>
   /** What is let in by them. */
-  readonly access: Pick<Shares, 'look' | 'unlock'>
+  readonly access: Pick<ShareAccess, 'look' | 'unlock'>
   /** Where patterns are tried before they are kept. */
-  readonly store: Deps['store']
+  readonly store: ReadDependencies['store']
   /** A slow hash of a password, in PHC form. */
   hash(password: string): Promise<string>
   now(): Date
@@ -33,31 +33,37 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
   const instant = (given: string | undefined) => {
     if (given === undefined) return {}
     const expires_at = new Date(given)
-    if (!isOver({ expires_at }, now())) return { expires_at }
+    if (!isExpired({ expires_at }, now())) return { expires_at }
     throw new ApiError('validation_error', 'expires_at is in the past.', 'expires_at')
   }
   const filtersOf = async (given: unknown, site: number) => {
-    const filters = readFilters(given)
-    resolve(filters, await goals.list(site), 'filters')
-    await readable(patternsOf(filters), store, 'filters')
+    const filters = parseFilters(given)
+    resolveGoals(filters, await goals.list(site), 'filters')
+    await checkPatterns(regexPatterns(filters), store, 'filters')
     return filters
   }
   return [
-    ...routesOf(sites, {
+    ...recordRoutes(sites, {
       ...{ name: 'shares', one: 'share', shape: Share, made: NewShare, changed: ShareChange, all: shares },
       access: { read: 'admin', write: 'admin' },
-      shown,
+      shown: presentShare,
       async finish({ password, expires_at, filters, ...share }) {
         return {
           ...share,
           ...instant(expires_at),
           filters: await filtersOf(filters, share.site),
           ...(password === undefined ? {} : { password: await hash(password) }),
-          ...{ slug: newSlug(random), created_at: now() },
+          ...{ slug: createSlug(random), created_at: now() },
         }
       },
       async become({ id: _, version: __, password: before, expires_at: until, ...share }, change) {
-        const { password, expires_at, filters, name = share.name, scopes = share.scopes } = check(ShareChange, change)
+        const {
+          password,
+          expires_at,
+          filters,
+          name = share.name,
+          scopes = share.scopes,
+        } = validate(ShareChange, change)
         const kept = password === undefined ? before : password === null ? undefined : await hash(password)
         return {
           ...share,
@@ -72,15 +78,15 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
   ]
 }
 
-const shown = ({ password, created_at, expires_at, ...share }: WithId<Share>) => ({
+const presentShare = ({ password, created_at, expires_at, ...share }: WithId<Share>) => ({
   ...share,
   password: password !== undefined,
   created_at: created_at.toISOString(),
   ...(expires_at ? { expires_at: expires_at.toISOString() } : {}),
 })
 
-const slug = z.string().describe('The slug of the link.')
-const Opened = z.object({
+const SlugParameter = z.string().describe('The slug of the link.')
+const ShareQuery = z.object({
   share: z
     .string()
     .optional()
@@ -88,14 +94,14 @@ const Opened = z.object({
     .meta({ example: `svcs_1_t3ow4w_${'x'.repeat(43)}` }),
 })
 const Unlock = z.strictObject({ password: z.string().max(200) })
-const Shown = z.object({
+const ShareView = z.object({
   password: z.boolean().describe('Whether it has one; alone where it has not been given.'),
   name: z.string().optional(),
   site: z.object({ id: z.int(), name: z.string(), timezone: z.string() }).optional(),
-  scopes: z.array(z.enum(SHARED)).optional(),
+  scopes: z.array(z.enum(SHARE_SCOPES)).optional(),
   expires_at: z.iso.datetime().optional(),
 })
-const NONE = { 404: 'There is no such link, or no longer.' }
+const NOT_FOUND_RESPONSE = { 404: 'There is no such link, or no longer.' }
 
 /** What whoever has a link asks before anything else (spec 4.10). */
 const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Route[] => [
@@ -105,18 +111,18 @@ const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Rou
     access: 'public',
     tag: 'shares',
     summary: 'What a link shows: all that a page needs to draw it',
-    word: slug,
-    query: Opened,
-    data: Shown,
-    failures: NONE,
+    pathParameter: SlugParameter,
+    query: ShareQuery,
+    data: ShareView,
+    otherResponses: NOT_FOUND_RESPONSE,
     run: async ({ params, query }) => {
       const { share, open } = await access.look(params.slug ?? '', query.get('share') ?? undefined)
-      if (!open) return answer({ password: true })
-      const { name, scopes, expires_at, password } = shown(share)
+      if (!open) return jsonResponse({ password: true })
+      const { name, scopes, expires_at, password } = presentShare(share)
       const site = await sites.get(share.site)
       if (!site) throw new ApiError('not_found', 'There is no such link, or no longer.')
       const { id, timezone } = site
-      return answer({
+      return jsonResponse({
         ...{ password, name, site: { id, name: site.name, timezone }, scopes },
         ...(expires_at === undefined ? {} : { expires_at }),
       })
@@ -128,19 +134,19 @@ const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Rou
     access: 'public',
     tag: 'shares',
     summary: 'A token for a link with a password, good for an hour',
-    word: slug,
+    pathParameter: SlugParameter,
     body: Unlock,
     data: z.object({ token: z.string().describe('For `share` in place of the slug.'), expires_at: z.iso.datetime() }),
-    failures: {
-      ...NONE,
+    otherResponses: {
+      ...NOT_FOUND_RESPONSE,
       401: 'That is not the password.',
       409: 'It has no password.',
       422: 'A value is wrong.',
       429: 'Too many were tried.',
     },
     run: async (call) => {
-      const { password } = await bodyOf(call, Unlock)
-      return answer(await access.unlock(call.params.slug ?? '', password, call.ip))
+      const { password } = await parseBody(call, Unlock)
+      return jsonResponse(await access.unlock(call.params.slug ?? '', password, call.ip))
     },
   },
 ]

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { KINDS } from '../../capture/hit.js'
+import { HIT_KINDS } from '../../capture/hit.js'
 import type { Route } from '../route.js'
-import type { Doors } from './doors.js'
-import { pixelDoor, postDoor } from './web.js'
+import type { TrackEndpoints } from './endpoints.js'
+import { pixelEndpoint, postEndpoint } from './web-handler.js'
 
 const int = (about: string, example: number) => z.int().min(0).optional().describe(about).meta({ example })
 const text = (about: string, example: string) => z.string().optional().describe(about).meta({ example })
@@ -10,7 +10,7 @@ const text = (about: string, example: string) => z.string().optional().describe(
 /** Spec 2.4 for the document's readers. Nothing is checked by it: `readPayload` takes what it can of anything. */
 const Payload = z.object({
   s: z.int().describe('Site id.').meta({ example: 1 }),
-  t: z.enum(KINDS).default('pageview').describe('Kind. One that is unknown is dropped.'),
+  t: z.enum(HIT_KINDS).default('pageview').describe('Kind. One that is unknown is dropped.'),
   n: text('Name of a custom event.', 'subscribe'),
   u: z
     .string()
@@ -54,7 +54,7 @@ const failures = {
 }
 
 /** The browsers' doors (spec 4.7), open to any page anywhere. */
-export const trackRoutes = (doors: Doors): Route[] => [
+export const trackRoutes = (doors: TrackEndpoints): Route[] => [
   {
     method: 'post',
     path: '/api/track',
@@ -63,8 +63,8 @@ export const trackRoutes = (doors: Doors): Route[] => [
     summary: 'One hit of a browser; what is not recorded is answered the same',
     body: Payload,
     status: 204,
-    failures,
-    direct: postDoor(doors, 'track'),
+    otherResponses: failures,
+    direct: postEndpoint(doors, 'track'),
   },
   {
     method: 'post',
@@ -74,8 +74,8 @@ export const trackRoutes = (doors: Doors): Route[] => [
     summary: 'Up to 200 hits; 403 where none of them is for a site that takes it',
     body: z.union([z.array(Payload), z.object({ events: z.array(Payload) })]),
     status: 204,
-    failures,
-    direct: postDoor(doors, 'batch'),
+    otherResponses: failures,
+    direct: postEndpoint(doors, 'batch'),
   },
   {
     method: 'get',
@@ -84,8 +84,8 @@ export const trackRoutes = (doors: Doors): Route[] => [
     tag: 'track',
     summary: 'One hit by its query string; always the image',
     query: Query,
-    type: 'image/gif',
-    failures: {},
-    direct: pixelDoor(doors),
+    contentType: 'image/gif',
+    otherResponses: {},
+    direct: pixelEndpoint(doors),
   },
 ]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 
 /** The most common of those that are long enough, without the digits and signs that people append to them. */
-const COMMON = new Set(
+const COMMON_PASSWORDS = new Set(
   `password passwort motdepasse contrasena iloveyou qwertyuiop qwertyuiopasdfghjkl qwertzuiop azertyuiop asdfghjkl
   zxcvbnm qwerty letmein welcome welcometo changeme changeit football baseball basketball superman batman starwars
   princess sunshine trustno master dragon monkey shadow michael jennifer jordan charlie computer internet whatever
@@ -13,7 +13,7 @@ const COMMON = new Set(
   asdf asdfjkl aaaa test testing tester testtest default guest root toor analytics readership`.split(/\s+/),
 )
 /** Rows of digits that are no thought at all, in either direction and over again. */
-const ROWS = [
+const DIGIT_SEQUENCES = [
   '01234567890123456789',
   '12345678901234567890',
   '98765432109876543210',
@@ -23,9 +23,9 @@ const ROWS = [
 
 function isCommon(password: string): boolean {
   const lower = password.toLowerCase()
-  if (ROWS.some((row) => row.startsWith(lower)) || new Set(lower).size <= 2) return true
+  if (DIGIT_SEQUENCES.some((row) => row.startsWith(lower)) || new Set(lower).size <= 2) return true
   const stem = lower.replace(/^\P{L}+|\P{L}+$/gu, '')
-  return COMMON.has(lower) || COMMON.has(stem)
+  return COMMON_PASSWORDS.has(lower) || COMMON_PASSWORDS.has(stem)
 }
 
 /** A password as one is chosen: long enough, whatever it is of (NIST SP 800-63B 3.1.1.2). */
@@ -39,7 +39,7 @@ export const NewPassword = z
 export const Password = z.string().max(200, 'A password has at most 200 characters.')
 
 /** Throws `validation_error` for what everybody would try of this person. */
-export function refuseOwn(password: string, email: string): void {
+export function refuseAddressAsPassword(password: string, email: string): void {
   const lower = password.toLowerCase()
   if (lower === email || lower === email.slice(0, email.lastIndexOf('@')))
     throw new ApiError('validation_error', 'Your address is no password.', 'password')

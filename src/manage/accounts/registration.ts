@@ -1,16 +1,21 @@
 import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
-import { audited, type Deed } from '../audit.js'
-import { lastOf, numbered } from '../numbered.js'
-import { createWrite } from '../remember.js'
+import { type AuditContext, auditStatements } from '../audit.js'
+import { insertWithNextId, lastId } from '../ids.js'
 import type { Role } from '../roles.js'
+import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'
-import type { Ground } from './ground.js'
+import type { AccountContext } from './context.js'
 
 /** Who registers, their password as it is kept. */
-const Pending = z.object({ email: z.string(), name: z.string(), organisation: z.string(), password: z.string() })
-export type Pending = z.infer<typeof Pending>
+const PendingRegistration = z.object({
+  email: z.string(),
+  name: z.string(),
+  organisation: z.string(),
+  password: z.string(),
+})
+export type Pending = z.infer<typeof PendingRegistration>
 
 export interface Registration {
   /**
@@ -27,28 +32,28 @@ export interface Registration {
    */
   join(token: string, asked: { name: string; password: string }, ip: string): Promise<StoredUser>
   /** A member of an organisation that is there, by its operator. Throws `conflict` as `register`, `not_found` with `org`. */
-  provide(
+  createMember(
     asked: { email: string; name: string; org: number; role: Role; password: string | null },
-    deed: Deed,
+    deed: AuditContext,
   ): Promise<StoredUser>
   /**
    * The first start (contract 2): `owner@localhost`, without a password, of organisation 1, where there is nobody yet.
    */
-  provideFirst(): Promise<void>
+  createFirstUser(): Promise<void>
 }
 
-const lastUser = lastOf('users')
-const lastOrg = lastOf('organisations')
+const lastUser = lastId('users')
+const lastOrg = lastId('organisations')
 
-export function createRegistration(ground: Ground): Registration {
+export function createRegistration(ground: AccountContext): Registration {
   const { records, users, members, orgs, invitations, tokens, now, turn } = ground
 
-  const write = createWrite(records, users, members, orgs)
+  const write = createInvalidatingWrite(records, users, members, orgs)
   const free = async (email: string): Promise<void> => {
     if (await users.byEmail(email)) throw new ApiError('conflict', 'This address has an account: sign in.', 'email')
   }
   const account = (email: string, name: string, password: string | null): Sql[] =>
-    numbered(
+    insertWithNextId(
       'users',
       sql`insert into users (id, email, name, password, totp_secret, totp_on, totp_step, created_at)`,
       sql`${email}, ${name}, ${password}, null, false, null, ${now()}`,
@@ -66,13 +71,13 @@ export function createRegistration(ground: Ground): Registration {
       email,
       ...more,
       ...account(email, name, password),
-      ...numbered(
+      ...insertWithNextId(
         'organisations',
         sql`insert into organisations (id, name, created_at, require_totp)`,
         sql`${organisation}, ${at}, false`,
       ),
       sql`insert into members (org, user_id, role, created_at) select ${lastOrg}, ${lastUser}, 'owner', ${at}`,
-      ...audited(
+      ...auditStatements(
         { by: { kind: 'user', name: email, ip }, org: lastOrg, at },
         { action: 'create', object: 'organisation', id: lastOrg, details: { name: organisation } },
       ),
@@ -91,7 +96,7 @@ export function createRegistration(ground: Ground): Registration {
     complete: (token, ip) =>
       turn(async () => {
         const { pending } = await tokens.find(['register'], token)
-        return registered(Pending.parse(JSON.parse(pending ?? '')), ip, tokens.spent(token))
+        return registered(PendingRegistration.parse(JSON.parse(pending ?? '')), ip, tokens.spendStatement(token))
       }),
     join: (token, { name, password }, ip) =>
       turn(async () => {
@@ -103,7 +108,7 @@ export function createRegistration(ground: Ground): Registration {
         const by = { kind: 'user', name: email, ip } as const
         return written(email, ...account(email, name, password), ...invitations.accepting(held, lastUser, by, at))
       }),
-    provide: ({ email, name, org, role, password }, deed) =>
+    createMember: ({ email, name, org, role, password }, deed) =>
       turn(async () => {
         if (!(await orgs.get(org))) throw new ApiError('not_found', 'There is no such organisation.', 'org')
         await free(email)
@@ -111,10 +116,10 @@ export function createRegistration(ground: Ground): Registration {
           email,
           ...account(email, name, password),
           sql`insert into members (org, user_id, role, created_at) select ${org}, ${lastUser}, ${role}, ${deed.at}`,
-          ...audited(deed, { action: 'create', object: 'account', id: lastUser, details: { email, role } }),
+          ...auditStatements(deed, { action: 'create', object: 'account', id: lastUser, details: { email, role } }),
         )
       }),
-    provideFirst: () =>
+    createFirstUser: () =>
       turn(async () => {
         if ((await users.list()).length > 0 || !(await orgs.get(1))) return
         const at = now()
@@ -122,7 +127,7 @@ export function createRegistration(ground: Ground): Registration {
           'owner@localhost',
           ...account('owner@localhost', 'Owner', null),
           sql`insert into members (org, user_id, role, created_at) select 1, ${lastUser}, 'owner', ${at}`,
-          ...audited(
+          ...auditStatements(
             { by: { kind: 'system', name: 'first start' }, org: 1, at },
             { action: 'create', object: 'account', id: lastUser, details: { email: 'owner@localhost', role: 'owner' } },
           ),

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
-import { createWrite } from '../remember.js'
-import type { From } from '../sessions.js'
+import type { SignInClient } from '../login-sessions.js'
+import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'
-import { type Ground, noted } from './ground.js'
-import { acceptedStep, base32, SECRET_BYTES, totpUri } from './totp.js'
+import { type AccountContext, accountAuditStatements } from './context.js'
+import { base32, findStep, SECRET_BYTES, totpUri } from './totp.js'
 
 const RECOVERY_CODES = 10
 
@@ -29,24 +29,28 @@ export interface SecondFactor {
    * The first code switches it on: the recovery codes, each good once, and the new session, all others of this person
    * being over. Throws `conflict` without an enrolment, as `used` for a code that is wrong.
    */
-  confirm(user: number, code: string, from: From): Promise<{ codes: string[]; token: string }>
+  confirm(user: number, code: string, from: SignInClient): Promise<{ codes: string[]; token: string }>
   /** As `used` first. Sessions as by `confirm`. */
-  disable(user: number, code: string | undefined, from: From): Promise<{ token: string }>
+  disable(user: number, code: string | undefined, from: SignInClient): Promise<{ token: string }>
   /** By the operator, for somebody who has lost it: ends all sessions. */
   revoke(user: number): Promise<void>
   /** New recovery codes; the ones before are good no more. As `used` first. */
-  renew(user: number, code: string | undefined, from: From): Promise<string[]>
+  renew(user: number, code: string | undefined, from: SignInClient): Promise<string[]>
 }
 
-const digestOf = (code: string) => createHash('sha256').update(code).digest('hex')
+const sha256 = (code: string) => createHash('sha256').update(code).digest('hex')
 /** As it was handed out, however it is typed. */
-const plain = (code: string): string => code.toUpperCase().replace(/[\s-]/g, '')
+const normaliseCode = (code: string): string => code.toUpperCase().replace(/[\s-]/g, '')
 
 /**
  * Authenticators and recovery codes. `mayTry` counts a try of a person's second factor and says whether it is one too
  * many; `issuer` is what an authenticator calls us.
  */
-export function createSecondFactor(ground: Ground, mayTry: (user: number) => boolean, issuer: string): SecondFactor {
+export function createSecondFactor(
+  ground: AccountContext,
+  mayTry: (user: number) => boolean,
+  issuer: string,
+): SecondFactor {
   const { records, users, sessions, now, random, turn } = ground
 
   const existing = async (id: number): Promise<StoredUser> => {
@@ -64,13 +68,13 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
     if (code === undefined)
       throw new ApiError('unauthorized', 'Send totp: a code of your authenticator, or a recovery code.', 'totp')
     tried(user)
-    const text = plain(code)
+    const text = normaliseCode(code)
     if (/^\d{6}$/.test(text)) {
-      const step = acceptedStep(user.totp_secret, text, now(), user.totp_step)
+      const step = findStep(user.totp_secret, text, now(), user.totp_step)
       if (step === undefined) throw wrong()
       return [sql`update users set totp_step = ${step} where id = ${user.id}`]
     }
-    const digest = digestOf(text)
+    const digest = sha256(text)
     const [found] = await records.query(
       sql`select digest from recovery_codes where user_id = ${user.id} and digest = ${digest}`,
     )
@@ -86,7 +90,7 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
       writing: [
         sql`delete from recovery_codes where user_id = ${user}`,
         ...codes.map(
-          (code) => sql`insert into recovery_codes (user_id, digest) values (${user}, ${digestOf(plain(code))})`,
+          (code) => sql`insert into recovery_codes (user_id, digest) values (${user}, ${sha256(normaliseCode(code))})`,
         ),
       ],
     }
@@ -94,9 +98,9 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
   const off = (user: number): Sql[] => [
     sql`update users set totp_on = false, totp_secret = null, totp_step = null where id = ${user}`,
     sql`delete from recovery_codes where user_id = ${user}`,
-    sessions.closing(user),
+    sessions.endAllStatement(user),
   ]
-  const written = createWrite(records, users, sessions)
+  const written = createInvalidatingWrite(records, users, sessions)
 
   return {
     used,
@@ -114,16 +118,16 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
         if (user.totp_on || user.totp_secret === null)
           throw new ApiError('conflict', user.totp_on ? 'Two-factor sign-in is on.' : 'Enrol first.')
         tried(user)
-        const step = acceptedStep(user.totp_secret, plain(code), now(), user.totp_step)
+        const step = findStep(user.totp_secret, normaliseCode(code), now(), user.totp_step)
         if (step === undefined) throw wrong()
         const { codes, writing } = recovery(id)
-        const next = sessions.opening(id, from)
+        const next = sessions.beginStatements(id, from)
         await written(
           sql`update users set totp_on = true, totp_step = ${step} where id = ${id}`,
           ...writing,
-          sessions.closing(id),
+          sessions.endAllStatement(id),
           ...next.writing,
-          ...(await noted(ground, user, from, { action: 'enable_totp' })),
+          ...(await accountAuditStatements(ground, user, from, { action: 'enable_totp' })),
         )
         return { codes, token: next.token }
       }),
@@ -132,15 +136,19 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
         const user = await existing(id)
         if (!user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is off.')
         await used(user, code)
-        const next = sessions.opening(id, from)
-        await written(...off(id), ...next.writing, ...(await noted(ground, user, from, { action: 'disable_totp' })))
+        const next = sessions.beginStatements(id, from)
+        await written(
+          ...off(id),
+          ...next.writing,
+          ...(await accountAuditStatements(ground, user, from, { action: 'disable_totp' })),
+        )
         return { token: next.token }
       }),
     revoke: (id) =>
       turn(async () => {
         const user = await existing(id)
         const by = { kind: 'operator', name: 'operator' } as const
-        await written(...off(id), ...(await noted(ground, user, by, { action: 'disable_totp' })))
+        await written(...off(id), ...(await accountAuditStatements(ground, user, by, { action: 'disable_totp' })))
       }),
     renew: (id, code, from) =>
       turn(async () => {
@@ -148,7 +156,11 @@ export function createSecondFactor(ground: Ground, mayTry: (user: number) => boo
         if (!user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is off.')
         const spent = await used(user, code)
         const { codes, writing } = recovery(id)
-        await written(...spent, ...writing, ...(await noted(ground, user, from, { action: 'renew_recovery_codes' })))
+        await written(
+          ...spent,
+          ...writing,
+          ...(await accountAuditStatements(ground, user, from, { action: 'renew_recovery_codes' })),
+        )
         return codes
       }),
   }

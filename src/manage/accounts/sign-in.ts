@@ -1,9 +1,9 @@
 import { ApiError } from '../../errors.js'
 import { type Sql, sql } from '../../sql.js'
-import { createWrite } from '../remember.js'
-import type { From } from '../sessions.js'
+import type { SignInClient } from '../login-sessions.js'
+import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'
-import type { Ground } from './ground.js'
+import type { AccountContext } from './context.js'
 import type { SecondFactor } from './second-factor.js'
 
 /** A session that has begun: its cookie's value, and whose it is. */
@@ -17,18 +17,21 @@ export interface SignIn {
    * Throws `unauthorized`, the same and in the same time for an address that is unknown, one without a password and a
    * password that is wrong; with the field `totp`, and only then, where the password is right and a code is wanted.
    */
-  byPassword(given: { email: string; password: string; totp?: string | undefined }, from: From): Promise<SignedIn>
+  byPassword(
+    given: { email: string; password: string; totp?: string | undefined },
+    from: SignInClient,
+  ): Promise<SignedIn>
   /** By a token of `login-link`, which is the operator's word: no code is asked for. Throws `unauthorized`. */
-  byLink(token: string, from: From): Promise<SignedIn>
+  byLink(token: string, from: SignInClient): Promise<SignedIn>
   /** Throws `unauthorized` where it is not the password of this person; nothing where they have none. */
   provesPassword(user: number, password: string | undefined): Promise<void>
 }
 
-export function createSignIn(ground: Ground, secondFactor: Pick<SecondFactor, 'used'>): SignIn {
+export function createSignIn(ground: AccountContext, secondFactor: Pick<SecondFactor, 'used'>): SignIn {
   const { records, users, sessions, tokens, passwords, turn } = ground
-  const begun = async (user: number, from: From, ...more: Sql[]): Promise<SignedIn> => {
-    const { token, writing } = sessions.opening(user, from)
-    await createWrite(records, sessions, ...(more.length > 0 ? [users] : []))(...more, ...writing)
+  const begun = async (user: number, from: SignInClient, ...more: Sql[]): Promise<SignedIn> => {
+    const { token, writing } = sessions.beginStatements(user, from)
+    await createInvalidatingWrite(records, sessions, ...(more.length > 0 ? [users] : []))(...more, ...writing)
     return { token, user }
   }
   /** What the password is kept as from now on, where its parameters are not today's. */
@@ -56,7 +59,7 @@ export function createSignIn(ground: Ground, secondFactor: Pick<SecondFactor, 'u
         const { user_id } = await tokens.find(['login'], token)
         const user = user_id === null ? undefined : await users.get(user_id)
         if (!user) throw new ApiError('unauthorized', 'There is no such account any more.', 'token')
-        return begun(user.id, from, tokens.spent(token))
+        return begun(user.id, from, tokens.spendStatement(token))
       }),
     async provesPassword(id, password) {
       const kept = (await users.get(id))?.password ?? null

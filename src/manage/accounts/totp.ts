@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Seconds that a code is shown (RFC 6238 4.1). */
-const PERIOD = 30
+const PERIOD_S = 30
 const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -21,7 +21,7 @@ export function base32(bytes: Uint8Array): string {
   return bits > 0 ? text + BASE32[(value << (5 - bits)) & 31] : text
 }
 
-function bytesOf(text: string): Buffer {
+function decodeBase32(text: string): Buffer {
   const bytes: number[] = []
   let bits = 0
   let value = 0
@@ -35,13 +35,13 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(bytes)
 }
 
-const stepAt = (at: Date): number => Math.floor(at.getTime() / 1_000 / PERIOD)
+const stepAt = (at: Date): number => Math.floor(at.getTime() / 1_000 / PERIOD_S)
 
 /** The code of a secret (base32) in a step (RFC 6238 4.2, RFC 4226 5.3). */
-export function codeOf(secret: string, step: number): string {
+export function codeAtStep(secret: string, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
-  const mac = createHmac('sha1', bytesOf(secret)).update(counter).digest()
+  const mac = createHmac('sha1', decodeBase32(secret)).update(counter).digest()
   const truncated = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fff_ffff
   return String(truncated % 10 ** DIGITS).padStart(DIGITS, '0')
 }
@@ -50,16 +50,19 @@ export function codeOf(secret: string, step: number): string {
  * The step of a code that is good at `at`, a step early or late for clocks that differ; undefined where it is none, or of
  * the step `last` that was accepted before, or an earlier one (RFC 6238 5.2).
  */
-export function acceptedStep(secret: string, code: string, at: Date, last: number | null): number | undefined {
+export function findStep(secret: string, code: string, at: Date, last: number | null): number | undefined {
   const now = stepAt(at)
   return [now - 1, now, now + 1].find(
     (step) =>
       step > (last ?? -1) &&
       code.length === DIGITS &&
-      timingSafeEqual(Buffer.from(codeOf(secret, step)), Buffer.from(code.padEnd(DIGITS).slice(0, DIGITS), 'latin1')),
+      timingSafeEqual(
+        Buffer.from(codeAtStep(secret, step)),
+        Buffer.from(code.padEnd(DIGITS).slice(0, DIGITS), 'latin1'),
+      ),
   )
 }
 
 /** What an authenticator reads off the QR code. */
 export const totpUri = (secret: string, email: string, issuer: string): string =>
-  `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(email)}?secret=${secret}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${PERIOD}`
+  `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(email)}?secret=${secret}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${PERIOD_S}`

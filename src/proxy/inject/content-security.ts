@@ -1,5 +1,5 @@
 /** Where our script would stand, and what it asks for. */
-export interface Setting {
+export interface ScriptOrigin {
   scheme: 'http' | 'https'
   /** The page's `Host`, with the port where it names one. */
   host: string
@@ -13,15 +13,15 @@ type Directives = ReadonlyMap<string, readonly string[]>
  * taken at its word, or its owner would hear of us. `policies` are values of `Content-Security-Policy`, each with any
  * number of policies.
  */
-export function admittance(policies: readonly string[], setting: Setting): string | undefined {
+export function allowedNonce(policies: readonly string[], setting: ScriptOrigin): string | undefined {
   let nonces: Set<string> | undefined
   for (const policy of policies.flatMap((value) => value.split(','))) {
-    const directives = directivesOf(policy)
+    const directives = parseDirectives(policy)
     if (directives.has('sandbox') || directives.has('require-sri-for')) return undefined
     const connect = directives.get('connect-src') ?? directives.get('default-src')
-    if (connect !== undefined && !ownOrigin(connect, setting)) return undefined
+    if (connect !== undefined && !allowsOwnOrigin(connect, setting)) return undefined
     const script = directives.get('script-src-elem') ?? directives.get('script-src') ?? directives.get('default-src')
-    if (script === undefined || (ownOrigin(script, setting) && !script.includes("'strict-dynamic'"))) continue
+    if (script === undefined || (allowsOwnOrigin(script, setting) && !script.includes("'strict-dynamic'"))) continue
     const own = new Set(script.flatMap((source) => NONCE.exec(source)?.[1] ?? []))
     nonces = nonces === undefined ? own : new Set([...nonces].filter((nonce) => own.has(nonce)))
     if (nonces.size === 0) return undefined
@@ -31,7 +31,7 @@ export function admittance(policies: readonly string[], setting: Setting): strin
 
 const NONCE = /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/i
 
-function directivesOf(policy: string): Directives {
+function parseDirectives(policy: string): Directives {
   const directives = new Map<string, readonly string[]>()
   for (const directive of policy.split(';')) {
     const [name = '', ...sources] = directive.trim().split(/[\t\n\f\r ]+/)
@@ -46,13 +46,13 @@ function directivesOf(policy: string): Directives {
   return directives
 }
 
-const ownOrigin = (sources: readonly string[], setting: Setting): boolean =>
-  sources.some((source) => source === "'self'" || source === '*' || names(source, setting))
+const allowsOwnOrigin = (sources: readonly string[], setting: ScriptOrigin): boolean =>
+  sources.some((source) => source === "'self'" || source === '*' || matchesOrigin(source, setting))
 
 const SOURCE = /^(?:(https?):)?(?:\/\/)?(\*\.)?([a-z0-9.-]*|\[[0-9a-f:]+\])(?::(\d+|\*))?\/?$/
 
 /** A scheme or a host that is the page's own; one with a path is not looked into. */
-function names(source: string, { scheme, host }: Setting): boolean {
+function matchesOrigin(source: string, { scheme, host }: ScriptOrigin): boolean {
   const [, wanted, below, name = '', port] = SOURCE.exec(source) ?? []
   if (wanted !== undefined && wanted !== scheme && wanted !== 'http') return false
   if (name === '') return wanted !== undefined && below === undefined && port === undefined

@@ -3,18 +3,18 @@
  * again, exactly as it wrote it. A plain `W/` could not be told from a weak tag of the origin's own, and some compare
  * the whole field as text (Rack does).
  */
-const MARK = '~readership'
+const ETAG_SUFFIX = '~readership'
 const STRONG = /^"([\x21\x23-\x7e\x80-\xff]*)"$/
-const MARKED = new RegExp(`W/"([\\x21\\x23-\\x7e\\x80-\\xff]*)${MARK}"`, 'g')
+const MARKED = new RegExp(`W/"([\\x21\\x23-\\x7e\\x80-\\xff]*)${ETAG_SUFFIX}"`, 'g')
 
 /** An origin's `ETag` for a page with our tag in it: a strong one is weakened, any other stays as it is. */
-export const weakened = (tag: string): string => tag.replace(STRONG, `W/"$1${MARK}"`)
+export const markEntityTag = (tag: string): string => tag.replace(STRONG, `W/"$1${ETAG_SUFFIX}"`)
 
 /** A client's `If-None-Match` or `If-Match` with the origin's own tags. */
-export const restored = (value: string): string => value.replace(MARKED, '"$1"')
+export const restoreEntityTags = (value: string): string => value.replace(MARKED, '"$1"')
 
 /** The `ETag` of a 304 to a client who asked with `asked`: in the form that its copy has, or the copy would gain one. */
-export function confirmed(tag: string, asked: string): string {
-  const weak = weakened(tag)
+export function confirmEntityTag(tag: string, asked: string): string {
+  const weak = markEntityTag(tag)
   return asked.includes(weak) && !asked.includes(tag) ? weak : tag
 }

@@ -1,13 +1,13 @@
 /** The way to a page's client. */
-export interface Client {
+export interface PageClient {
   /** Sends the final head, once, before anything else. `sized`: it says how long the body is. */
-  head(fields: readonly string[], sized: boolean): void
+  sendHead(fields: readonly string[], sized: boolean): void
   /** A part of the body; false where the client is behind, and `drained` of the page will tell. */
-  body(part: Buffer): boolean
+  sendBody(part: Buffer): boolean
   /** The body is whole. */
   end(trailers: [string, string][]): void
   /** The origin may send more, after a `write` that said false. */
-  more(): void
+  resumeOrigin(): void
   /** The page cannot be sent to its end. */
   fail(error: Error): void
 }
@@ -15,13 +15,13 @@ export interface Client {
 /** The body of an answer on its way through our hands; it sends the answer's head as well, as soon as it is known. */
 export interface Page {
   /** The origin pauses behind its head: ours goes out now. */
-  begin(): void
+  flushHead(): void
   /** A part from the origin; false: no more until `Client.more`. */
   write(part: Buffer): boolean
   /** The origin's body is whole. */
   end(trailers: [string, string][]): void
   /** The client has taken what it had. */
-  drained(): void
+  onClientDrain(): void
   /** Nobody waits for it any more. */
-  leave(): void
+  abandon(): void
 }

@@ -1,50 +1,50 @@
-import type { Target } from './head.js'
-import type { Client, Page } from './page.js'
-import { Placement } from './placement.js'
-import { changedFields, changedTrailers, lengthOf } from './response.js'
+import type { TagTarget } from './head-inspector.js'
+import type { Page, PageClient } from './page.js'
+import { changedFields, changedTrailers, contentLength } from './page-response.js'
+import { TagInserter } from './tag-inserter.js'
 
 /** A page without a content coding. Where the tag's place is in its first part, its length stays known. */
 export class PlainPage implements Page {
-  readonly #placement: Placement
+  readonly #placement: TagInserter
   #begun = false
   #changed = false
 
   constructor(
     readonly fields: readonly string[],
-    target: Target,
-    readonly client: Client,
+    target: TagTarget,
+    readonly client: PageClient,
   ) {
-    this.#placement = new Placement(target)
+    this.#placement = new TagInserter(target)
   }
 
-  begin(): void {
+  flushHead(): void {
     if (this.#begun) return
     this.#begun = true
     const { placed, added } = this.#placement
-    const before = lengthOf(this.fields)
+    const before = contentLength(this.fields)
     this.#changed = placed !== false
     if (this.#changed) {
       const after = placed === true && before !== undefined ? before + added : undefined
-      this.client.head(changedFields(this.fields, after), after !== undefined)
-    } else this.client.head(this.fields, before !== undefined)
+      this.client.sendHead(changedFields(this.fields, after), after !== undefined)
+    } else this.client.sendHead(this.fields, before !== undefined)
   }
 
   write(part: Buffer): boolean {
     const now = this.#placement.push(part)
-    this.begin()
-    return now.length === 0 || this.client.body(now)
+    this.flushHead()
+    return now.length === 0 || this.client.sendBody(now)
   }
 
   end(trailers: [string, string][]): void {
     const rest = this.#placement.end()
-    this.begin()
-    if (rest.length > 0) this.client.body(rest)
+    this.flushHead()
+    if (rest.length > 0) this.client.sendBody(rest)
     this.client.end(this.#changed ? changedTrailers(trailers) : trailers)
   }
 
-  drained(): void {
-    this.client.more()
+  onClientDrain(): void {
+    this.client.resumeOrigin()
   }
 
-  leave(): void {}
+  abandon(): void {}
 }

@@ -13,12 +13,12 @@ export interface Search {
 /** What the tags of a head say about having ours among them. */
 export interface HeadReader {
   /** Looks at one start tag; false where the page is to stay as it is. */
-  admits(name: string, attributes: ReadonlyMap<string, string>): boolean
+  allowsTag(name: string, attributes: ReadonlyMap<string, string>): boolean
 }
 
 /** Bytes of one tag: until it ends it is kept, and a longer one is the end of looking. */
-export const LONGEST = 16 * 1024
+export const MAX_TAG_BYTES = 16 * 1024
 
 export const notYet = (flow: number): Step => ({ found: 'not yet', flow })
-export const NEVER: Step = { found: 'never', flow: 0 }
-export const here = (flow: number): Step => ({ found: 'here', flow })
+export const NOT_FOUND: Step = { found: 'never', flow: 0 }
+export const foundAt = (flow: number): Step => ({ found: 'here', flow })

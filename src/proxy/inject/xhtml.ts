@@ -1,5 +1,5 @@
-import { type HeadReader, here, LONGEST, NEVER, notYet, type Search, type Step } from './search.js'
-import { readTag } from './tag-reader.js'
+import { parseTag } from './html-tag.js'
+import { foundAt, type HeadReader, MAX_TAG_BYTES, NOT_FOUND, notYet, type Search, type Step } from './search.js'
 
 const NAMESPACE = 'http://www.w3.org/1999/xhtml'
 /** What is not markup within it, and its end. */
@@ -22,7 +22,7 @@ export class XhtmlSearch implements Search {
   constructor(readonly head: HeadReader) {}
 
   read(text: string, last: boolean): Step {
-    if (last) return NEVER
+    if (last) return NOT_FOUND
     let at = 0
     for (;;) {
       if (this.#until !== '') {
@@ -50,23 +50,23 @@ export class XhtmlSearch implements Search {
     if (text[at + 1] === '!') {
       DOCTYPE.lastIndex = at
       const match = DOCTYPE.exec(text)
-      if (match !== null) return match[1] === '[' ? NEVER : at + match[0].length
-      return text.startsWith('<!DOCTYPE'.slice(0, text.length - at), at) ? notYet(at) : NEVER
+      if (match !== null) return match[1] === '[' ? NOT_FOUND : at + match[0].length
+      return text.startsWith('<!DOCTYPE'.slice(0, text.length - at), at) ? notYet(at) : NOT_FOUND
     }
     const ending = text[at + 1] === '/'
-    const tag = readTag(text, at + (ending ? 2 : 1))
+    const tag = parseTag(text, at + (ending ? 2 : 1))
     if (tag === undefined) return notYet(at)
-    if (tag.end - at > LONGEST) return NEVER
+    if (tag.end - at > MAX_TAG_BYTES) return NOT_FOUND
     if (ending) {
-      if (this.#open.pop() !== tag.name) return NEVER
-      return this.#open.length === 1 && tag.name === 'head' ? here(at) : tag.end
+      if (this.#open.pop() !== tag.name) return NOT_FOUND
+      return this.#open.length === 1 && tag.name === 'head' ? foundAt(at) : tag.end
     }
     const depth = this.#open.length
-    if (depth === 0 && (tag.name !== 'html' || tag.attributes.get('xmlns') !== NAMESPACE)) return NEVER
+    if (depth === 0 && (tag.name !== 'html' || tag.attributes.get('xmlns') !== NAMESPACE)) return NOT_FOUND
     // Only the first element may be the head, and only its children are.
-    if (depth === 1 && (this.#head || tag.name !== 'head' || tag.closed)) return NEVER
+    if (depth === 1 && (this.#head || tag.name !== 'head' || tag.closed)) return NOT_FOUND
     if (depth === 1) this.#head = true
-    if (depth !== 1 && depth <= 2 && !this.head.admits(tag.name, tag.attributes)) return NEVER
+    if (depth !== 1 && depth <= 2 && !this.head.allowsTag(tag.name, tag.attributes)) return NOT_FOUND
     if (!tag.closed) this.#open.push(tag.name)
     return tag.end
   }

@@ -10,5 +10,5 @@ export default defineRead({
   list: true,
   audience: { only: 'agent' },
   data: metricsRows,
-  answer: (ask, { dimension }) => breakdown(ask, dimension),
+  run: (ask, { dimension }) => breakdown(ask, dimension),
 })

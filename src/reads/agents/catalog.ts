@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { where } from '../../query/where.js'
 import { sql } from '../../sql.js'
 import { Count, Instant } from '../shapes.js'
 
@@ -33,10 +33,10 @@ export default defineRead({
       seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const found = await ask.rows(sql`
       select agent_id, count(*) as fetches, max(timestamp) as last_seen
-      from agent_events where ${where(ask.plan, ask.dialect)} group by agent_id`)
+      from agent_events where ${whereClause(ask.plan, ask.dialect)} group by agent_id`)
     const seen = new Map(
       found.map(({ agent_id, fetches, last_seen }) => [
         agent_id,

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { type Ask, isAmong } from '../../query/ask.js'
-import { CLAIMED } from '../../query/metrics.js'
-import { ofUrls, type Plan, sideOf } from '../../query/plan.js'
+import { beforeWindowEnd, filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { NOT_SPOOFED } from '../../query/metrics.js'
+import { type Plan, planForTable, planForUrlList } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { filtered, rows, upToEnd, where } from '../../query/where.js'
+import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { Count, Instant, instants, metricShapes, row } from '../shapes.js'
+import { Count, comparableRow, formatInstants, Instant, metricShapes } from '../shapes.js'
 
-const URL = ['hostname', 'pathname']
-const ORDER = {
+const URL_KEY = ['hostname', 'pathname']
+const RANKING = {
   fetches: ['fetches desc', 'pageviews desc'],
   stale: ['never desc', 'last_crawl asc', 'pageviews desc', 'fetches desc'],
 } as const
@@ -30,7 +30,7 @@ export default defineRead({
   list: true,
   audience: { only: 'agent', either: true },
   data: z.array(
-    row({
+    comparableRow({
       hostname: z.string(),
       pathname: z.string(),
       first_crawl: Instant.optional().describe(
@@ -47,21 +47,21 @@ export default defineRead({
       pageviews: Count.describe('By people, in the window.'),
     }),
   ),
-  answer: async (ask, { order }) => {
+  run: async (ask, { order }) => {
     const { plan, dialect } = ask
-    const sitemap = await sitemapOf(ask)
+    const sitemap = await sitemapRows(ask)
     const page = await ask.list(
-      { key: URL, order: ORDER[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
+      { key: URL_KEY, order: RANKING[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
       (p) =>
-        sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urls(p, dialect, sitemap)}) u`,
+        sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, dialect, sitemap)}) u`,
     )
-    const crawlers = await agentsOf(ask, page)
-    const last = await lastOf(ask, page)
+    const crawlers = await agentsByUrl(ask, page)
+    const last = await lastCrawlByUrl(ask, page)
     const data = page.map(({ never: _, listed, ...url }) => {
-      const name = nameOf(url)
+      const name = urlKey(url)
       const at = url.last_crawl instanceof Date ? url.last_crawl.getTime() : undefined
       return {
-        ...instants(url),
+        ...formatInstants(url),
         ...(at === undefined ? {} : { freshness_gap: (plan.window.end.getTime() - at) / 1000 }),
         agents: crawlers.get(name) ?? [],
         ...last.get(name),
@@ -72,10 +72,10 @@ export default defineRead({
   },
 })
 
-const nameOf = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
+const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
 /** The site's share of what sitemaps list: they are kept by hostname. */
-async function sitemapOf(ask: Ask): Promise<Sql> {
+async function sitemapRows(ask: ReadContext): Promise<Sql> {
   const known = await ask.rows(sql`select distinct hostname from sitemap_urls`)
   const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => ask.site.owns(hostname))
   const ours =
@@ -85,15 +85,15 @@ async function sitemapOf(ask: Ask): Promise<Sql> {
           own.map((name) => sql`${name}`),
           ', ',
         )})`
-  return sql`sitemap_urls where ${ours} and ${filtered(ofUrls(ask.plan), ask.dialect)}`
+  return sql`sitemap_urls where ${ours} and ${filterCondition(planForUrlList(ask.plan), ask.dialect)}`
 }
 
 /**
  * `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed` of every URL there is. Fetches are
  * counted by how their check ended and on which side of the window's start, of which there are few, and summed up from there.
  */
-const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
-  const [agents, people] = [sideOf(plan, 'agent_events'), sideOf(plan, 'events')]
+const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
+  const [agents, people] = [planForTable(plan, 'agent_events'), planForTable(plan, 'events')]
   const now = sql`timestamp >= ${plan.window.start}`
   const nothing = raw('null as first_crawl, null as last_crawl, 0 as f, 0 as s')
   return sql`
@@ -101,18 +101,18 @@ const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
       select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl, sum(f) as fetches,
         sum(s) as spoofed, sum(v) as pageviews, max(l) as listed
       from (
-        select hostname, pathname, min(case when now and ${CLAIMED} then first end) as first_crawl,
-          max(case when ${CLAIMED} then last end) as last_crawl, sum(case when now then n else 0 end) as f,
-          sum(case when now and not ${CLAIMED} then n else 0 end) as s, 0 as v, 0 as l
+        select hostname, pathname, min(case when now and ${NOT_SPOOFED} then first end) as first_crawl,
+          max(case when ${NOT_SPOOFED} then last end) as last_crawl, sum(case when now then n else 0 end) as f,
+          sum(case when now and not ${NOT_SPOOFED} then n else 0 end) as s, 0 as v, 0 as l
         from (
           select hostname, pathname, verification, ${now} as now, count(*) as n, min(timestamp) as first,
             max(timestamp) as last
-          from agent_events where ${upToEnd(agents)} and ${filtered(agents, dialect)}
+          from agent_events where ${beforeWindowEnd(agents)} and ${filterCondition(agents, dialect)}
           group by hostname, pathname, verification, now) c
         group by hostname, pathname
         union all
         select hostname, pathname, ${nothing}, count(*) as v, 0 as l
-        from ${rows('events', people, dialect)} as e where ${where(people, dialect)} and kind = 'pageview'
+        from ${sourceRows('events', people, dialect)} as e where ${whereClause(people, dialect)} and kind = 'pageview'
         group by hostname, pathname
         union all
         select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
@@ -121,31 +121,31 @@ const urls = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
 }
 
 /** Who fetched each of these URLs in the window, by name. */
-async function agentsOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
-  const side = sideOf(plan, 'agent_events')
+async function agentsByUrl({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
+  const side = planForTable(plan, 'agent_events')
   const found = await ask(sql`
     select hostname, pathname, agent_id from agent_events
-    where ${where(side, dialect)} and ${CLAIMED} and ${isAmong(URL, page)}
+    where ${whereClause(side, dialect)} and ${NOT_SPOOFED} and ${columnsMatch(URL_KEY, page)}
     group by hostname, pathname, agent_id order by agent_id`)
   const agents = new Map<string, string[]>()
-  for (const row of found) agents.set(nameOf(row), [...(agents.get(nameOf(row)) ?? []), String(row.agent_id)])
+  for (const row of found) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
   return agents
 }
 
 /** What the last crawl of each of these URLs brought; of several in one millisecond the worst. */
-async function lastOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
-  const side = sideOf(plan, 'agent_events')
+async function lastCrawlByUrl({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
+  const side = planForTable(plan, 'agent_events')
   const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)
   const at = crawled.map((url) => ({ ...url, timestamp: url.last_crawl }))
   const found = await ask(sql`
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
-    where ${upToEnd(side)} and ${filtered(side, dialect)} and ${CLAIMED} and ${isAmong([...URL, 'timestamp'], at)}
+    where ${beforeWindowEnd(side)} and ${filterCondition(side, dialect)} and ${NOT_SPOOFED} and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(
     found.map((row) => [
-      nameOf(row),
+      urlKey(row),
       {
         last_status: row.last_status,
         ...(row.unknown === 0 ? { robots_allowed: row.allowed === 1 } : {}),

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { byDimension, TOTAL } from '../../query/by.js'
 import { findDimension } from '../../query/dimensions.js'
-import { fetches } from '../../query/metrics.js'
+import { groupByDimension, TOTAL } from '../../query/grouping.js'
+import { agentMetrics } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { raw, sql } from '../../sql.js'
-import { metricShapes, row } from '../shapes.js'
+import { comparableRow, metricShapes } from '../shapes.js'
 
-const TOP = 10
-const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable'] as const
-const TOTALS = ['fetches', 'agents', ...PROOF, 'bytes'] as const
-const OPERATOR = ['fetches', 'bytes', ...PROOF] as const
+const TOP_OPERATORS = 10
+const VERIFICATION_METRICS = ['verified', 'spoofed', 'indeterminate', 'unverifiable'] as const
+const TOTAL_METRICS = ['fetches', 'agents', ...VERIFICATION_METRICS, 'bytes'] as const
+const OPERATOR_METRICS = ['fetches', 'bytes', ...VERIFICATION_METRICS] as const
 
 /** GET /api/agents/overview (spec 4.5): how much was fetched, by how many, how many of them proven, and whose they are. */
 export default defineRead({
@@ -17,21 +17,21 @@ export default defineRead({
   summary: 'Totals of agents, and their top operators',
   params: {},
   audience: { only: 'agent' },
-  data: row({
-    ...metricShapes(TOTALS),
-    operators: z.array(row({ operator: z.string(), ...metricShapes(OPERATOR) })),
+  data: comparableRow({
+    ...metricShapes(TOTAL_METRICS),
+    operators: z.array(comparableRow({ operator: z.string(), ...metricShapes(OPERATOR_METRICS) })),
   }),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { dialect } = ask
     const totals = await ask.one(
-      TOTALS,
-      (plan) => sql`select ${raw(TOTALS.join(', '))} from (${fetches(plan, dialect, TOTAL)}) f`,
+      TOTAL_METRICS,
+      (plan) => sql`select ${raw(TOTAL_METRICS.join(', '))} from (${agentMetrics(plan, dialect, TOTAL)}) f`,
     )
-    const by = byDimension(findDimension('operator', 'dimension'), dialect)
+    const by = groupByDimension(findDimension('operator', 'dimension'), dialect)
     const operators = await ask.list(
-      { key: 'operator', order: ['fetches desc'], metrics: OPERATOR, top: TOP },
+      { key: 'operator', order: ['fetches desc'], metrics: OPERATOR_METRICS, limit: TOP_OPERATORS },
       (plan) =>
-        sql`select value as operator, ${raw(OPERATOR.join(', '))} from (${fetches(plan, dialect, by, OPERATOR)}) f`,
+        sql`select value as operator, ${raw(OPERATOR_METRICS.join(', '))} from (${agentMetrics(plan, dialect, by, OPERATOR_METRICS)}) f`,
     )
     return { data: { ...totals, operators }, rows: operators.length }
   },

@@ -1,27 +1,27 @@
 import { z } from 'zod'
-import { bucketKey, buckets } from '../../query/buckets.js'
-import { PAGING } from '../../query/envelope.js'
-import { CLAIMED } from '../../query/metrics.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
+import { whereClause } from '../../query/conditions.js'
+import { PAGING_SHAPE } from '../../query/envelope.js'
+import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { where } from '../../query/where.js'
 import { GRANULARITIES, join, raw, sql } from '../../sql.js'
-import { Instant, metricShapes, row } from '../shapes.js'
+import { comparableRow, Instant, metricShapes } from '../shapes.js'
 
 /** Agents that no catalog knows have this id (contract 3); so has the series of all that are not shown, theirs included. */
-const OTHER = 'other'
+const OTHER_AGENTS = 'other'
 const METRICS = ['fetches', 'spoofed'] as const
-const SPOOFED = sql`count(*) filter (where not ${CLAIMED})`
+const SPOOFED = sql`count(*) filter (where not ${NOT_SPOOFED})`
 
 /** GET /api/agents/timeseries (spec 4.5): fetches over time of the top `limit` agents, then of the others together. */
 export default defineRead({
   path: '/api/agents/timeseries',
   summary: 'Crawl volume over time, per agent',
-  params: { limit: PAGING.limit },
+  params: { limit: PAGING_SHAPE.limit },
   audience: { only: 'agent' },
   data: z.object({
     granularity: z.enum(GRANULARITIES),
     series: z.array(
-      row({
+      comparableRow({
         agent_id: z.string(),
         name: z.string(),
         operator: z.string().optional().describe('Absent for the others together.'),
@@ -30,14 +30,14 @@ export default defineRead({
       }),
     ),
   }),
-  answer: async (ask, { limit }) => {
+  run: async (ask, { limit }) => {
     const { plan, dialect } = ask
     const { window, tz, granularity } = plan
     const top = await ask.list(
-      { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, top: limit },
+      { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, limit: limit },
       (p) => sql`
         select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
-        from agent_events where ${where(p, dialect)} and agent_id <> ${OTHER} group by agent_id`,
+        from agent_events where ${whereClause(p, dialect)} and agent_id <> ${OTHER_AGENTS} group by agent_id`,
     )
     const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
     const isShown = shown.length > 0 ? sql`(agent_id in (${join(shown, ', ')}))` : raw('false')
@@ -45,21 +45,21 @@ export default defineRead({
       METRICS,
       (p) => sql`
         select sum(n) as fetches, sum(s) as spoofed from (
-          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${where(p, dialect)} group by agent_id) a
+          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${whereClause(p, dialect)} group by agent_id) a
         where not ${isShown}`,
     )
     const found = await ask.rows(sql`
-      select case when ${isShown} then agent_id else ${OTHER} end as series, bucket, sum(n) as value
+      select case when ${isShown} then agent_id else ${OTHER_AGENTS} end as series, bucket, sum(n) as value
       from (
         select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
-        from agent_events where ${where(plan, dialect)} group by agent_id, bucket) a
+        from agent_events where ${whereClause(plan, dialect)} group by agent_id, bucket) a
       group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
-    const times = buckets(window, tz, granularity)
+    const times = listBuckets(window, tz, granularity)
     const names = new Map(ask.catalog.map((agent) => [agent.agent_id, agent.name]))
-    const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER, ...rest }])].map((agent) => ({
+    const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
       ...agent,
-      name: agent.agent_id === OTHER ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),
+      name: agent.agent_id === OTHER_AGENTS ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),
       buckets: times.map(({ t, key }) => ({ t: t.toISOString(), value: values.get(`${key} ${agent.agent_id}`) ?? 0 })),
     }))
     return { data: { granularity, series }, rows: series.length }

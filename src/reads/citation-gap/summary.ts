@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import type { Ask } from '../../query/ask.js'
-import { type Blocked, blockedAmong, maybeBlocked } from '../../query/blocked.js'
+import { type BlockedUrls, filterBlocked, mayBeBlocked } from '../../query/blocked-urls.js'
 import {
-  ARRIVALS_ARE_A_FLOOR,
-  type Citing,
+  ARRIVALS_ARE_A_LOWER_BOUND,
+  CITATION_VERDICTS,
+  type CitationScope,
   citationOperators,
   citationTotals,
-  totalOf,
-  VERDICTS,
-  verdicts,
+  citationVerdicts,
+  totalsFromCounts,
 } from '../../query/citations.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
+import type { ReadContext } from '../../query/read-context.js'
 import { raw, type Sql, sql } from '../../sql.js'
-import { Arrivals, Count, Operator, Ratio, Reads, row } from '../shapes.js'
+import { Arrivals, Count, comparableRow, Operator, PageReads, Ratio } from '../shapes.js'
 
 const METRICS = ['fetches', 'arrivals', 'ratio']
-const OPERATORS = 1000
+const MAX_OPERATORS = 1000
 /** URLs that the policy may block are judged so many at a time, and at most so many times. */
-const BATCH = 2000
-const BATCHES = 10
+const BATCH_URLS = 2000
+const MAX_BATCHES = 10
 
 /** GET /api/citation-gap/summary (spec 4.5, contract 5): the site's totals, its URLs by verdict, and each operator's share. */
 export default defineRead({
@@ -27,34 +27,34 @@ export default defineRead({
   summary: 'The citation gap of the whole site: totals, URLs by verdict, operators',
   params: { operator: Operator },
   audience: { only: 'all', either: true },
-  data: row({
-    ...{ fetches: Reads, arrivals: Arrivals, ratio: Ratio },
-    urls: z.record(z.enum(VERDICTS), Count).describe('URLs by verdict.'),
+  data: comparableRow({
+    ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
+    urls: z.record(z.enum(CITATION_VERDICTS), Count).describe('URLs by verdict.'),
     operators: z.array(
-      row({
+      comparableRow({
         operator: z.string().optional().describe('Absent: arrivals from an assistant that only its medium names.'),
-        ...{ fetches: Reads, arrivals: Arrivals, ratio: Ratio },
+        ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
       }),
     ),
   }),
-  answer: async (ask, { operator }) => {
+  run: async (ask, { operator }) => {
     const { dialect } = ask
-    const of: Citing = { assistants: ask.assistants, operator }
-    const { counts, shut, whole } = await judge(ask, verdicts(ask, of), await ask.blocked(operator))
+    const of: CitationScope = { assistants: ask.assistants, operator }
+    const { counts, shut, whole } = await countVerdicts(ask, citationVerdicts(ask, of), await ask.blocked(operator))
     // Of the window itself they are known: every URL that is fetched or arrived at has a verdict.
     const totals = await ask.one(METRICS, (plan) =>
-      plan === ask.plan ? totalOf(whole) : citationTotals(plan, dialect, of),
+      plan === ask.plan ? totalsFromCounts(whole) : citationTotals(plan, dialect, of),
     )
     const operators = await ask.list(
-      { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, top: OPERATORS },
+      { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, limit: MAX_OPERATORS },
       (plan) => citationOperators(plan, dialect, of),
     )
-    const urls = Object.fromEntries(VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
+    const urls = Object.fromEntries(CITATION_VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
     for (const verdict of shut) {
       urls[verdict] = (urls[verdict] ?? 0) - 1
       urls.blocked = (urls.blocked ?? 0) + 1
     }
-    ask.warn(ARRIVALS_ARE_A_FLOOR)
+    ask.warn(ARRIVALS_ARE_A_LOWER_BOUND)
     return { data: { ...totals, urls, operators }, rows: operators.length }
   },
 })
@@ -63,14 +63,14 @@ export default defineRead({
  * How many URLs there are of each verdict, the verdicts of those that the policy blocks and nothing else does, and the
  * fetches and arrivals of all.
  */
-async function judge(ask: Ask, judged: (plan: Plan) => Sql, blocked: Blocked | undefined) {
+async function countVerdicts(ask: ReadContext, judged: (plan: Plan) => Sql, blocked: BlockedUrls | undefined) {
   const { dialect } = ask
   const counts = new Map<string, number>()
   const whole = { fetches: 0, arrivals: 0 }
   const shut: string[] = []
   let after = raw('true')
-  for (let batch = 0; batch < BATCHES; batch++) {
-    const maybe = blocked ? sql`verdict <> 'blocked' and ${maybeBlocked(blocked, dialect)} and ${after}` : raw('false')
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const maybe = blocked ? sql`verdict <> 'blocked' and ${mayBeBlocked(blocked, dialect)} and ${after}` : raw('false')
     const first = sql`
       union all select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
         sum(arrivals) as arrivals from v group by verdict`
@@ -78,7 +78,7 @@ async function judge(ask: Ask, judged: (plan: Plan) => Sql, blocked: Blocked | u
       with v as materialized (${judged(ask.plan)})
       select * from (
         select * from (select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals from v where ${maybe}
-          order by hostname, pathname limit ${BATCH}) c
+          order by hostname, pathname limit ${BATCH_URLS}) c
         ${batch === 0 ? first : raw('')}) u
       order by hostname, pathname`)
     const urls: { hostname: string; pathname: string; verdict: string }[] = []
@@ -90,14 +90,14 @@ async function judge(ask: Ask, judged: (plan: Plan) => Sql, blocked: Blocked | u
       } else urls.push({ hostname: String(hostname), pathname: String(pathname), verdict: String(verdict) })
     }
     if (!blocked) return { counts, shut, whole }
-    shut.push(...(await blockedAmong(blocked, urls)).map(({ verdict }) => verdict))
+    shut.push(...(await filterBlocked(blocked, urls)).map(({ verdict }) => verdict))
     const last = urls.at(-1)
-    if (!last || urls.length < BATCH) return { counts, shut, whole }
+    if (!last || urls.length < BATCH_URLS) return { counts, shut, whole }
     after = sql`(hostname, pathname) > (${last.hostname}, ${last.pathname})`
   }
   ask.warn({
     code: 'blocked_not_all_judged',
-    message: `More URLs may be blocked by policy than were looked at: ${BATCH * BATCHES}, in the order of their names.`,
+    message: `More URLs may be blocked by policy than were looked at: ${BATCH_URLS * MAX_BATCHES}, in the order of their names.`,
   })
   return { counts, shut, whole }
 }

@@ -1,23 +1,26 @@
 import { z } from 'zod'
-import { type Ask, isAmong } from '../../query/ask.js'
-import { blockedAmong, type Url } from '../../query/blocked.js'
+import { filterBlocked, type Url } from '../../query/blocked-urls.js'
 import { shift } from '../../query/calendar.js'
-import { CLAIMED } from '../../query/metrics.js'
-import { before, type Plan, sideOf, siteWide } from '../../query/plan.js'
+import { sourceRows, whereClause } from '../../query/conditions.js'
+import { NOT_SPOOFED } from '../../query/metrics.js'
+import { type Plan, planForTable, withoutUrlFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { rows, where } from '../../query/where.js'
+import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count } from '../shapes.js'
 
 const VERDICTS = ['decaying', 'fading', 'insufficient', 'blocked', 'steady'] as const
-const DAYS = 28
-const ENOUGH_VIEWS = 50
-const ENOUGH_FETCHES = 10
-const URL = ['hostname', 'pathname']
+const MIN_DAYS = 28
+const MIN_VIEWS = 50
+const MIN_FETCHES = 10
+const URL_KEY = ['hostname', 'pathname']
 
-const Change = z.number().optional().describe('Relative: -0.5 is half as many. Absent where there were none before.')
-const side = { before: Count, now: Count, change: Change }
+const ChangeShape = z
+  .number()
+  .optional()
+  .describe('Relative: -0.5 is half as many. Absent where there were none before.')
+const sideShape = { before: Count, now: Count, change: ChangeShape }
 
 /** GET /api/content/decay (spec 4.5, contract 5): URLs that people leave while agents go on reading them. */
 export default defineRead({
@@ -32,22 +35,25 @@ export default defineRead({
       hostname: z.string(),
       pathname: z.string(),
       people: z
-        .object({ ...side, adjusted: Change.describe("The change beside the whole site's: the verdict is by this.") })
+        .object({
+          ...sideShape,
+          adjusted: ChangeShape.describe("The change beside the whole site's: the verdict is by this."),
+        })
         .describe('Pageviews.'),
-      agents: z.object(side).describe('Fetches, but for spoofed claims and agents of purpose monitor and seo.'),
+      agents: z.object(sideShape).describe('Fetches, but for spoofed claims and agents of purpose monitor and seo.'),
       verdict: z.enum(VERDICTS),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { plan, dialect } = ask
     const then = plan.comparison ?? plan.window
-    const long = shift(plan.window.start, { days: DAYS }, plan.tz) <= plan.window.end
+    const long = shift(plan.window.start, { days: MIN_DAYS }, plan.tz) <= plan.window.end
     if (!long) {
-      const message = `The window has under ${DAYS} days: no verdict is drawn.`
+      const message = `The window has under ${MIN_DAYS} days: no verdict is drawn.`
       ask.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
     const [site = {}] = await ask.rows(sql`
-      select ${counts(plan, 'people')} from ${pageviews(siteWide(both(plan, then)), dialect)}`)
+      select ${beforeAndNow(plan, 'people')} from ${pageviews(withoutUrlFilters(overBothWindows(plan, then)), dialect)}`)
     const [was, is] = [Number(site.people_before), Number(site.people_now)]
     const factor = was > 0 && is > 0 ? is / was : undefined
     if (was > 0) {
@@ -58,18 +64,18 @@ export default defineRead({
     // Whole numbers, so that a quarter is a quarter.
     const fell = sql`people_before * 3 * ${is} >= people_now * 4 * ${was} and ${is > 0}`
     const held = raw('agents_now * 10 > agents_before * 9')
-    const enough = sql`${long} and people_before >= ${ENOUGH_VIEWS} and agents_before >= ${ENOUGH_FETCHES}`
+    const enough = sql`${long} and people_before >= ${MIN_VIEWS} and agents_before >= ${MIN_FETCHES}`
     const page = await ask.list(
-      { key: URL, order: ['rank asc', 'lost desc'], metrics: [], compared: false },
+      { key: URL_KEY, order: ['rank asc', 'lost desc'], metrics: [], compare: false },
       (p) => sql`
         select *, people_before - people_now as lost,
           case verdict when 'decaying' then 0 when 'fading' then 1 when 'steady' then 2 else 3 end as rank
         from (
           select *, case when not (${enough}) then 'insufficient' when not (${fell}) then 'steady'
             when ${held} then 'decaying' else 'fading' end as verdict
-          from (${urls(both(p, then), p, dialect)}) u) v`,
+          from (${urlRows(overBothWindows(p, then), p, dialect)}) u) v`,
     )
-    const shut = await changed(ask, both(plan, then), page)
+    const shut = await urlsNowUnreadable(ask, overBothWindows(plan, then), page)
     const data = page.map((found) => {
       const { hostname, pathname, verdict } = found
       const change = (name: 'people' | 'agents') => {
@@ -79,7 +85,7 @@ export default defineRead({
       const people = change('people')
       const adjusted =
         people.before > 0 && factor !== undefined ? { adjusted: people.now / people.before / factor - 1 } : {}
-      const blocked = verdict !== 'insufficient' && shut.has(nameOf(found))
+      const blocked = verdict !== 'insufficient' && shut.has(urlKey(found))
       return {
         ...{ hostname, pathname, people: { ...people, ...adjusted }, agents: change('agents') },
         verdict: blocked ? 'blocked' : verdict,
@@ -90,41 +96,47 @@ export default defineRead({
 })
 
 /** The plan over both windows, which are one behind the other. */
-const both = (plan: Plan, then: Plan['window']): Plan => before(plan, { start: then.start, end: plan.window.end })
+const overBothWindows = (plan: Plan, then: Plan['window']): Plan =>
+  withWindow(plan, { start: then.start, end: plan.window.end })
 
-const counts = ({ window }: Plan, name: 'people' | 'agents'): Sql => sql`
+const beforeAndNow = ({ window }: Plan, name: 'people' | 'agents'): Sql => sql`
   count(*) filter (where timestamp < ${window.start}) as ${raw(name)}_before,
   count(*) filter (where timestamp >= ${window.start}) as ${raw(name)}_now`
 
 const pageviews = (plan: Plan, dialect: Dialect): Sql => {
-  const own = sideOf(plan, 'events')
-  return sql`${rows('events', own, dialect)} as e where ${where(own, dialect)} and kind = 'pageview'`
+  const own = planForTable(plan, 'events')
+  return sql`${sourceRows('events', own, dialect)} as e where ${whereClause(own, dialect)} and kind = 'pageview'`
 }
-const fetched = (plan: Plan, dialect: Dialect): Sql => sql`
-  agent_events where ${where(sideOf(plan, 'agent_events'), dialect)} and ${CLAIMED}
+const agentFetches = (plan: Plan, dialect: Dialect): Sql => sql`
+  agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and ${NOT_SPOOFED}
     and purpose not in ('monitor', 'seo')`
 
 /** The URLs that people read in either window: `hostname, pathname, people_before, people_now, agents_before, agents_now`. */
-const urls = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
+const urlRows = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
   select p.hostname, p.pathname, people_before, people_now, coalesce(agents_before, 0) as agents_before,
     coalesce(agents_now, 0) as agents_now
-  from (select hostname, pathname, ${counts(plan, 'people')} from ${pageviews(wide, dialect)}
+  from (select hostname, pathname, ${beforeAndNow(plan, 'people')} from ${pageviews(wide, dialect)}
     group by hostname, pathname) p
-  left join (select hostname, pathname, ${counts(plan, 'agents')} from ${fetched(wide, dialect)}
+  left join (select hostname, pathname, ${beforeAndNow(plan, 'agents')} from ${agentFetches(wide, dialect)}
     group by hostname, pathname) a on a.hostname = p.hostname and a.pathname = p.pathname`
 
-const nameOf = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
+const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
 /**
  * Of these URLs those that agents can read no longer: the last answer before was a page's and the last one now is none,
  * or an agent whose last fetch before was allowed is disallowed now. Agents that obey fetch no more what they are kept
  * from: where the policy now keeps out all that fetch for answers, one that was allowed before is enough.
  */
-async function changed(ask: Ask, wide: Plan, page: readonly ResultRow[]): Promise<ReadonlySet<string>> {
+async function urlsNowUnreadable(
+  ask: ReadContext,
+  wide: Plan,
+  page: readonly ResultRow[],
+): Promise<ReadonlySet<string>> {
   const { plan, dialect } = ask
   const now = sql`timestamp >= ${plan.window.start}`
   const good = raw('case when status between 200 and 299 or status = 304 then 1 else 0 end')
-  const last = (value: Sql, when: Sql) => sql`${dialect.last(value, sql`(timestamp, ${value})`)} filter (where ${when})`
+  const last = (value: Sql, when: Sql) =>
+    sql`${dialect.lastBy(value, sql`(timestamp, ${value})`)} filter (where ${when})`
   const allowed = raw('case when robots_allowed then 1 else 0 end')
   const judged = raw('robots_allowed is not null')
   const found = await ask.rows(sql`
@@ -132,30 +144,30 @@ async function changed(ask: Ask, wide: Plan, page: readonly ResultRow[]): Promis
       max(timestamp) filter (where ${now}) as seen_now, ${last(good, sql`not ${now}`)} as good_before,
       ${last(good, now)} as good_now, ${last(allowed, sql`not ${now} and ${judged}`)} as allowed_before,
       ${last(allowed, sql`${now} and ${judged}`)} as allowed_now
-    from ${fetched(wide, dialect)} and ${isAmong(URL, page)}
+    from ${agentFetches(wide, dialect)} and ${columnsMatch(URL_KEY, page)}
     group by hostname, pathname, agent_id`)
   const shut = new Set<string>()
   const open = new Map<string, Url>()
-  const latest = new Map<string, { before: Seen; now: Seen }>()
+  const latest = new Map<string, { before: LatestFetch; now: LatestFetch }>()
   for (const row of found) {
-    const name = nameOf(row)
+    const name = urlKey(row)
     if (row.allowed_before === 1 && row.allowed_now === 0) shut.add(name)
     if (row.allowed_before === 1) open.set(name, { hostname: String(row.hostname), pathname: String(row.pathname) })
     const best = latest.get(name)
     latest.set(name, {
-      before: later(best?.before, row.seen_before, row.good_before),
-      now: later(best?.now, row.seen_now, row.good_now),
+      before: laterFetch(best?.before, row.seen_before, row.good_before),
+      now: laterFetch(best?.now, row.seen_now, row.good_now),
     })
   }
   const blocked = await ask.blocked(undefined)
-  for (const url of blocked ? await blockedAmong(blocked, [...open.values()]) : []) shut.add(nameOf({ ...url }))
+  for (const url of blocked ? await filterBlocked(blocked, [...open.values()]) : []) shut.add(urlKey({ ...url }))
   for (const [name, { before: then, now: last }] of latest) if (then?.good && last && !last.good) shut.add(name)
   return shut
 }
 
-type Seen = { at: number; good: boolean } | undefined
+type LatestFetch = { at: number; good: boolean } | undefined
 /** Whichever of two was later; of two at once the good one. */
-function later(best: Seen, seen: unknown, good: unknown): Seen {
+function laterFetch(best: LatestFetch, seen: unknown, good: unknown): LatestFetch {
   if (!(seen instanceof Date)) return best
   const at = seen.getTime()
   if (best && (best.at > at || (best.at === at && best.good))) return best

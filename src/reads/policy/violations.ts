@@ -1,16 +1,16 @@
 import { z } from 'zod'
+import { whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { where } from '../../query/where.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
-import { Count, Instant, instants, row } from '../shapes.js'
+import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
 /** Gravest first (contract 5). */
 const SEVERITIES = ['breach', 'unbound', 'unclear', 'unverified', 'grace'] as const
-const RANK = join(
+const SEVERITY_RANK = join(
   SEVERITIES.map((severity, i) => raw(`when '${severity}' then ${i}`)),
   ' ',
 )
-const KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
+const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
 
 /** GET /api/policy/violations (spec 4.5, contract 5): fetches of what robots.txt disallowed when they were made. */
 export default defineRead({
@@ -20,7 +20,7 @@ export default defineRead({
   list: true,
   audience: { only: 'agent' },
   data: z.array(
-    row({
+    comparableRow({
       agent_id: z.string(),
       operator: z.string().describe('As claimed; where `verified` is not true, it is not accused.'),
       verified: z.boolean().optional().describe('False: a spoofed claim. Absent: nobody can say.'),
@@ -38,16 +38,16 @@ export default defineRead({
       last_seen: Instant,
     }),
   ),
-  answer: async (ask, { severity }) => {
+  run: async (ask, { severity }) => {
     const { dialect, catalog } = ask
     const agentsThat = (answer: 'yes' | 'no'): Sql => {
       const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((a) => sql`${a.agent_id}`)
       return ids.length === 0 ? raw('false') : sql`agent_id in (${join(ids, ', ')})`
     }
     const found = await ask.list(
-      { key: KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
+      { key: VIOLATION_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
       (plan) => sql`
-        select *, case severity ${RANK} end as rank
+        select *, case severity ${SEVERITY_RANK} end as rank
         from (
           select agent_id, operator, verified, hostname, pathname, rule, line, n as fetches, first_seen, last_seen,
             case when grace then 'grace'
@@ -59,11 +59,11 @@ export default defineRead({
             select agent_id, operator, verified, hostname, pathname, robots_rule as rule, robots_line as line,
               robots_grace is not null and robots_grace as grace, count(*) as n, min(timestamp) as first_seen,
               max(timestamp) as last_seen
-            from agent_events where ${where(plan, dialect)} and not robots_allowed
+            from agent_events where ${whereClause(plan, dialect)} and not robots_allowed
             group by agent_id, operator, verified, hostname, pathname, rule, line, grace) g) s
         where ${severity === undefined ? raw('true') : sql`severity = ${severity}`}`,
     )
-    const data = found.map(({ rank: _, ...violation }) => instants(violation))
+    const data = found.map(({ rank: _, ...violation }) => formatInstants(violation))
     return { data, rows: data.length }
   },
 })

@@ -9,5 +9,5 @@ export default defineRead({
   params: { dimension: DimensionName },
   list: true,
   data: metricsRows,
-  answer: (ask, { dimension }) => breakdown(ask, dimension),
+  run: (ask, { dimension }) => breakdown(ask, dimension),
 })

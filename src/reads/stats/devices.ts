@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { best } from '../../query/breakdown.js'
-import { PAGING } from '../../query/envelope.js'
+import { topCombinations } from '../../query/breakdown.js'
+import { PAGING_SHAPE } from '../../query/envelope.js'
 import { METRICS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { metricShapes, row } from '../shapes.js'
+import { comparableRow, metricShapes } from '../shapes.js'
 
 const metrics = metricShapes(METRICS.human)
 const list = (dimension: string) =>
-  z.array(row({ [dimension]: z.string().optional().describe('Absent: not known.'), ...metrics }))
+  z.array(comparableRow({ [dimension]: z.string().optional().describe('Absent: not known.'), ...metrics }))
 
 /** GET /api/stats/devices (spec 4.2): what people read with. */
 export default defineRead({
   path: '/api/stats/devices',
   summary: 'Browsers, operating systems, device types and screen classes',
-  params: { limit: PAGING.limit },
+  params: { limit: PAGING_SHAPE.limit },
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.object({
     browsers: list('browser'),
@@ -21,11 +21,11 @@ export default defineRead({
     device_types: list('device_type'),
     screen_classes: list('screen_class'),
   }),
-  answer: async (ask, { limit }) => {
-    const browsers = await best(ask, ['browser'], limit)
-    const os = await best(ask, ['os'], limit)
-    const device_types = await best(ask, ['device_type'], limit)
-    const screen_classes = await best(ask, ['screen_class'], limit)
+  run: async (ask, { limit }) => {
+    const browsers = await topCombinations(ask, ['browser'], limit)
+    const os = await topCombinations(ask, ['os'], limit)
+    const device_types = await topCombinations(ask, ['device_type'], limit)
+    const screen_classes = await topCombinations(ask, ['screen_class'], limit)
     const data = { browsers, os, device_types, screen_classes }
     return { data, rows: Object.values(data).reduce((sum, list) => sum + list.length, 0) }
   },

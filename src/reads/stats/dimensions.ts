@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { AUDIENCES, audiencesOf, DIMENSIONS, findDimension } from '../../query/dimensions.js'
+import { AUDIENCES, audiencesWith, DIMENSIONS, findDimension } from '../../query/dimensions.js'
 import { RANGES } from '../../query/envelope.js'
-import { MEANING, METRICS } from '../../query/metrics.js'
-import { OPERATORS, takes } from '../../query/operators.js'
-import { defineFixed } from '../../query/read.js'
+import { METRIC_INFO, METRICS } from '../../query/metrics.js'
+import { OPERATORS, supportsOperator } from '../../query/operators.js'
+import { defineStaticRead } from '../../query/read.js'
 import { GRANULARITIES } from '../../sql.js'
 
 const Audiences = z.array(z.enum(AUDIENCES))
@@ -32,12 +32,12 @@ const dimensions = [...DIMENSIONS, findDimension('prop:<key>', 'dimension')].map
   name: d.name,
   type: d.type,
   level: d.level,
-  audiences: audiencesOf(d),
-  operators: OPERATORS.filter((o) => takes(o, d)).map((o) => o.name),
+  audiences: audiencesWith(d),
+  operators: OPERATORS.filter((o) => supportsOperator(o, d)).map((o) => o.name),
   aliases: d.name.startsWith('prop:') ? ['props:<key>', 'event:props:<key>'] : [...d.aliases],
 }))
 
-const metrics = Object.entries(MEANING).map(([name, { type, meaning }]) => ({
+const metrics = Object.entries(METRIC_INFO).map(([name, { type, meaning }]) => ({
   name,
   audiences: AUDIENCES.filter((audience) => METRICS[audience].some((metric) => metric === name)),
   type,
@@ -45,7 +45,7 @@ const metrics = Object.entries(MEANING).map(([name, { type, meaning }]) => ({
 }))
 
 /** GET /api/stats/dimensions (contract 4): what can be asked, for a machine to read; drawn from the tables that answer. */
-export default defineFixed(
+export default defineStaticRead(
   { path: '/api/stats/dimensions', summary: 'Dimensions, operators, metrics and audiences', data: shape },
   {
     data: {

@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { type Ask, isOneOf } from '../../query/ask.js'
-import { bucketKey, buckets } from '../../query/buckets.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
+import { sourceRows, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { rows, where } from '../../query/where.js'
+import { keyMatches, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { Count, Instant, instants, row } from '../shapes.js'
+import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
 const METRICS = ['count', 'visitors', 'sessions'] as const
 /** A sparkline's points: a month of days fits. */
-const POINTS = 31
+const MAX_SPARKLINE_POINTS = 31
 
 /** GET /api/stats/errors (spec 4.4): what pages threw, the same error under one fingerprint. */
 export default defineRead({
@@ -20,7 +20,7 @@ export default defineRead({
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.array(
-    row({
+    comparableRow({
       fingerprint: z.string().describe('The same for one type, normalised message and top frame.'),
       message: z.string().describe('As last thrown.'),
       type: z.string(),
@@ -34,20 +34,20 @@ export default defineRead({
       sparkline: z
         .array(Count)
         .describe(
-          `Its count over the window: the buckets of \`granularity\`, as many together as make at most ${POINTS}.`,
+          `Its count over the window: the buckets of \`granularity\`, as many together as make at most ${MAX_SPARKLINE_POINTS}.`,
         ),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const page = await ask.list(
       { key: 'fingerprint', order: ['count desc', 'visitors desc'], metrics: METRICS },
-      (plan) => grouped(plan, ask.dialect),
+      (plan) => errorRows(plan, ask.dialect),
     )
     if (page.length === 0) return { data: [], rows: 0 }
-    const where = await placesOf(ask, page)
-    const lines = await linesOf(ask, page)
+    const where = await topPages(ask, page)
+    const lines = await sparklines(ask, page)
     const data = page.map((error) => ({
-      ...instants(error),
+      ...formatInstants(error),
       pathname: where.get(error.fingerprint),
       sparkline: lines(error.fingerprint),
     }))
@@ -56,47 +56,47 @@ export default defineRead({
 })
 
 /** The errors of the window: `fingerprint, type, message, frame` and the columns of the row. */
-const thrown = (plan: Plan, dialect: Dialect): Sql => {
+const errorHits = (plan: Plan, dialect: Dialect): Sql => {
   const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') =>
     sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
   return sql`
     select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
-    from ${rows('events', plan, dialect)} as e
-    where ${where(plan, dialect)} and kind = 'error' and error is not null`
+    from ${sourceRows('events', plan, dialect)} as e
+    where ${whereClause(plan, dialect)} and kind = 'error' and error is not null`
 }
 
-const grouped = (plan: Plan, dialect: Dialect): Sql => {
-  const last = dialect.last(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
-  const of = (position: number) => dialect.member(raw('last_thrown'), position)
+const errorRows = (plan: Plan, dialect: Dialect): Sql => {
+  const last = dialect.lastBy(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
+  const of = (position: number) => dialect.tupleMember(raw('last_thrown'), position)
   return sql`
     select fingerprint, type, ${of(1)} as message, ${of(2)} as frame, count, visitors, sessions, first_seen, last_seen
     from (
       select fingerprint, max(type) as type, ${last} as last_thrown, count(*) as count,
         count(distinct visitor_id) as visitors, count(distinct session_id) as sessions, min(timestamp) as first_seen,
         max(timestamp) as last_seen
-      from (${thrown(plan, dialect)}) t group by fingerprint) g`
+      from (${errorHits(plan, dialect)}) t group by fingerprint) g`
 }
 
 /** Where each of the page's errors happened most; of equals the first by name. */
-async function placesOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+async function topPages({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
   const found = await ask(sql`
     select fingerprint, pathname from (
       select fingerprint, pathname,
         row_number() over (partition by fingerprint order by count(*) desc, pathname) as nth
-      from (${thrown(plan, dialect)}) t where ${isOneOf(['fingerprint'], page)} group by fingerprint, pathname) p
+      from (${errorHits(plan, dialect)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, pathname) p
     where nth = 1`)
   return new Map(found.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
 }
 
 /** The counts over the window of each of the page's errors, by fingerprint. */
-async function linesOf({ plan, dialect, rows: ask }: Ask, page: readonly ResultRow[]) {
+async function sparklines({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
   const { window, tz, granularity } = plan
-  const times = buckets(window, tz, granularity)
-  const together = Math.ceil(times.length / POINTS)
+  const times = listBuckets(window, tz, granularity)
+  const together = Math.ceil(times.length / MAX_SPARKLINE_POINTS)
   const points = new Map(times.map(({ key }, i) => [key, Math.floor(i / together)]))
   const found = await ask(sql`
     select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
-    from (${thrown(plan, dialect)}) t where ${isOneOf(['fingerprint'], page)} group by fingerprint, bucket`)
+    from (${errorHits(plan, dialect)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
   const lines = new Map<unknown, number[]>()
   for (const { fingerprint, bucket, n } of found) {
     const line = lines.get(fingerprint) ?? Array.from({ length: Math.ceil(times.length / together) }, () => 0)

@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import { type Ask, isAmong } from '../../query/ask.js'
-import { INTERACTIVE } from '../../query/metrics.js'
+import { sourceRows, whereClause } from '../../query/conditions.js'
+import { IS_INTERACTIVE } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { rows, where } from '../../query/where.js'
+import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { metricShapes, row } from '../shapes.js'
+import { comparableRow, metricShapes } from '../shapes.js'
 
 const METRICS = ['events', 'visitors'] as const
-const NAMED = ['name', 'kind']
+const EVENT_KEY = ['name', 'kind']
 /** Of an event's properties the most frequent, and of each its most frequent values; of one that is asked for, more. */
-const KEYS = 20
-const VALUES = 10
-const VALUES_OF_ONE = 100
+const MAX_KEYS = 20
+const MAX_VALUES = 10
+const MAX_VALUES_OF_ONE_KEY = 100
 
-const word = z.string().min(1).max(500).optional()
+const optionalText = z.string().min(1).max(500).optional()
 
 /**
  * GET /api/stats/events (spec 4.3): what people did beside reading, by name; as the metric `events` counts it, so that
@@ -25,13 +25,13 @@ export default defineRead({
   path: '/api/stats/events',
   summary: 'Events by name, with their properties',
   params: {
-    name: word.describe('One event, by its name; what is no custom event is named as its kind.'),
-    property: word.describe('One property, by its key; default the most frequent of each event.'),
+    name: optionalText.describe('One event, by its name; what is no custom event is named as its kind.'),
+    property: optionalText.describe('One property, by its key; default the most frequent of each event.'),
   },
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.array(
-    row({
+    comparableRow({
       name: z.string(),
       kind: z.string(),
       ...metricShapes(METRICS),
@@ -40,49 +40,49 @@ export default defineRead({
         .describe('Most frequent first. Values are text, as filters on `prop:<key>` compare them.'),
     }),
   ),
-  answer: async (ask, { name, property }) => {
+  run: async (ask, { name, property }) => {
     const { dialect } = ask
     const page = await ask.list(
-      { key: NAMED, order: ['events desc', 'visitors desc'], metrics: METRICS },
+      { key: EVENT_KEY, order: ['events desc', 'visitors desc'], metrics: METRICS },
       (plan) => sql`
         select name, kind, count(*) as events, count(distinct visitor_id) as visitors
-        from (${events(plan, dialect, name)}) e group by name, kind`,
+        from (${eventRows(plan, dialect, name)}) e group by name, kind`,
     )
-    const properties = await propertiesOf(ask, page, name, property)
+    const properties = await propertiesByEvent(ask, page, name, property)
     const data = page.map((event) => ({
       ...event,
-      properties: Array.from(properties.get(nameOf(event)) ?? [], ([key, values]) => ({ key, values })),
+      properties: Array.from(properties.get(eventKey(event)) ?? [], ([key, values]) => ({ key, values })),
     }))
     return { data, rows: data.length }
   },
 })
 
-const nameOf = ({ name, kind }: ResultRow): string => JSON.stringify([name, kind])
+const eventKey = ({ name, kind }: ResultRow): string => JSON.stringify([name, kind])
 
-const events = (plan: Plan, dialect: Dialect, name: string | undefined): Sql => {
+const eventRows = (plan: Plan, dialect: Dialect, name: string | undefined): Sql => {
   const named = raw('coalesce(event_name, kind)')
   return sql`
-    select ${named} as name, kind, visitor_id, props from ${rows('events', plan, dialect)} as e
-    where ${where(plan, dialect)} and ${INTERACTIVE} and ${name === undefined ? raw('true') : sql`${named} = ${name}`}`
+    select ${named} as name, kind, visitor_id, props from ${sourceRows('events', plan, dialect)} as e
+    where ${whereClause(plan, dialect)} and ${IS_INTERACTIVE} and ${name === undefined ? raw('true') : sql`${named} = ${name}`}`
 }
 
-interface Value {
+interface PropertyValue {
   readonly value: unknown
   readonly events: unknown
 }
 
 /** The properties of the events of a page, by event. */
-async function propertiesOf(
-  ask: Ask,
+async function propertiesByEvent(
+  ask: ReadContext,
   page: readonly ResultRow[],
   name: string | undefined,
   property: string | undefined,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly Value[]>>> {
+): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly PropertyValue[]>>> {
   const { dialect } = ask
-  const found = new Map<string, Map<string, Value[]>>()
+  const found = new Map<string, Map<string, PropertyValue[]>>()
   if (page.length === 0) return found
-  const shown = sql`select * from (${events(ask.plan, dialect, name)}) e where props is not null and ${isAmong(NAMED, page)}`
-  const most = property === undefined ? VALUES : VALUES_OF_ONE
+  const shown = sql`select * from (${eventRows(ask.plan, dialect, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
+  const most = property === undefined ? MAX_VALUES : MAX_VALUES_OF_ONE_KEY
   const each =
     property === undefined
       ? dialect.jsonEach(shown, raw('props'))
@@ -98,20 +98,20 @@ async function propertiesOf(
         from (
           select name, kind, key, value, count(*) as n from (${each}) p
           where value is not null group by name, kind, key, value) c) v) k
-    where nth_key <= ${KEYS + 1} and nth_value <= ${most + 1} order by nth_key, nth_value`)
+    where nth_key <= ${MAX_KEYS + 1} and nth_value <= ${most + 1} order by nth_key, nth_value`)
   let cut = false
   for (const { key, value, events, nth_key, nth_value, ...event } of counted) {
-    if (Number(nth_key) > KEYS || Number(nth_value) > most) {
+    if (Number(nth_key) > MAX_KEYS || Number(nth_value) > most) {
       cut = true
       continue
     }
-    const name = nameOf(event)
-    const properties = found.get(name) ?? new Map<string, Value[]>()
+    const name = eventKey(event)
+    const properties = found.get(name) ?? new Map<string, PropertyValue[]>()
     found.set(name, properties)
     properties.set(String(key), [...(properties.get(String(key)) ?? []), { value, events }])
   }
   if (cut) {
-    const bounds = property === undefined ? `${KEYS} properties an event and ${most} values each` : `${most} values`
+    const bounds = property === undefined ? `${MAX_KEYS} properties an event and ${most} values each` : `${most} values`
     const message = `The most frequent ${bounds}: GET /api/stats/breakdown with dimension prop:<key> has all.`
     ask.warn({ metric: 'properties', code: 'properties_cut', message })
   }

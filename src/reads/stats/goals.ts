@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { TOTAL } from '../../query/by.js'
-import { filterOf, type Goal } from '../../query/goals.js'
-import { hits, matched, sessions } from '../../query/metrics.js'
-import { before, type Plan, withoutGoals } from '../../query/plan.js'
+import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { type Goal, goalFilter } from '../../query/goals.js'
+import { TOTAL } from '../../query/grouping.js'
+import { hitMetrics, matchingSessions, sessionsInWindow } from '../../query/metrics.js'
+import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { filtered, rows, where } from '../../query/where.js'
 import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
-import { Count, row, Share } from '../shapes.js'
+import { Count, comparableRow, Share } from '../shapes.js'
 
 const METRICS = ['conversions', 'visitors', 'rate']
 
@@ -22,30 +22,30 @@ export default defineRead({
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.array(
-    row({
+    comparableRow({
       id: z.int(),
       name: z.string(),
       conversions: Count,
       visitors: Count.describe('Distinct people who converted.'),
       rate: Share.optional().describe('Of all visitors of the same filters; absent where there were none.'),
       revenue: z
-        .array(row({ currency: z.string(), amount: z.number() }))
+        .array(comparableRow({ currency: z.string(), amount: z.number() }))
         .optional()
         .describe('One for each currency that was seen, never added; there for a goal that has revenue.'),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { plan, dialect } = ask
     const { goals = [] } = plan
     if (goals.length === 0) return { data: ask.page([]), rows: 0 }
     const found = await ask.list(
       { key: ['id', 'name'], order: ['conversions desc', 'visitors desc'], metrics: METRICS },
-      (p) => conversions(goals, p, dialect),
+      (p) => goalRows(goals, p, dialect),
     )
     const earning = goals.filter(({ id, revenue }) => revenue && found.some((each) => each.id === id))
-    const earned = async (p: Plan) => (earning.length === 0 ? [] : ask.rows(amounts(earning, p, dialect)))
+    const earned = async (p: Plan) => (earning.length === 0 ? [] : ask.rows(revenueAmounts(earning, p, dialect)))
     const now = await earned(plan)
-    const then = plan.comparison && (await earned(before(plan, plan.comparison)))
+    const then = plan.comparison && (await earned(withWindow(plan, plan.comparison)))
     const revenueOf = (id: unknown) => {
       const own = (all: readonly Record<string, unknown>[]) => all.filter((each) => each.id === id)
       const currencies = [...own(now), ...own(then ?? [])].map(({ currency }) => currency)
@@ -67,11 +67,11 @@ export default defineRead({
 })
 
 /** `id, name, conversions, visitors, rate` of each goal. */
-function conversions(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+function goalRows(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
   const each = goals.map(
-    (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${reached(goal, plan, dialect)}) c`,
+    (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${goalCounts(goal, plan, dialect)}) c`,
   )
-  const all = sql`(select visitors from (${hits(withoutGoals(plan), dialect, TOTAL)}) a)`
+  const all = sql`(select visitors from (${hitMetrics(withoutGoalFilters(plan), dialect, TOTAL)}) a)`
   // Of a session that started in the window the hit that passes may be behind its end.
   return sql`
     select id, name, conversions, visitors,
@@ -80,31 +80,31 @@ function conversions(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql 
 }
 
 /** `conversions, visitors` of one goal: one row. */
-function reached(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+function goalCounts(goal: Goal, plan: Plan, dialect: Dialect): Sql {
   if (goal.type === 'duration') {
-    const long = filtered(plan, dialect, [filterOf(goal)])
-    const chosen = sql`where session_id in (select session_id from (${matched(plan, dialect, TOTAL)}) m)`
+    const long = filterCondition(plan, dialect, [goalFilter(goal)])
+    const chosen = sql`where session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
     return sql`
       select count(*) as conversions, count(distinct visitor_id) as visitors
-      from (select visitor_id, ms / 1000.0 as duration from (${sessions(plan, dialect)}) s ${plan.filters.length > 0 ? chosen : raw('')}) d
+      from (select visitor_id, ms / 1000.0 as duration from (${sessionsInWindow(plan, dialect)}) s ${plan.filters.length > 0 ? chosen : raw('')}) d
       where ${long}`
   }
   const count = goal.type === 'scroll' ? raw('count(distinct (session_id, hostname, pathname))') : raw('count(*)')
   return sql`
-    select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionsOf(goal, plan, dialect)}`
+    select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionHits(goal, plan, dialect)}`
 }
 
 /** The hits that are a goal's: what stands behind `from`. */
-function conversionsOf(goal: Goal, plan: Plan, dialect: Dialect): Sql {
-  const own: Plan = { ...plan, filters: [...plan.filters, filterOf(goal)] }
-  return sql`${rows('events', own, dialect)} as e where ${where(own, dialect)}`
+function conversionHits(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+  const own: Plan = { ...plan, filters: [...plan.filters, goalFilter(goal)] }
+  return sql`${sourceRows('events', own, dialect)} as e where ${whereClause(own, dialect)}`
 }
 
 /**
  * `id, currency, amount` of goals that have revenue: amounts are summed as decimals, in the currency that the hit names
  * or else the goal's. What is no plain number of a size that money has is no amount.
  */
-function amounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+function revenueAmounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
   const each = goals.flatMap(({ revenue, ...goal }) => {
     if (!revenue) return []
     const said = dialect.jsonText(raw('props'), revenue.property)
@@ -114,8 +114,8 @@ function amounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
       sql`
         select ${goal.id} as id,
           case when ${dialect.matches(raw('named'), '^[A-Za-z]{3}$')} then upper(named) else ${revenue.currency} end as currency,
-          case when ${decimal} then ${dialect.decimal(raw('said'))} end as amount
-        from (select ${said} as said, ${named} as named from ${conversionsOf(goal, plan, dialect)}) h`,
+          case when ${decimal} then ${dialect.toDecimal(raw('said'))} end as amount
+        from (select ${said} as said, ${named} as named from ${conversionHits(goal, plan, dialect)}) h`,
     ]
   })
   return sql`

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { TOTAL } from '../../query/by.js'
-import { whole } from '../../query/envelope.js'
-import { matched, sessions } from '../../query/metrics.js'
+import { wholeNumber } from '../../query/envelope.js'
+import { TOTAL } from '../../query/grouping.js'
+import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { stepColumns, ways } from '../../query/steps.js'
+import { sessionSteps, stepColumns } from '../../query/session-steps.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count } from '../shapes.js'
 
 /** Pages of a step that are shown by name. */
-const PATHS = 20
+const MAX_NAMED_PATHS = 20
 const KINDS = ['page', 'other', 'exit'] as const
 type Kind = (typeof KINDS)[number]
 
@@ -20,7 +20,7 @@ export default defineRead({
   path: '/api/stats/journeys',
   summary: 'Ways through the site: the pages of each step and what leads from one to the next',
   params: {
-    depth: whole(8, 2).default(4).describe('Steps, 2 to 8; default 4.'),
+    depth: wholeNumber(8, 2).default(4).describe('Steps, 2 to 8; default 4.'),
     start: z
       .string()
       .optional()
@@ -45,9 +45,9 @@ export default defineRead({
     ),
     links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
   }),
-  answer: async (ask, { depth, start }) => {
+  run: async (ask, { depth, start }) => {
     const { plan, dialect } = ask
-    const found = await ask.rows(links(ways(plan, dialect, depth, start), depth))
+    const found = await ask.rows(linkCounts(sessionSteps(plan, dialect, depth, start), depth))
     const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
     const reach = (at: ReturnType<typeof node>, sessions: number) => {
       nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
@@ -65,7 +65,7 @@ export default defineRead({
     })
     if (start === undefined) {
       const seen = [...nodes.values()].reduce((sum, at) => sum + (at.depth === 1 ? at.sessions : 0), 0)
-      const all = plan.filters.length === 0 ? sessions(plan, dialect) : matched(plan, dialect, TOTAL)
+      const all = plan.filters.length === 0 ? sessionsInWindow(plan, dialect) : matchingSessions(plan, dialect, TOTAL)
       const [row] = await ask.rows(sql`select count(*) as n from (${all}) s`)
       const unseen = Number(row?.n ?? 0) - seen
       if (unseen > 0) reach(node(1, 'exit'), unseen)
@@ -98,7 +98,7 @@ const node = (depth: number, kind: Kind, path?: unknown) =>
  * `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows.
  * Paths are named before they are paired: pairs of any two paths would be nearly as many as sessions.
  */
-function links(ways: Sql, depth: number): Sql {
+function linkCounts(ways: Sql, depth: number): Sql {
   const columns = stepColumns(depth)
   const each = (make: (step: Sql, column: Sql, next: Sql | undefined) => Sql) =>
     join(
@@ -126,6 +126,6 @@ function links(ways: Sql, depth: number): Sql {
       select step, pathname from (
         select step, pathname, row_number() over (partition by step order by n desc, pathname) as place
         from (${counts}) c) r
-      where place <= ${PATHS})
+      where place <= ${MAX_NAMED_PATHS})
     ${pairs}`
 }

@@ -1,4 +1,4 @@
-import { TOTAL } from '../../query/by.js'
+import { TOTAL } from '../../query/grouping.js'
 import { METRICS, metricsBy } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { metricsRow } from '../shapes.js'
@@ -9,7 +9,7 @@ export default defineRead({
   summary: 'Totals of a window',
   params: {},
   data: metricsRow({}),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { value: _, ...data } = await ask.one(METRICS[ask.plan.audience], (plan) =>
       metricsBy(plan, ask.dialect, TOTAL),
     )

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { byDimension } from '../../query/by.js'
 import { findDimension } from '../../query/dimensions.js'
-import { hits, METRICS, matched, metricsBy, sessions } from '../../query/metrics.js'
-import { pagesOfSessions } from '../../query/pages.js'
+import { groupByDimension } from '../../query/grouping.js'
+import { hitMetrics, METRICS, matchingSessions, metricsBy, sessionsInWindow } from '../../query/metrics.js'
+import { pageMetricsFromAggregates } from '../../query/page-aggregates.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import { Count, metricsRow, Share } from '../shapes.js'
 
-const PEOPLE = [
+const PAGE_METRICS = [
   ...['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate'],
   ...['bounce', 'time_on_page', 'scroll_depth'],
 ]
@@ -29,16 +29,16 @@ export default defineRead({
       scroll_depth: z.number().min(0).max(100).optional().describe("Mean of each session's deepest scroll, 0 to 100."),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { dialect, plan } = ask
     const human = plan.audience === 'human'
     const data = await ask.list(
       {
         key: 'pathname',
         order: human ? ['visitors desc', 'pageviews desc', 'sessions desc'] : ['pageviews desc'],
-        metrics: human ? PEOPLE : METRICS[plan.audience],
+        metrics: human ? PAGE_METRICS : METRICS[plan.audience],
       },
-      (p) => (human ? people(p, dialect) : others(p, dialect)),
+      (p) => (human ? peoplePages(p, dialect) : audiencePages(p, dialect)),
     )
     for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
       if (data.some((row) => metric in row)) continue
@@ -50,26 +50,26 @@ export default defineRead({
 
 const pathname = findDimension('pathname', 'dimension')
 
-const others = (plan: Plan, dialect: Dialect): Sql => {
-  const metrics = metricsBy(plan, dialect, byDimension(pathname, dialect))
+const audiencePages = (plan: Plan, dialect: Dialect): Sql => {
+  const metrics = metricsBy(plan, dialect, groupByDimension(pathname, dialect))
   return sql`select value as pathname, ${raw(METRICS[plan.audience].join(', '))} from (${metrics}) v`
 }
 
 /** Sessions at a page: those with a hit there that passes the filters; what they measured there is theirs whole. */
-const people = (plan: Plan, dialect: Dialect): Sql => {
-  const kept = pagesOfSessions(plan, dialect, PEOPLE)
-  if (kept) return sql`select value as pathname, ${raw(PEOPLE.join(', '))} from (${kept}) p`
-  const by = byDimension(pathname, dialect)
+const peoplePages = (plan: Plan, dialect: Dialect): Sql => {
+  const kept = pageMetricsFromAggregates(plan, dialect, PAGE_METRICS)
+  if (kept) return sql`select value as pathname, ${raw(PAGE_METRICS.join(', '))} from (${kept}) p`
+  const by = groupByDimension(pathname, dialect)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`
     select coalesce(h.value, v.value) as pathname, visitors, sessions, pageviews, entries, exits,
       case when pageviews > 0 then least(1.0, coalesce(exits, 0) * 1.0 / pageviews) end as exit_rate,
       bounce, time_on_page, scroll_depth
-    from (${hits(plan, dialect, by)}) h full outer join (
+    from (${hitMetrics(plan, dialect, by)}) h full outer join (
       select value, count(*) as sessions, sum(entered) as entries, count(*) filter (where exit_page = value) as exits,
         avg(case when entered = 1 then bounced end) as bounce, avg(engaged_ms) / 1000 as time_on_page,
         avg(scroll) as scroll_depth
-      from (${matched(plan, dialect, by, measured)}) m join (${sessions(plan, dialect)}) s
+      from (${matchingSessions(plan, dialect, by, measured)}) m join (${sessionsInWindow(plan, dialect)}) s
         on s.session_id = m.session_id
       group by value) v on h.value = v.value`
 }

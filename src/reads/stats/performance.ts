@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { type Ask, isOneOf } from '../../query/ask.js'
 import { type Dimension, findDimension, requireDimension } from '../../query/dimensions.js'
 import { defineRead } from '../../query/read.js'
-import { byVital, figures, measurements, RATINGS, VITAL_METRICS, VITALS } from '../../query/vitals.js'
+import { keyMatches, type ReadContext } from '../../query/read-context.js'
+import { groupByVital, RATINGS, VITAL_METRICS, VITALS, vitalFigures, vitalSamples } from '../../query/vitals.js'
 import { raw, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { DimensionName, Value } from '../shapes.js'
+import { DimensionName, DimensionValue } from '../shapes.js'
 
-const each = (shape: z.ZodType) => Object.fromEntries(VITALS.map((vital) => [vital, shape.optional()]))
+const vitalShapes = (shape: z.ZodType) => Object.fromEntries(VITALS.map((vital) => [vital, shape.optional()]))
 const figure = z.number().nonnegative()
-const compared = z.object(each(z.record(z.string(), z.number()))).optional()
-const measured = {
-  ...each(
+const comparedShape = z.object(vitalShapes(z.record(z.string(), z.number()))).optional()
+const figureShapes = {
+  ...vitalShapes(
     z
       .object({
         ...{ p50: figure, p75: figure, p95: figure, samples: z.int().positive() },
@@ -19,8 +19,8 @@ const measured = {
       })
       .describe('Milliseconds, `cls` without a unit. Absent: not measured.'),
   ),
-  comparison: compared.describe('The same figures of the window compared with.'),
-  change: compared.describe('Relative: 0.5 is half as much again.'),
+  comparison: comparedShape.describe('The same figures of the window compared with.'),
+  change: comparedShape.describe('Relative: 0.5 is half as much again.'),
 }
 
 /** GET /api/stats/performance (spec 4.4): Web Vitals as browsers measured them, of all hits and by one dimension. */
@@ -31,13 +31,15 @@ export default defineRead({
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.object({
-    ...measured,
+    ...figureShapes,
     rows: z
-      .array(z.object({ value: Value.optional().describe('Absent: the hits that have none.'), ...measured }))
+      .array(
+        z.object({ value: DimensionValue.optional().describe('Absent: the hits that have none.'), ...figureShapes }),
+      )
       .optional()
       .describe("A page of the dimension's values, most measured first; absent where no dimension is asked for."),
   }),
-  answer: async (ask, { dimension: name }) => {
+  run: async (ask, { dimension: name }) => {
     const { dialect } = ask
     const dimension = name === undefined ? undefined : findDimension(name, 'dimension')
     if (dimension) requireDimension(dimension, ask.plan.audience, 'dimension')
@@ -45,34 +47,37 @@ export default defineRead({
       value: _,
       hits: __,
       ...found
-    } = await ask.one(VITAL_METRICS, (plan) => figures(measurements(plan, dialect), dialect))
-    const total = byVital(found)
-    warnOfMissing(ask, total)
+    } = await ask.one(VITAL_METRICS, (plan) => vitalFigures(vitalSamples(plan, dialect), dialect))
+    const total = groupByVital(found)
+    warnOfMissingVitals(ask, total)
     if (!dimension) return { data: total, rows: 1 }
-    const values = await valuesOf(ask, dimension)
+    const values = await dimensionRows(ask, dimension)
     return { data: { ...total, rows: values }, rows: values.length }
   },
 })
 
 /** The page's values first, by a count alone: quantiles hold every sample, and there may be a million paths. */
-async function valuesOf(ask: Ask, dimension: Dimension): Promise<ResultRow[]> {
+async function dimensionRows(ask: ReadContext, dimension: Dimension): Promise<ResultRow[]> {
   const { dialect } = ask
   const named = dimension.optional ? raw('value is not null') : raw('true')
   const order = ['hits desc']
   const page = await ask.list(
-    { key: 'value', order, metrics: [], compared: false },
+    { key: 'value', order, metrics: [], compare: false },
     (plan) => sql`
-      select value, count(*) as hits from (${measurements(plan, dialect, dimension)}) m where ${named} group by value`,
+      select value, count(*) as hits from (${vitalSamples(plan, dialect, dimension)}) m where ${named} group by value`,
   )
   if (page.length === 0) return []
-  const found = await ask.list({ key: 'value', order, metrics: VITAL_METRICS, top: page.length }, (plan) => {
-    const shown = sql`select * from (${measurements(plan, dialect, dimension)}) m where ${isOneOf(['value'], page)}`
-    return figures(shown, dialect)
+  const found = await ask.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
+    const shown = sql`select * from (${vitalSamples(plan, dialect, dimension)}) m where ${keyMatches(['value'], page)}`
+    return vitalFigures(shown, dialect)
   })
-  return found.map(({ value, hits: _, ...own }) => ({ ...(value === undefined ? {} : { value }), ...byVital(own) }))
+  return found.map(({ value, hits: _, ...own }) => ({
+    ...(value === undefined ? {} : { value }),
+    ...groupByVital(own),
+  }))
 }
 
-function warnOfMissing(ask: Ask, total: ResultRow): void {
+function warnOfMissingVitals(ask: ReadContext, total: ResultRow): void {
   const code = 'no_vitals_data'
   const missing = VITALS.filter((vital) => total[vital] === undefined)
   if (missing.length === VITALS.length) ask.warn({ code, message: 'No browser reported Web Vitals.' })

@@ -1,12 +1,12 @@
 import { z } from 'zod'
+import { sourceRows, whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { rows, where } from '../../query/where.js'
 import { raw, type Sql, sql } from '../../sql.js'
 import { Count, Instant } from '../shapes.js'
 
-const MINUTES = 5
-const PAGES = 50
-const live = { people: Count.optional(), agents: Count.optional() }
+const WINDOW_MINUTES = 5
+const MAX_PAGES = 50
+const readerShapes = { people: Count.optional(), agents: Count.optional() }
 
 /**
  * GET /api/stats/realtime (spec 4.1): the last five minutes of both readerships, side by side and never summed. A person
@@ -17,22 +17,22 @@ export default defineRead({
   summary: 'Who is reading now',
   params: {},
   audience: { unless_asked: 'all' },
-  window: (now) => ({ start: new Date(now.getTime() - MINUTES * 60_000), end: now }),
+  window: (now) => ({ start: new Date(now.getTime() - WINDOW_MINUTES * 60_000), end: now }),
   data: z.object({
-    ...live,
-    pages: z.array(z.object({ pathname: z.string(), ...live })),
-    minutes: z.array(z.object({ t: Instant, ...live })),
+    ...readerShapes,
+    pages: z.array(z.object({ pathname: z.string(), ...readerShapes })),
+    minutes: z.array(z.object({ t: Instant, ...readerShapes })),
   }),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { plan, dialect } = ask
     const { audience, window } = plan
     const metrics = { human: ['people'], agent: ['agents'], all: ['people', 'agents'] }[audience]
     const start = window.start.getTime()
     const since = sql`(${dialect.epochMs(raw('timestamp'))} - ${start})`
     const minute = sql`${since} - ${since} % 60000`
-    const hits = sql`${rows('events', plan, dialect)} as e where ${where(plan, dialect)}`
-    const fetched = sql`agent_events where ${where(plan, dialect)}`
-    const open = sql`(select ${dialect.last(raw('pathname'), raw('(timestamp, pathname)'))} as value from ${hits} group by visitor_id) o`
+    const hits = sql`${sourceRows('events', plan, dialect)} as e where ${whereClause(plan, dialect)}`
+    const fetched = sql`agent_events where ${whereClause(plan, dialect)}`
+    const open = sql`(select ${dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} as value from ${hits} group by visitor_id) o`
 
     const people = (by: Sql) =>
       sql`select ${by} as value, count(distinct visitor_id) as people from ${hits} group by value`
@@ -45,7 +45,7 @@ export default defineRead({
 
     const total = await ask.one(metrics, () => beside(people(raw('0')), agents(raw('0'))))
     const pages = await ask.list(
-      { key: 'pathname', order: metrics.map((name) => `${name} desc`), metrics, top: PAGES },
+      { key: 'pathname', order: metrics.map((name) => `${name} desc`), metrics, limit: MAX_PAGES },
       () =>
         sql`select value as pathname, ${raw(metrics.join(', '))} from (${beside(
           sql`select value, count(*) as people from ${open} group by value`,
@@ -54,7 +54,7 @@ export default defineRead({
     )
     const found = await ask.rows(beside(people(minute), agents(minute)))
     const counts = new Map(found.map(({ value, ...row }) => [value, row]))
-    const minutes = Array.from({ length: MINUTES }, (_, i) => ({
+    const minutes = Array.from({ length: WINDOW_MINUTES }, (_, i) => ({
       t: new Date(start + i * 60_000).toISOString(),
       ...Object.fromEntries(metrics.map((name) => [name, counts.get(i * 60_000)?.[name] ?? 0])),
     }))

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { bucketKey, buckets } from '../../query/buckets.js'
-import { TOTAL } from '../../query/by.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { shift, startOf, type Window } from '../../query/calendar.js'
-import { matched, sessions } from '../../query/metrics.js'
+import { TOTAL } from '../../query/grouping.js'
+import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
@@ -11,10 +11,10 @@ import { Count, Instant, Share } from '../shapes.js'
 const UNITS = ['day', 'week', 'month'] as const
 type Unit = (typeof UNITS)[number]
 /** One unit on, and the most cohorts of a grid. */
-const STEP = { day: { days: 1 }, week: { days: 7 }, month: { months: 1 } } as const
-const MOST: Record<Unit, number> = { day: 92, week: 53, month: 60 }
+const UNIT_DURATION = { day: { days: 1 }, week: { days: 7 }, month: { months: 1 } } as const
+const MAX_COHORTS: Record<Unit, number> = { day: 92, week: 53, month: 60 }
 /** What fits on a screen: the finest that gives no more cohorts is what is not asked for. */
-const COMFORTABLE = 31
+const TARGET_COHORTS = 31
 
 /**
  * GET /api/stats/retention (spec 4.3): of those whose first visit ever began in a period, how many began another visit
@@ -47,32 +47,32 @@ export default defineRead({
       }),
     ),
   }),
-  answer: async (ask, params) => {
+  run: async (ask, params) => {
     const { plan, dialect, now, site } = ask
     const { tz } = plan
-    const cut = (unit: Unit, most: number) => buckets(plan.window, tz, unit, most)
-    const unit = params.granularity ?? UNITS.find((u) => cut(u, COMFORTABLE + 1).length <= COMFORTABLE) ?? 'month'
-    const all = buckets(plan.window, tz, unit)
-    const times = all.slice(-MOST[unit])
+    const cut = (unit: Unit, most: number) => listBuckets(plan.window, tz, unit, most)
+    const unit = params.granularity ?? UNITS.find((u) => cut(u, TARGET_COHORTS + 1).length <= TARGET_COHORTS) ?? 'month'
+    const all = listBuckets(plan.window, tz, unit)
+    const times = all.slice(-MAX_COHORTS[unit])
     if (times.length < all.length) {
       const message = `The window has ${all.length} cohorts: these are its last ${times.length}.`
       ask.warn({ metric: 'cohorts', code: 'cohorts_truncated', message })
     }
-    const window = { start: latest(plan.window.start, times[0]?.t), end: plan.window.end }
+    const window = { start: latestOf(plan.window.start, times[0]?.t), end: plan.window.end }
     if (times[0] && times[0].t < window.start) {
       const message = `The window begins within a ${unit}: the first cohort has those alone who came first after that.`
       ask.warn({ metric: 'cohorts', code: 'first_cohort_partial', message })
     }
-    if (site.visitor_salt !== 'never' && buckets(window, 'UTC', site.visitor_salt, 2).length > 1) {
+    if (site.visitor_salt !== 'never' && listBuckets(window, 'UTC', site.visitor_salt, 2).length > 1) {
       const message = `Visitor ids change every ${site.visitor_salt}: nobody is seen to return after that, and who does is a newcomer.`
       ask.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
     }
 
-    const found = await ask.rows(grid({ ...plan, window }, unit, dialect))
+    const found = await ask.rows(cohortGrid({ ...plan, window }, unit, dialect))
     const counts = new Map(found.map((row) => [`${row.cohort} ${row.period}`, Number(row.visitors)]))
     const until = Math.min(plan.window.end.getTime(), now.getTime())
     const over = times.filter(({ t }, i) => {
-      const end = times[i + 1]?.t ?? startOf(unit, shift(t, STEP[unit], tz), tz)
+      const end = times[i + 1]?.t ?? startOf(unit, shift(t, UNIT_DURATION[unit], tz), tz)
       return end.getTime() <= until
     })
     const cohorts = times.map(({ t, key }, i) => {
@@ -87,27 +87,27 @@ export default defineRead({
   },
 })
 
-const latest = (a: Date, b: Date | undefined): Date => (b && b > a ? b : a)
+const latestOf = (a: Date, b: Date | undefined): Date => (b && b > a ? b : a)
 
 /** `cohort, period, visitors`, by the keys of their buckets. */
-function grid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
+function cohortGrid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
   const { window, filters } = plan
   const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, dialect)
   const whole: Window = { start: new Date(0), end: window.end }
   // Whose first visit was out of sight is a newcomer to whoever sees no more.
-  const seen = plan.always
-    ? sql`where session_id in (select session_id from (${matched({ ...plan, window: whole, filters: plan.always }, dialect, TOTAL)}) w)`
+  const seen = plan.mandatory
+    ? sql`where session_id in (select session_id from (${matchingSessions({ ...plan, window: whole, filters: plan.mandatory }, dialect, TOTAL)}) w)`
     : raw('')
   const passing =
     filters.length === 0
       ? raw('')
-      : sql`where session_id in (select session_id from (${matched(plan, dialect, TOTAL)}) m)`
+      : sql`where session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
   const active = sql`
-    select visitor_id, ${bucket('started')} as period from (${sessions(plan, dialect)}) s ${passing}
+    select visitor_id, ${bucket('started')} as period from (${sessionsInWindow(plan, dialect)}) s ${passing}
     group by visitor_id, period`
   const newcomers = sql`
     select visitor_id, ${bucket('first')} as cohort from (
-      select visitor_id, min(started) as first from (${sessions({ ...plan, window: whole }, dialect)}) s ${seen}
+      select visitor_id, min(started) as first from (${sessionsInWindow({ ...plan, window: whole }, dialect)}) s ${seen}
       group by visitor_id) f
     where first >= ${window.start}`
   // Who is in the cohort by the filters too: everybody, where there are none.

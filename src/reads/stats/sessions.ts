@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { TOTAL } from '../../query/by.js'
-import { matched, sessions } from '../../query/metrics.js'
+import { TOTAL } from '../../query/grouping.js'
+import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { type Begun, visitsOf } from '../../query/visit.js'
+import { type SessionStart, sessionDetails } from '../../query/session-details.js'
 import { sql } from '../../sql.js'
-import { idOf, instants, visit } from '../shapes.js'
+import { formatInstants, parseHexId, sessionShape } from '../shapes.js'
 
 /** GET /api/stats/sessions (spec 4.3): the sessions that `sessions` counts, the newest first, each over its whole length. */
 export default defineRead({
@@ -14,30 +14,30 @@ export default defineRead({
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
   compare: 'none',
-  data: z.array(z.object(visit)),
-  answer: async (ask) => {
+  data: z.array(z.object(sessionShape)),
+  run: async (ask) => {
     const { plan, dialect } = ask
-    const own = sessions(plan, dialect)
+    const own = sessionsInWindow(plan, dialect)
     const page = await ask.list(
       {
         key: 'session_id',
         order: ['started desc'],
         metrics: [],
-        ...(plan.filters.length === 0 ? { count: sql`select count(*) as n from (${own}) s` } : {}),
+        ...(plan.filters.length === 0 ? { totalQuery: sql`select count(*) as n from (${own}) s` } : {}),
       },
       (p) =>
         p.filters.length === 0
           ? sql`select session_id, started from (${own}) s`
           : sql`select s.session_id, started from (${own}) s
-              join (${matched(p, dialect, TOTAL)}) m on m.session_id = s.session_id`,
+              join (${matchingSessions(p, dialect, TOTAL)}) m on m.session_id = s.session_id`,
     )
-    const begun = page.flatMap(({ session_id, started }): Begun[] =>
-      started instanceof Date ? [{ id: idOf(session_id), started }] : [],
+    const begun = page.flatMap(({ session_id, started }): SessionStart[] =>
+      started instanceof Date ? [{ id: parseHexId(session_id), started }] : [],
     )
-    const rows = new Map((await visitsOf(ask, begun)).map((row) => [row.id, row]))
+    const rows = new Map((await sessionDetails(ask, begun)).map((row) => [row.id, row]))
     const data = page.flatMap(({ session_id }) => {
       const row = rows.get(session_id)
-      return row ? [instants(row)] : []
+      return row ? [formatInstants(row)] : []
     })
     return { data, rows: data.length }
   },

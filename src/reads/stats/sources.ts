@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { best } from '../../query/breakdown.js'
-import { PAGING } from '../../query/envelope.js'
+import { topCombinations } from '../../query/breakdown.js'
+import { PAGING_SHAPE } from '../../query/envelope.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { metricShapes, row } from '../shapes.js'
+import { comparableRow, metricShapes } from '../shapes.js'
 
 const METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration'] as const
 const metrics = metricShapes(METRICS)
@@ -12,19 +12,19 @@ const metrics = metricShapes(METRICS)
 export default defineRead({
   path: '/api/stats/sources',
   summary: 'Channels, sources and campaigns',
-  params: { limit: PAGING.limit },
+  params: { limit: PAGING_SHAPE.limit },
   audience: { unless_asked: 'human', among: ['human'] },
   data: z.object({
-    channels: z.array(row({ channel: z.string(), ...metrics })),
+    channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
     sources: z.array(
-      row({
+      comparableRow({
         source: z.string().optional().describe('Absent: nothing said where from.'),
         channel: z.string(),
         ...metrics,
       }),
     ),
     campaigns: z.array(
-      row({
+      comparableRow({
         utm_campaign: z.string(),
         utm_source: z.string().optional(),
         utm_medium: z.string().optional(),
@@ -32,10 +32,16 @@ export default defineRead({
       }),
     ),
   }),
-  answer: async (ask, { limit }) => {
-    const channels = await best(ask, ['channel'], limit, METRICS)
-    const sources = await best(ask, ['source', 'channel'], limit, METRICS)
-    const campaigns = await best(ask, ['utm_campaign', 'utm_source', 'utm_medium'], limit, METRICS, campaigned)
+  run: async (ask, { limit }) => {
+    const channels = await topCombinations(ask, ['channel'], limit, METRICS)
+    const sources = await topCombinations(ask, ['source', 'channel'], limit, METRICS)
+    const campaigns = await topCombinations(
+      ask,
+      ['utm_campaign', 'utm_source', 'utm_medium'],
+      limit,
+      METRICS,
+      onlyCampaigns,
+    )
     return {
       data: { channels, sources, campaigns },
       rows: channels.length + sources.length + campaigns.length,
@@ -44,7 +50,7 @@ export default defineRead({
 })
 
 /** Sessions that a campaign's link began. */
-const campaigned = (plan: Plan): Plan => ({
+const onlyCampaigns = (plan: Plan): Plan => ({
   ...plan,
   filters: [...plan.filters, { dimension: 'utm_campaign', op: 'is_set' }],
 })

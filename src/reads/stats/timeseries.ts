@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { bucketKey, buckets } from '../../query/buckets.js'
-import type { By } from '../../query/by.js'
-import { fetches, hits, isCount, metricOf, metricsBy, visits } from '../../query/metrics.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
+import type { Grouping } from '../../query/grouping.js'
+import { agentMetrics, findMetric, hitMetrics, isCount, metricsBy, sessionMetrics } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
 import { Series } from '../shapes.js'
 
-const OF_SESSIONS = ['sessions', 'bounce', 'duration', 'views_per_session']
+const SESSION_METRICS = ['sessions', 'bounce', 'duration', 'views_per_session']
 
 /** GET /api/stats/timeseries (spec 4.1): one metric in every bucket of the window; sessions count where they started. */
 export default defineRead({
@@ -20,18 +20,18 @@ export default defineRead({
     buckets: Series,
     comparison: Series.optional(),
   }),
-  answer: async (ask, params) => {
+  run: async (ask, params) => {
     const { plan, dialect } = ask
     const { audience, tz, granularity } = plan
-    const metric = metricOf(audience, params.metric)
+    const metric = findMetric(audience, params.metric)
     const source = (p: Plan): Sql => {
       const fine = granularity === 'minute' || granularity === 'hour'
-      const by: By = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect), fine }
+      const by: Grouping = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect), perHit: fine }
       if (audience === 'all') return metricsBy(p, dialect, by)
-      if (audience === 'agent') return fetches(p, dialect, by, [metric])
-      return OF_SESSIONS.includes(metric) ? visits(p, dialect, by) : hits(p, dialect, by)
+      if (audience === 'agent') return agentMetrics(p, dialect, by, [metric])
+      return SESSION_METRICS.includes(metric) ? sessionMetrics(p, dialect, by) : hitMetrics(p, dialect, by)
     }
-    const timesOf = ({ window }: Plan) => buckets(window, tz, granularity)
+    const timesOf = ({ window }: Plan) => listBuckets(window, tz, granularity)
     const series = async (p: Plan) => {
       const found = await ask.rows(sql`select value as bucket, ${raw(metric)} as value from (${source(p)}) b`)
       const values = new Map(found.map((row) => [row.bucket, row.value]))
@@ -43,7 +43,7 @@ export default defineRead({
     }
     if (metric === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)
-      ask.warnOfSalt(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
+      ask.warnOfSaltChange(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
     }
     const own = await series(plan)
     const comparison = plan.comparison && (await series({ ...plan, window: plan.comparison }))

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Ask } from '../../query/ask.js'
-import { sessions } from '../../query/metrics.js'
-import { identified, PERSON, rowsOf, type Some } from '../../query/people.js'
+import { beforeWindowEnd, filterCondition, sourceRows, startedInWindow, whereClause } from '../../query/conditions.js'
+import { sessionsInWindow } from '../../query/metrics.js'
+import { identifiedVisitors, PERSON_COLUMNS, type PersonSet, rowsOfPersons } from '../../query/people.js'
 import { defineRead } from '../../query/read.js'
-import { filtered, rows, startedInWindow, upToEnd, where } from '../../query/where.js'
+import type { ReadContext } from '../../query/read-context.js'
 import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { Count, HexId, Instant, idOf, instants, objectOf } from '../shapes.js'
+import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject } from '../shapes.js'
 
 /**
  * GET /api/stats/visitors (spec 4.3): who had a hit in the window, the last seen first. Where the site identifies people,
@@ -32,32 +32,34 @@ export default defineRead({
       browser: z.string().optional(),
     }),
   ),
-  answer: async (ask) => {
+  run: async (ask) => {
     const { dialect } = ask
     const page = await ask.list({ key: 'id', order: ['last_seen desc'], metrics: [] }, (plan) => {
-      const seen = sql`select visitor_id, max(timestamp) as seen from ${rows('events', plan, dialect)} as e
-        where ${where(plan, dialect)} group by visitor_id`
+      const seen = sql`select visitor_id, max(timestamp) as seen from ${sourceRows('events', plan, dialect)} as e
+        where ${whereClause(plan, dialect)} group by visitor_id`
       return sql`
-        with seen as (${seen}), known as (${identified(plan, dialect)})
+        with seen as (${seen}), known as (${identifiedVisitors(plan, dialect)})
         select visitor_id as id, null as person, seen as last_seen from seen
           where visitor_id not in (select known_id from known)
         union all
-        select ${dialect.last(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
+        select ${dialect.lastBy(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
           from seen join known on known_id = visitor_id group by person`
     })
-    ask.warnOfSalt([ask.plan.window])
-    const some: Some = {
+    ask.warnOfSaltChange([ask.plan.window])
+    const some: PersonSet = {
       persons: page.flatMap(({ person }) => (typeof person === 'string' ? [person] : [])),
-      visitors: page.flatMap(({ person, id }) => (person === undefined ? [idOf(id)] : [])),
+      visitors: page.flatMap(({ person, id }) => (person === undefined ? [parseHexId(id)] : [])),
     }
     const facts =
-      page.length === 0 ? [] : [await everOf(ask, some), await windowOf(ask, some), await visitsOf(ask, some)]
-    const byName = facts.map((found) => new Map(found.map((row) => [nameOf(row.person, row.visitor), row])))
+      page.length === 0
+        ? []
+        : [await firstSeenAndTraits(ask, some), await windowFacts(ask, some), await sessionCounts(ask, some)]
+    const byName = facts.map((found) => new Map(found.map((row) => [personKey(row.person, row.visitor), row])))
     const data = page.map(({ id, person, last_seen }) => {
-      const [ever, now, visits] = byName.map((found) => found.get(nameOf(person, id)))
+      const [ever, now, visits] = byName.map((found) => found.get(personKey(person, id)))
       const { country, browser } = now ?? {}
-      const traits = objectOf(ever?.traits)
-      return instants({
+      const traits = parseJsonObject(ever?.traits)
+      return formatInstants({
         id,
         ...(person === undefined ? {} : { identified_id: person }),
         ...(traits ? { traits } : {}),
@@ -72,39 +74,44 @@ export default defineRead({
 })
 
 /** An identified id may look like a visitor's. */
-const nameOf = (person: unknown, visitor: unknown) => (person === undefined ? `v ${visitor}` : `p ${person}`)
+const personKey = (person: unknown, visitor: unknown) => (person === undefined ? `v ${visitor}` : `p ${person}`)
 
 /** `first_seen` and `traits`, of everything that is known up to the window's end. */
-const everOf = (ask: Ask, some: Some): Promise<ResultRow[]> => {
+const firstSeenAndTraits = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = ask
-  const known = sql`(select visitor_id, timestamp, traits from events where ${upToEnd(plan)})`
+  const known = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
   return ask.rows(sql`
-    select ${PERSON}, min(timestamp) as first_seen,
-      ${dialect.last(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
-    from ${rowsOf(some, known, plan, dialect)} p group by 1, 2`)
+    select ${PERSON_COLUMNS}, min(timestamp) as first_seen,
+      ${dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
+    from ${rowsOfPersons(some, known, plan, dialect)} p group by 1, 2`)
 }
 
 /** What they did in the window that passes the filters. */
-const windowOf = (ask: Ask, some: Some): Promise<ResultRow[]> => {
+const windowFacts = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = ask
-  const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${rows('events', plan, dialect)} as e
-    where ${where(plan, dialect)})`
+  const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${sourceRows('events', plan, dialect)} as e
+    where ${whereClause(plan, dialect)})`
   const last = (name: string): Sql =>
-    sql`${dialect.last(raw(name), raw(`(timestamp, ${name})`))} filter (where ${raw(name)} is not null) as ${raw(name)}`
+    sql`${dialect.lastBy(raw(name), raw(`(timestamp, ${name})`))} filter (where ${raw(name)} is not null) as ${raw(name)}`
   return ask.rows(sql`
-    select ${PERSON}, count(*) filter (where kind = 'pageview') as pageviews, ${last('country')}, ${last('browser')}
-    from ${rowsOf(some, hits, plan, dialect)} p group by 1, 2`)
+    select ${PERSON_COLUMNS}, count(*) filter (where kind = 'pageview') as pageviews, ${last('country')}, ${last('browser')}
+    from ${rowsOfPersons(some, hits, plan, dialect)} p group by 1, 2`)
 }
 
 /** The sessions that `sessions` counts, so that all visitors' add up to it. */
-const visitsOf = (ask: Ask, some: Some): Promise<ResultRow[]> => {
+const sessionCounts = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = ask
-  const own = rowsOf(some, sql`(select session_id, visitor_id from (${sessions(plan, dialect)}) s)`, plan, dialect)
+  const own = rowsOfPersons(
+    some,
+    sql`(select session_id, visitor_id from (${sessionsInWindow(plan, dialect)}) s)`,
+    plan,
+    dialect,
+  )
   const passing =
     plan.filters.length === 0
       ? raw('')
-      : sql`where session_id in (select session_id from ${rows('events', plan, dialect)} as e
-          where ${startedInWindow(plan)} and ${filtered(plan, dialect)}
+      : sql`where session_id in (select session_id from ${sourceRows('events', plan, dialect)} as e
+          where ${startedInWindow(plan)} and ${filterCondition(plan, dialect)}
             and session_id in (select session_id from ${own} o))`
-  return ask.rows(sql`select ${PERSON}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
+  return ask.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
 }

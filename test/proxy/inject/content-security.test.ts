@@ -1,10 +1,10 @@
 import t from 'tap'
-import { admittance, type Setting } from '../../../src/proxy/inject/content-security.js'
+import { allowedNonce, type ScriptOrigin } from '../../../src/proxy/inject/content-security.js'
 
-const HTTPS: Setting = { scheme: 'https', host: 'site.example' }
-const HTTP: Setting = { scheme: 'http', host: 'site.example:8080' }
+const HTTPS: ScriptOrigin = { scheme: 'https', host: 'site.example' }
+const HTTP: ScriptOrigin = { scheme: 'http', host: 'site.example:8080' }
 
-const ROWS: [policies: string[], expected: string | undefined, why: string, setting?: Setting][] = [
+const ROWS: [policies: string[], expected: string | undefined, why: string, setting?: ScriptOrigin][] = [
   [[], '', 'no policy'],
   [["img-src 'none'"], '', 'none of scripts'],
   [["default-src 'self'"], '', 'the page itself'],
@@ -56,5 +56,5 @@ const ROWS: [policies: string[], expected: string | undefined, why: string, sett
 ]
 
 t.test('what a policy says of a script of the page’s own', async (t) => {
-  for (const [policies, expected, why, setting = HTTPS] of ROWS) t.equal(admittance(policies, setting), expected, why)
+  for (const [policies, expected, why, setting = HTTPS] of ROWS) t.equal(allowedNonce(policies, setting), expected, why)
 })

@@ -1,12 +1,12 @@
-import type { Target } from '../../../src/proxy/inject/head.js'
+import type { TagTarget } from '../../../src/proxy/inject/head-inspector.js'
 
 export const SRC = '/_readership/script-0a1b2c3d.js?site=2'
 export const TAG = `<script defer src="${SRC}"></script>`
 const XTAG = `<script defer="defer" src="${SRC}"></script>`
-export const TARGET: Target = { src: SRC, host: 'site.example', scheme: 'https', policies: [], xml: false }
+export const TARGET: TagTarget = { src: SRC, host: 'site.example', scheme: 'https', policies: [], xml: false }
 
 /** [the page with `¦` where the tag belongs, or without one where it stays as it is; why; what differs of the target] */
-export type PageRow = [page: string, why: string, target?: Partial<Target>]
+export type PageRow = [page: string, why: string, target?: Partial<TagTarget>]
 
 const D = '<!doctype html>'
 const CLOSE = '</head><body>hello</body></html>'
@@ -167,7 +167,7 @@ const XML: PageRow[] = [
   [`${XHTML}<head>`, 'cut off', xml],
 ]
 
-const policed = (policy: string): Partial<Target> => ({ policies: [policy] })
+const policed = (policy: string): Partial<TagTarget> => ({ policies: [policy] })
 
 const POLICED: PageRow[] = [
   [`${D}<head>¦</head>`, 'a policy of the head that lets us be', policed("default-src 'self'")],
@@ -180,7 +180,7 @@ const POLICED: PageRow[] = [
 
 /** The page as it comes, and as it goes. */
 export const PAGES = [...HTML, ...XML, ...POLICED].map(([page, why, differs]) => {
-  const target: Target = { ...TARGET, ...differs }
+  const target: TagTarget = { ...TARGET, ...differs }
   const bytes = (text: string) => Buffer.from(text, 'latin1')
   const [before = '', after] = page.split('\xa6')
   return {

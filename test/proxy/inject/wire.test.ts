@@ -3,8 +3,8 @@ import { connect as connectHttp2, createServer as createHttp2Server } from 'node
 import { connect } from 'node:net'
 import * as zlib from 'node:zlib'
 import t, { type Test } from 'tap'
-import { portOf, proxyFor, rawServer, sleep, talk, until } from '../fixtures/sockets.js'
-import { field, readStrictly } from '../fixtures/strict.js'
+import { exchangeBytes, portOf, sleep, startProxy, startRawServer, waitUntil } from '../fixtures/sockets.js'
+import { field, parseStrictly } from '../fixtures/strict-parser.js'
 import { PAGES, SRC, TAG } from './pages.js'
 
 const script = (hostname: string) => (hostname === 'other.example' ? undefined : SRC)
@@ -34,7 +34,7 @@ const nameOf = (coding: Coding) => coding.replace('raw ', '')
 async function site(t: Test, handler: (req: IncomingMessage, res: ServerResponse) => void) {
   const origin = createServer(handler)
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
-  const made = await proxyFor(portOf(origin), { script, bodyIdleTimeout: 2_000 })
+  const made = await startProxy(portOf(origin), { scriptFor: script, bodyIdleTimeout: 2_000 })
   t.teardown(async () => {
     await made.proxy.close(100)
     origin.closeAllConnections()
@@ -46,8 +46,8 @@ async function site(t: Test, handler: (req: IncomingMessage, res: ServerResponse
 const get = (path = '/', lines = '', method = 'GET', version = '1.1') =>
   `${method} ${path} HTTP/${version}\r\nHost: site.example\r\nConnection: close\r\n${lines}\r\n`
 async function ask(port: number, request: string, ms?: number) {
-  const { text, end } = await talk(port, [request], ms === undefined ? {} : { ms })
-  const { messages, fault, rest } = readStrictly(text, 'response', () => !request.startsWith('HEAD'))
+  const { text, end } = await exchangeBytes(port, [request], ms === undefined ? {} : { ms })
+  const { messages, fault, rest } = parseStrictly(text, 'response', () => !request.startsWith('HEAD'))
   const [message] = messages
   return { message, body: Buffer.from(message?.body ?? '', 'latin1'), fault, end, rest, text }
 }
@@ -88,7 +88,7 @@ t.test('every page in every coding, in parts', async (t) => {
       if (fault !== undefined || !sent.equals(output))
         t.equal(`${fault}: ${String(sent).slice(0, 500)}`, String(output).slice(0, 500), `${why}, ${coding}`)
       if (changed) t.equal(field(message, 'content-encoding'), coding && nameOf(coding))
-      await until(() => records.length === 1)
+      await waitUntil(() => records.length === 1)
       t.equal(records.pop()?.bytes, body.length, `${why}, ${coding ?? 'plain'}`)
     }
   }
@@ -264,7 +264,7 @@ t.test('what the origin has sent is there while it pauses', async (t) => {
         const body = Buffer.from(chunksOf(raw), 'latin1')
         return coding === '' || body.length === 0 ? String(body) : soFar(coding, body)
       }
-      t.ok(await until(() => now() === expected), `${coding}: part ${parts} is there before the next is written`)
+      t.ok(await waitUntil(() => now() === expected), `${coding}: part ${parts} is there before the next is written`)
       if (parts < sent.length) write(sent[parts]?.replace(TAG, '') ?? '')
     }
     socket.destroy()
@@ -381,9 +381,9 @@ t.test('a client that does not read holds the origin up, and only so much is kep
       bytes += data.length
     })
     socket.resume()
-    t.ok(await until(() => sent > stuck && bytes > 5_000_000, 5_000), `${path}: it goes on`)
+    t.ok(await waitUntil(() => sent > stuck && bytes > 5_000_000, 5_000), `${path}: it goes on`)
     socket.destroy()
-    t.ok(await until(() => records.length === 1), 'and is over when the client leaves')
+    t.ok(await waitUntil(() => records.length === 1), 'and is over when the client leaves')
     records.length = 0
   }
 })
@@ -457,19 +457,19 @@ t.test('so many compressed pages at once and no more; those beyond stay as they 
   // All at once, on a machine that may be busy with other tests.
   const patient = async () => String(zlib.gunzipSync((await ask(port, get(), 20_000)).body))
   for (let i = 0; i < 260; i++) answers.push(patient())
-  t.ok(await until(() => waiting.length === 260))
+  t.ok(await waitUntil(() => waiting.length === 260))
   for (const res of waiting) res.end(first.subarray(first.length - 8))
   const got = await Promise.all(answers)
   t.equal(got.filter((page) => page === WITH).length, 256)
   t.equal(got.filter((page) => page === PAGE).length, 4)
   const next = ask(port, get(), 20_000)
-  await until(() => waiting.length === 261)
+  await waitUntil(() => waiting.length === 261)
   waiting.at(-1)?.end(first.subarray(first.length - 8))
   t.equal(String(zlib.gunzipSync((await next).body)), WITH, 'then there is room again')
 })
 
 t.test('an origin that dies', async (t) => {
-  const origin = await rawServer((socket) => {
+  const origin = await startRawServer((socket) => {
     socket.on('data', (part) => {
       const [, path] = part.toString('latin1').split(' ')
       const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n'
@@ -480,7 +480,7 @@ t.test('an origin that dies', async (t) => {
       else socket.write(`${head}Content-Length: 500\r\n\r\n`, () => socket.destroy())
     })
   })
-  const { proxy, port } = await proxyFor(origin.port, { script })
+  const { proxy, port } = await startProxy(origin.port, { scriptFor: script })
   for (const path of ['/length', '/chunks']) {
     const { message, end, text } = await ask(port, get(path))
     t.equal(message, undefined, `${path}: no whole message`)

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
-import type { Ask } from '../../../query/ask.js'
-import { everyone, type Funnel, reached, type Unit } from '../../../query/funnels.js'
+import { countEveryone, type Funnel, type FunnelUnit, stepsReached } from '../../../query/funnels.js'
 import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
+import type { ReadContext } from '../../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../../sql.js'
-import { Count, row, Share } from '../../shapes.js'
+import { Count, comparableRow, Share } from '../../shapes.js'
 
-const counted = { sessions: Count.optional(), visitors: Count.optional() }
+const countShapes = { sessions: Count.optional(), visitors: Count.optional() }
 
 /**
  * GET /api/stats/funnel/{id} (spec 4.3, contract 5): how far the sessions that started in the window and pass the filters
@@ -34,21 +34,23 @@ export default defineRead({
   },
   list: true,
   audience: { unless_asked: 'human', among: ['human'] },
-  data: row({
+  data: comparableRow({
     id: z.int(),
     name: z.string(),
-    ...counted,
-    steps: z.array(row({ label: z.string(), ...counted, drop_off: Share.optional(), rate: Share.optional() })),
+    ...countShapes,
+    steps: z.array(
+      comparableRow({ label: z.string(), ...countShapes, drop_off: Share.optional(), rate: Share.optional() }),
+    ),
     behind: z.array(z.string()).optional().describe('Ids of sessions, or with `per=visitor` of visitors.'),
   }),
-  answer: async (ask, { per, step, outcome }, words) => {
+  run: async (ask, { per, step, outcome }, words) => {
     const funnel = await ask.funnel(words.id ?? '')
     if (!funnel) throw new ApiError('not_found', 'There is no such funnel.')
     const { id, name, steps } = funnel
-    if (step !== undefined) check(funnel, step, outcome)
+    if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
-    const found = await ask.list({ key: 'step', order: ['step'], metrics, top: steps.length + 1 }, (plan) =>
-      counts(funnel, per, plan, ask.dialect),
+    const found = await ask.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
+      stepCounts(funnel, per, plan, ask.dialect),
     )
     const [all, ...rows] = found.map(({ step: _, ...counts }) => counts)
     const only = (value: unknown) =>
@@ -57,7 +59,7 @@ export default defineRead({
       ...only(all),
       ...(all?.comparison ? { comparison: only(all.comparison), change: only(all.change) } : {}),
     }
-    const behind = step === undefined ? {} : { behind: await behindOf(ask, funnel, per, step, outcome) }
+    const behind = step === undefined ? {} : { behind: await idsAtStep(ask, funnel, per, step, outcome) }
     return {
       data: { id, name, ...whole, steps: steps.map(({ label }, i) => ({ label, ...rows[i] })), ...behind },
       rows: behind.behind?.length ?? steps.length,
@@ -65,31 +67,37 @@ export default defineRead({
   },
 })
 
-function check({ steps }: Funnel, step: number, outcome: 'reached' | 'dropped'): void {
+function checkStep({ steps }: Funnel, step: number, outcome: 'reached' | 'dropped'): void {
   if (step > steps.length) throw new ApiError('validation_error', `The funnel has ${steps.length} steps.`, 'step')
   if (step === 1 && outcome === 'dropped')
     throw new ApiError('validation_error', 'Nobody can drop off before the first step.', 'outcome')
 }
 
 /** `step, <unit>s, drop_off, rate`: step 0 is everyone who is asked about. */
-function counts(funnel: Funnel, per: Unit, plan: Plan, dialect: Dialect): Sql {
+function stepCounts(funnel: Funnel, per: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const numbers = sql`(${funnel.steps.map((_, i) => sql`select ${i + 1} as step`).reduce((a, b) => sql`${a} union all ${b}`)})`
   const n = raw(`${per}s`)
   return sql`
     select step, ${n}, case when step > 1 and earlier > 0 then (earlier - ${n}) * 1.0 / earlier end as drop_off,
       case when step > 0 and entered > 0 then ${n} * 1.0 / entered end as rate
     from (select *, lag(${n}) over (order by step) as earlier, max(case when step = 1 then ${n} end) over () as entered
-      from (select 0 as step, ${everyone(per, plan, dialect)} as ${n}
+      from (select 0 as step, ${countEveryone(per, plan, dialect)} as ${n}
         union all select s.step, count(r.id) as ${n}
-          from ${numbers} s left join (${reached(funnel, per, plan, dialect)}) r on r.step = s.step group by s.step) c) d`
+          from ${numbers} s left join (${stepsReached(funnel, per, plan, dialect)}) r on r.step = s.step group by s.step) c) d`
 }
 
-async function behindOf(ask: Ask, funnel: Funnel, per: Unit, step: number, outcome: 'reached' | 'dropped') {
+async function idsAtStep(
+  ask: ReadContext,
+  funnel: Funnel,
+  per: FunnelUnit,
+  step: number,
+  outcome: 'reached' | 'dropped',
+) {
   const last = outcome === 'reached' ? sql`max(step) >= ${step}` : sql`max(step) = ${step - 1}`
   const found = await ask.list(
-    { key: 'id', order: ['started desc'], metrics: [], compared: false },
+    { key: 'id', order: ['started desc'], metrics: [], compare: false },
     (plan) => sql`
-    select id, max(started) as started from (${reached(funnel, per, plan, ask.dialect)}) r group by id having ${last}`,
+    select id, max(started) as started from (${stepsReached(funnel, per, plan, ask.dialect)}) r group by id having ${last}`,
   )
   return found.map(({ id }) => String(id))
 }

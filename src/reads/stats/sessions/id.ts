@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
+import { startedInWindow } from '../../../query/conditions.js'
 import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
-import { around, visitsOf } from '../../../query/visit.js'
-import { startedInWindow } from '../../../query/where.js'
+import { planAround, sessionDetails } from '../../../query/session-details.js'
 import { raw, sql } from '../../../sql.js'
-import { Count, HexId, Instant, idOf, instants, objectOf, visit } from '../../shapes.js'
+import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject, sessionShape } from '../../shapes.js'
 
 /** A robot that passes for a person can have a session of any length. */
-const MOST = 1_000
+const MAX_TIMELINE_ROWS = 1_000
 
 /**
  * GET /api/stats/sessions/{id} (spec 4.3): one session of the site, whenever it was and whatever filters are asked for,
@@ -21,7 +21,7 @@ export default defineRead({
   audience: { unless_asked: 'human', among: ['human'] },
   compare: 'none',
   data: z.object({
-    ...visit,
+    ...sessionShape,
     timeline: z.array(
       z.object({
         timestamp: Instant,
@@ -35,34 +35,37 @@ export default defineRead({
       }),
     ),
   }),
-  answer: async (ask, _, words) => {
+  run: async (ask, _, words) => {
     const unknown = new ApiError('not_found', 'There is no such session.', 'id')
     const word = HexId.safeParse(words.id)
     if (!word.success) throw unknown
-    const id = idOf(word.data)
+    const id = parseHexId(word.data)
     const [found] = await ask.rows(sql`
       select min(session_start) as first, max(session_start) as last from events
-      where ${startedInWindow(ever(ask.plan))} and session_id = ${id}`)
+      where ${startedInWindow(planOverAllTime(ask.plan))} and session_id = ${id}`)
     const begun = [found?.first, found?.last].flatMap((at) => (at instanceof Date ? [{ id, started: at }] : []))
-    const [session] = await visitsOf(ask, begun)
+    const [session] = await sessionDetails(ask, begun)
     if (!session) throw unknown
     const name = sql`coalesce(event_name, ${ask.dialect.jsonText(raw('error'), 'message')})`
     const rows = await ask.rows(sql`
       select timestamp, kind, ${name} as name, hostname, pathname, props, engaged_ms, scroll
-      from events where ${startedInWindow(around(ask.plan, begun))} and session_id = ${id}
+      from events where ${startedInWindow(planAround(ask.plan, begun))} and session_id = ${id}
       order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
-      limit ${MOST + 1}`)
-    if (rows.length > MOST) {
-      const message = `The session has more than ${MOST} hits: the timeline has the first of them.`
+      limit ${MAX_TIMELINE_ROWS + 1}`)
+    if (rows.length > MAX_TIMELINE_ROWS) {
+      const message = `The session has more than ${MAX_TIMELINE_ROWS} hits: the timeline has the first of them.`
       ask.warn({ metric: 'timeline', code: 'timeline_truncated', message })
     }
-    const timeline = rows.slice(0, MOST).map(({ props, ...row }) => {
-      const own = objectOf(props)
-      return { ...instants(row), ...(own ? { props: own } : {}) }
+    const timeline = rows.slice(0, MAX_TIMELINE_ROWS).map(({ props, ...row }) => {
+      const own = parseJsonObject(props)
+      return { ...formatInstants(row), ...(own ? { props: own } : {}) }
     })
-    return { data: { ...instants(session), timeline }, rows: 1 }
+    return { data: { ...formatInstants(session), timeline }, rows: 1 }
   },
 })
 
 /** The plan over all time: a session is the same whenever it is looked at. */
-const ever = (plan: Plan): Plan => ({ ...plan, window: { start: new Date(0), end: new Date(Date.UTC(2200, 0)) } })
+const planOverAllTime = (plan: Plan): Plan => ({
+  ...plan,
+  window: { start: new Date(0), end: new Date(Date.UTC(2200, 0)) },
+})

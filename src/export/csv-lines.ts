@@ -1,0 +1,98 @@
+import { setImmediate as breath } from 'node:timers/promises'
+import { ApiError } from '../errors.js'
+import { quote } from '../query/dimensions.js'
+import { prepareRead, type ReadDependencies, type ReadResponse } from '../query/read.js'
+import type { Store } from '../store.js'
+import { createCsvWriter } from './csv.js'
+import { createLayout, layoutRows, type TableLayout, visibleTables } from './layout.js'
+import { listReportReads, METRIC_NAMES, type NamedReport, readTitle } from './report-names.js'
+
+/** Rows of a list that are held at once, and lines that are made before others have their turn. */
+const CHUNK_ROWS = 1_000
+const LINES_PER_BLOCK = 250
+
+interface CsvPart {
+  readonly layout: TableLayout
+  readonly first: ReadResponse
+  readonly rest: AsyncGenerator<ReadResponse>
+}
+
+/**
+ * A report's lines as CSV, a few hundred at a time: lists whole, unless a page is asked for. Resolves with the first
+ * answer at hand, so that what is wrong with the question is known before a line goes out; throws `ApiError`. `close`
+ * ends the statement, also where no line was ever taken.
+ */
+export async function createCsvLines(
+  report: NamedReport,
+  query: URLSearchParams,
+  deps: ReadDependencies & { readonly store: Pick<Store, 'query' | 'stream' | 'dialect'> },
+  { table, signal }: { table?: string | undefined; signal?: AbortSignal },
+) {
+  const paged = query.has('limit') || query.has('page')
+  const own = await prepareRead(report.read, query, deps, report.words)
+  const asked = await Promise.all(
+    listReportReads(report).map(async (part) => ({
+      part,
+      of: part === report ? own : await prepareRead(part.read, query, deps, part.words),
+    })),
+  )
+  const parts: CsvPart[] = []
+  try {
+    for (const { part, of } of asked) {
+      const rest = part.read.list && !paged ? of.stream(deps.store, CHUNK_ROWS, signal) : once(() => of.run())
+      const { value: first } = await rest.next()
+      if (!first) continue
+      const layout = createLayout(readTitle(part.read), part.read.data, {
+        metrics: first.metrics,
+        known: METRIC_NAMES,
+        compared: of.plan.comparison !== undefined,
+        data: first.data,
+      })
+      parts.push({ layout, first, rest })
+    }
+    const all = parts.flatMap(({ layout }) => visibleTables(layout))
+    const tables = table === undefined ? all : all.filter(({ name }) => name === table)
+    if (tables.length === 0) {
+      const names = all.map(({ name }) => name).join(', ')
+      throw new ApiError(
+        'validation_error',
+        `There is no table ${quote(table ?? '')} in this report, but ${names}.`,
+        'table',
+      )
+    }
+    return { plan: own.plan, lines: writeLines(parts, tables), close: () => closeParts(parts) }
+  } catch (error) {
+    await closeParts(parts)
+    throw error
+  }
+}
+
+const closeParts = (parts: readonly CsvPart[]) => Promise.all(parts.map(({ rest }) => rest.return(undefined)))
+
+async function* once(answer: () => Promise<ReadResponse>): AsyncGenerator<ReadResponse> {
+  yield await answer()
+}
+
+async function* writeLines(parts: readonly CsvPart[], tables: readonly TableLayout[]): AsyncGenerator<string> {
+  try {
+    const wanted = new Set(tables)
+    const { header, line } = createCsvWriter(tables)
+    let text = header
+    let lines = 0
+    for (const { layout, first, rest } of parts) {
+      for (let part: ReadResponse | undefined = first; part; part = (await rest.next()).value) {
+        for (const row of layoutRows(layout, part.data)) {
+          if (!wanted.has(row.table)) continue
+          text += line(row)
+          if (++lines % LINES_PER_BLOCK > 0) continue
+          yield text
+          text = ''
+          await breath()
+        }
+      }
+    }
+    if (text !== '') yield text
+  } finally {
+    await closeParts(parts)
+  }
+}

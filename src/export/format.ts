@@ -1,0 +1,138 @@
+import type { Window } from '../query/calendar.js'
+import type { Audience } from '../query/dimensions.js'
+import type { Condition, Filter } from '../query/filters.js'
+import { METRIC_INFO } from '../query/metrics.js'
+import type { LayoutColumn } from './layout.js'
+
+// Made once: `toLocaleString` makes one at each call, and a page has ten thousand numbers.
+const ONE_DECIMAL = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
+const TWO_DECIMALS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+
+/** `1234567` as `1,234,567`, at most one decimal. */
+export const formatNumber = (value: number): string => ONE_DECIMAL.format(value)
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+/** Bytes as people read them, in powers of 1000. */
+export function formatBytes(value: number): string {
+  let unit = 0
+  let amount = value
+  while (amount >= 999.95 && unit < UNITS.length - 1) {
+    amount /= 1000
+    unit++
+  }
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`
+}
+
+export const formatPercent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+/** Seconds as `1m 05s`. */
+export const formatDuration = (seconds: number): string => {
+  const whole = Math.round(seconds)
+  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, '0')}s`
+}
+
+/** Seconds as `3d 04h` or `4h 05m`, where minutes would be many. */
+const formatAge = (seconds: number): string => {
+  const two = (n: number) => String(n).padStart(2, '0')
+  const hours = Math.floor(seconds / 3600)
+  if (hours >= 24) return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`
+  return hours > 0 ? `${hours}h ${two(Math.floor((seconds % 3600) / 60))}m` : formatDuration(seconds)
+}
+
+/** A relative change: `+12.3 %`. */
+export const formatChange = (value: number): string =>
+  `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${formatPercent(Math.abs(value))}`
+
+type Format = (value: number) => string
+const FORMAT_BY_TYPE: Record<(typeof METRIC_INFO)[keyof typeof METRIC_INFO]['type'], Format> = {
+  count: formatNumber,
+  share: formatPercent,
+  seconds: formatDuration,
+  mean: formatNumber,
+  bytes: formatBytes,
+}
+/** What the reads measure besides the metrics. */
+const FORMAT_BY_NAME = new Map<string, Format>([
+  ...Object.entries(METRIC_INFO).map(([name, { type }]) => [name, FORMAT_BY_TYPE[type]] as const),
+  ['change', formatChange],
+  ['adjusted', formatChange],
+  ['time_on_page', formatDuration],
+  ['freshness_gap', formatAge],
+  ['scroll_depth', (value) => `${formatNumber(value)} %`],
+  // Names, not amounts.
+  ...['id', 'line', 'status', 'last_status', 'asn'].map((name) => [name, String] as const),
+])
+const formatDecimals: Format = (value) => TWO_DECIMALS.format(value)
+
+/** How a number of a column is written. */
+export const columnFormat = ({ path, kind }: Pick<LayoutColumn, 'path' | 'kind'>): Format =>
+  FORMAT_BY_NAME.get(path.at(-1) ?? '') ?? (kind === 'share' ? formatPercent : formatDecimals)
+
+const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'ttfb', 'url', 'utm'])
+/** `people.exit_rate` as `People exit rate`. */
+export const formatLabel = (name: string): string => {
+  const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : word))
+  return words.join(' ').replace(/^./, (letter) => letter.toUpperCase())
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
+/** Whether a text is an instant as the API writes it. */
+export const isInstant = (text: string): boolean => INSTANT.test(text)
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+const formatter = (tz: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
+  const name = `${tz} ${Object.keys(options).join()}`
+  const known = formats.get(name) ?? new Intl.DateTimeFormat('en-GB', { timeZone: tz, hourCycle: 'h23', ...options })
+  formats.set(name, known)
+  return known
+}
+const DAY = { day: 'numeric', month: 'short', year: 'numeric' } as const
+const TIME = { hour: '2-digit', minute: '2-digit' } as const
+
+/** `26 Oct 2026, 13:00` there. */
+export const formatInstant = (at: Date, tz: string): string => formatter(tz, { ...DAY, ...TIME }).format(at)
+
+/** A bucket's beginning, as short as its size allows. */
+export function formatBucket(at: Date, tz: string, granularity: string): string {
+  if (granularity === 'month') return formatter(tz, { month: 'short', year: 'numeric' }).format(at)
+  if (granularity === 'day' || granularity === 'week')
+    return formatter(tz, { day: 'numeric', month: 'short' }).format(at)
+  return formatter(tz, { day: 'numeric', month: 'short', ...TIME }).format(at)
+}
+
+/** Both ends of a window; an end at midnight is the day before it, whole. */
+export function formatWindow({ start, end }: Window, tz: string): string {
+  const midnight = (at: Date) => formatter(tz, { ...TIME, second: '2-digit' }).format(at) === '00:00:00'
+  const day = (at: Date) => formatter(tz, DAY).format(at)
+  if (!midnight(start)) return `${formatInstant(start, tz)} to ${formatInstant(end, tz)}`
+  if (!midnight(end)) return `${day(start)} to ${formatInstant(end, tz)}`
+  const [first, last] = [day(start), day(new Date(Math.max(start.getTime(), end.getTime() - 1)))]
+  return first === last ? first : `${first} to ${last}`
+}
+
+export const AUDIENCE_NAMES: Record<Audience, string> = { human: 'People', agent: 'Agents', all: 'People and agents' }
+
+/** Filters as a sentence: all of them have to hold. */
+export const describeFilters = (filters: readonly Filter[]): string =>
+  filters.map((filter) => describeFilter(filter)).join(' and ')
+
+function describeFilter(f: Filter): string {
+  if ('and' in f) return `(${f.and.map(describeFilter).join(' and ')})`
+  if ('or' in f) return `(${f.or.map(describeFilter).join(' or ')})`
+  if ('not' in f) return `not ${describeFilter(f.not)}`
+  if ('has_done' in f) return `visitors who did: ${describeFilter(f.has_done)}`
+  if ('has_not_done' in f) return `visitors who did not: ${describeFilter(f.has_not_done)}`
+  return describeCondition('reached' in f ? f.reached : f)
+}
+
+const COMPARISON_SIGNS: Partial<Record<Condition['op'], string>> = { gt: '>', gte: '≥', lt: '<', lte: '≤' }
+
+function describeCondition({ dimension, op, value, case_sensitive }: Condition): string {
+  const values = value === undefined ? [] : typeof value === 'object' ? value : [value]
+  const joint = op === 'between' ? ' and ' : op.endsWith('_not') || op === 'is_not' ? ' nor ' : ' or '
+  const shown = values.map((one) => (typeof one === 'string' ? `“${one}”` : String(one))).join(joint)
+  const verb =
+    COMPARISON_SIGNS[op] ??
+    op.replace(/^(.*)_not$/, (_, verb) => (verb === 'is' ? 'is not' : `not ${verb}`)).replaceAll('_', ' ')
+  return `${formatLabel(dimension).toLowerCase()} ${verb}${shown === '' ? '' : ` ${shown}`}${case_sensitive === false ? ' (in any case)' : ''}`
+}

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import type { Plan } from '../query/plan.js'
+import type { Read, ReadResponse } from '../query/read.js'
+import { AUDIENCE_NAMES, columnFormat, describeFilters, formatBucket, formatLabel, formatWindow } from './format.js'
+import type { Chart, Sheet } from './sheet.js'
+import { AgentTimeSeries, createTables, type Points, TimeSeries } from './sheet-tables.js'
+
+/** Lines of a chart that can be told apart. */
+const MAX_CHART_LINES = 5
+
+/** A part of a report with its answer. */
+export interface SheetPart {
+  /** The last word of its name. */
+  readonly title: string
+  readonly read: Read
+  readonly plan: Plan
+  readonly answered: ReadResponse
+}
+
+const ATTRIBUTION = { text: 'readership \u00b7 IP Geolocation by DB-IP', link: 'https://db-ip.com' }
+
+/** A report's answers as a sheet: title, window, audience, filters and warnings, then charts and tables. */
+export function createSheet(
+  of: { site: string; report: string; segment: string | undefined; now: Date },
+  answers: readonly SheetPart[],
+): Sheet {
+  const [first] = answers
+  const plan = first?.plan
+  const warnings = answers.flatMap(({ answered }) => answered.meta.warnings ?? [])
+  return {
+    title: of.site,
+    subtitle: formatLabel(of.report.replaceAll('/', ' ').replaceAll('-', ' ')),
+    facts: plan
+      ? [
+          ['Window', `${formatWindow(plan.window, plan.tz)} (${plan.tz})`],
+          ...(plan.comparison ? [['Compared with', formatWindow(plan.comparison, plan.tz)] as const] : []),
+          ['Audience', AUDIENCE_NAMES[plan.audience]],
+          ...(plan.filters.length > 0 ? [['Filters', describeFilters(plan.filters)] as const] : []),
+          ...(of.segment === undefined ? [] : [['Segment', of.segment] as const]),
+        ]
+      : [],
+    notes: [
+      ...new Set(warnings.map(({ metric, message }) => (metric ? `${formatLabel(metric)}: ${message}` : message))),
+    ],
+    charts: answers.flatMap(createCharts),
+    tables: answers.flatMap(({ title, read, plan, answered: { data, metrics, meta } }) =>
+      createTables({
+        title,
+        read,
+        tz: plan.tz,
+        compared: plan.comparison !== undefined,
+        data,
+        metrics,
+        total: meta.total,
+      }),
+    ),
+    attribution: ATTRIBUTION,
+    created: of.now,
+  }
+}
+
+function createCharts({ answered, plan }: SheetPart): Chart[] {
+  const one = TimeSeries.safeParse(answered.data).data
+  const many = AgentTimeSeries.safeParse(answered.data).data
+  const labelsOf = (points: z.infer<typeof Points>, granularity: string) =>
+    points.map(({ t }) => formatBucket(new Date(t), plan.tz, granularity))
+  const valuesOf = (points: z.infer<typeof Points>) => points.map(({ value }) => value)
+  if (one) {
+    const { metric, granularity, buckets, comparison } = one
+    const series = [
+      { name: formatLabel(metric), values: valuesOf(buckets) },
+      ...(comparison && plan.comparison
+        ? [
+            {
+              name: 'Before',
+              values: valuesOf(comparison).slice(0, buckets.length),
+              before: true as const,
+            },
+          ]
+        : []),
+    ]
+    const format = columnFormat({ path: [metric], kind: 'number' })
+    return [
+      {
+        title: `${formatLabel(metric)} per ${granularity}`,
+        labels: labelsOf(buckets, granularity),
+        series,
+        axis: createAxis(series, format),
+      },
+    ]
+  }
+  if (!many || many.series.length === 0) return []
+  const series = many.series.slice(0, MAX_CHART_LINES).map(({ name, buckets }) => ({ name, values: valuesOf(buckets) }))
+  const labels = labelsOf(many.series[0]?.buckets ?? [], many.granularity)
+  return [
+    {
+      title: `Fetches per ${many.granularity}`,
+      labels,
+      series,
+      axis: createAxis(series, columnFormat({ path: ['fetches'], kind: 'number' })),
+    },
+  ]
+}
+
+/** From 0 in at most five round steps to the largest value or above it. */
+function createAxis(series: Chart['series'], format: (value: number) => string): Chart['axis'] {
+  const most = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  const rough = most / 5
+  const power = 10 ** Math.floor(Math.log10(rough || 1))
+  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? 1
+  // Half a visitor is none.
+  const whole = series.every(({ values }) => values.every((value) => value === undefined || Number.isInteger(value)))
+  const size = whole ? Math.max(1, Math.ceil(step)) : step || 1
+  const steps = Math.max(1, Math.ceil(most / size - 1e-9))
+  return Array.from({ length: steps + 1 }, (_, i) => ({
+    value: i * size,
+    text: format(Number((i * size).toPrecision(12))),
+  }))
+}

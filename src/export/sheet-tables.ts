@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import type { Read } from '../query/read.js'
+import { columnFormat, formatChange, formatInstant, formatLabel, isInstant } from './format.js'
+import {
+  createLayout,
+  type LayoutColumn,
+  type LayoutRow,
+  layoutRows,
+  type TableLayout,
+  visibleTables,
+} from './layout.js'
+import { METRIC_NAMES } from './report-names.js'
+import type { Cell, Table } from './sheet.js'
+
+/** Rows of a table that are printed. */
+export const MAX_PRINTED_ROWS = 1_000
+export const Points = z.array(z.object({ t: z.string(), value: z.number().optional() }))
+/** The course of one metric, and of several agents: what a chart is drawn of. */
+export const TimeSeries = z.object({
+  metric: z.string(),
+  granularity: z.string(),
+  buckets: Points,
+  comparison: Points.optional(),
+})
+export const AgentTimeSeries = z.object({
+  granularity: z.string(),
+  series: z.array(z.object({ name: z.string(), buckets: Points })),
+})
+
+/** An answer, and what is to be known of the question. */
+export interface TableInput {
+  /** What its first table is called. */
+  readonly title: string
+  readonly read: Pick<Read, 'data'>
+  readonly tz: string
+  readonly compared: boolean
+  readonly data: unknown
+  readonly metrics: ReadonlySet<string>
+  /** Rows there are, where those of `data` are a page. */
+  readonly total: number | undefined
+}
+
+/** Its tables in words, at most 1,000 rows of each; what is empty is left out. */
+export function createTables({ title, read, tz, compared, data, metrics, total: all }: TableInput): Table[] {
+  const course = TimeSeries.safeParse(data).data
+  if (course) return [createTimeSeriesTable(course, tz)]
+  const layout = createLayout(title, read.data, { metrics: metrics, known: METRIC_NAMES, compared, data })
+  const rows = new Map<TableLayout, LayoutRow[]>(visibleTables(layout).map((table) => [table, []]))
+  const counts = new Map<TableLayout, number>()
+  for (const row of layoutRows(layout, data)) {
+    counts.set(row.table, (counts.get(row.table) ?? 0) + 1)
+    const kept = rows.get(row.table)
+    if (kept && kept.length < MAX_PRINTED_ROWS) kept.push(row)
+  }
+  // A chart shows what these would fill pages with.
+  const charted = AgentTimeSeries.safeParse(data).success
+  const single = !Array.isArray(data)
+  const tables = [...rows].flatMap(([table, kept]) => {
+    if (charted && table.name.endsWith('buckets')) return []
+    const counted = counts.get(table) ?? 0
+    const total = table.path.length === 0 ? (all ?? counted) : counted
+    // What the one row above says of all rows is said of none.
+    const above = single && table !== layout ? layout.columns : []
+    return [createTable(table, kept, { total, above, figures: single && table === layout, tz })]
+  })
+  const filled = tables.filter(({ rows }) => rows.length > 0)
+  return filled.length > 0 ? filled : tables.slice(0, 1)
+}
+
+interface PrintOptions {
+  readonly total: number
+  readonly above: readonly LayoutColumn[]
+  readonly figures: boolean
+  readonly tz: string
+}
+
+function createTable(
+  table: TableLayout,
+  rows: readonly LayoutRow[],
+  { total, above, figures, tz }: PrintOptions,
+): Table {
+  const all = [...table.inherited, ...table.columns]
+  const place = new Map(all.map((column, i) => [column.name, i]))
+  const cellOf = (cells: readonly unknown[], column: LayoutColumn): Cell => {
+    const at = (group = '') => cells[place.get(`${group}${column.name}`) ?? -1]
+    const text = cellText(at(), column, tz)
+    const [moved, then] = [at('change.'), at('comparison.')]
+    // What is compared stands below what it is compared with, not beside it.
+    if (typeof moved === 'number') return { text, note: formatChange(moved) }
+    return typeof then === 'number' && then !== at() ? { text, note: `was ${columnFormat(column)(then)}` } : text
+  }
+  const shown = all.filter((column) => !/^(comparison|change)\./.test(column.name) && !above.includes(column))
+  const own = table.columns.filter((column) => shown.includes(column))
+  const kept = figures ? own : shown
+  const texts = rows.map(({ cells }) => kept.map((column) => cellOf(cells, column)))
+  // A column with nothing in it is not worth its room.
+  const filled = kept.flatMap((_, i) => (rows.length === 0 || texts.some((row) => row[i] !== '') ? [i] : []))
+  const numbers = kept.filter((column, i) => isRightAligned(column) && filled.includes(i))
+  const ranked = RANKING.flatMap((name) => numbers.find((column) => column.name === name) ?? [])[0]
+  const count = (n: number) => n.toLocaleString('en-US')
+  const some = `the first ${count(rows.length)} of ${count(total)} rows; the CSV file has all`
+  return {
+    title: formatLabel(table.name),
+    ...(figures
+      ? { figures }
+      : { remark: rows.length < total ? some : `${count(total)} ${total === 1 ? 'row' : 'rows'}` }),
+    columns: filled.map((i) => ({ title: formatLabel(kept[i]?.name ?? ''), right: isRightAligned(kept[i]) })),
+    rows: texts.map((row) => filled.map((i) => row[i] ?? '')),
+    ...(ranked === undefined
+      ? {}
+      : {
+          measured: {
+            column: filled.indexOf(kept.indexOf(ranked)),
+            values: rows.map(({ cells }) => Number(cells[all.indexOf(ranked)] ?? 0)),
+          },
+        }),
+  }
+}
+
+/** What rows may be ranked by, the first that a table has. */
+const RANKING = ['visitors', 'fetches', 'conversions', 'count', 'sessions', 'pageviews', 'events', 'size']
+
+const isRightAligned = (column: LayoutColumn | undefined): boolean =>
+  column?.kind === 'number' || column?.kind === 'share'
+
+/** Of a cell's text more is never printed. */
+const MAX_CELL_CHARACTERS = 400
+
+const cellText = (value: unknown, column: LayoutColumn, tz: string): string => {
+  const text = valueText(value, column, tz)
+  return text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS)}\u2026` : text
+}
+
+function valueText(value: unknown, column: LayoutColumn, tz: string): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'number') return column.kind === 'text' ? String(value) : columnFormat(column)(value)
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'string') return isInstant(value) ? formatInstant(new Date(value), tz) : value
+  if (Array.isArray(value)) return value.join(', ')
+  return JSON.stringify(value)
+}
+
+/** Both windows beside each other, bucket by bucket. */
+function createTimeSeriesTable(
+  { metric, granularity, buckets, comparison }: z.infer<typeof TimeSeries>,
+  tz: string,
+): Table {
+  const format = columnFormat({ path: [metric], kind: 'number' })
+  const written = (value: number | undefined) => (value === undefined ? '' : format(value))
+  const rows = buckets.slice(0, MAX_PRINTED_ROWS)
+  return {
+    title: `${formatLabel(metric)} per ${granularity}`,
+    remark:
+      buckets.length > MAX_PRINTED_ROWS
+        ? `the first ${MAX_PRINTED_ROWS} of ${buckets.length}; the CSV file has all`
+        : `${buckets.length} buckets`,
+    columns: [
+      { title: formatLabel(granularity), right: false },
+      { title: formatLabel(metric), right: true },
+      ...(comparison ? [{ title: 'Before', right: true }] : []),
+    ],
+    rows: rows.map(({ t, value }, i) => [
+      granularity === 'day' ? (formatInstant(new Date(t), tz).split(',')[0] ?? '') : formatInstant(new Date(t), tz),
+      written(value),
+      ...(comparison ? [written(comparison[i]?.value)] : []),
+    ]),
+  }
+}

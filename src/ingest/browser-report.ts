@@ -1,0 +1,131 @@
+import type { Hit } from '../capture/hit.js'
+import { parseLanguage } from '../capture/language.js'
+import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
+import type { EventRow, PageError, Vitals } from '../rows.js'
+import { errorFingerprint } from './error-fingerprint.js'
+
+/** The columns of a row that a browser fills in, whatever it sent: bounded, and null where it said nothing of use. */
+export type BrowserReport = Pick<
+  EventRow,
+  | 'event_name'
+  | 'screen_class'
+  | 'language'
+  | 'timezone'
+  | 'engaged_ms'
+  | 'scroll'
+  | 'identified_id'
+  | 'props'
+  | 'traits'
+  | 'vitals'
+  | 'error'
+>
+
+const MAX_ENGAGED_MS = 86_400_000
+
+/** `props` are traits of an engagement that identifies, and an error's own parts. */
+export function readBrowserReport(hit: Hit): BrowserReport {
+  const identified_id = shortText(hit.identified_id)
+  const props = hit.kind === 'error' ? null : propsText(hit.props)
+  const measures = hit.kind === 'pageview' || hit.kind === 'engagement'
+  const identifies = hit.kind === 'engagement' && identified_id !== null
+  return {
+    event_name: hit.kind === 'custom' ? shortText(hit.name) : null,
+    screen_class: screenClass(hit.screen_width ?? hit.viewport_width),
+    language: parseLanguage(hit.language) ?? parseLanguage(hit.headers?.['accept-language']),
+    timezone: readTimezone(hit.timezone),
+    engaged_ms: measures ? clamped(hit.engaged_ms, MAX_ENGAGED_MS) : null,
+    scroll: measures ? clamped(hit.scroll, 100) : null,
+    identified_id,
+    props: identifies ? null : props,
+    traits: identifies ? props : null,
+    vitals: checkVitals(hit.vitals),
+    error: hit.kind === 'error' ? readPageError(hit.props) : null,
+  }
+}
+
+/** Half a character pair is no JSON, and no text of the store. */
+const wellFormed = (text: string): string => Buffer.from(text).toString()
+const shortText = (text: unknown): string | null =>
+  typeof text === 'string' && text !== '' ? wellFormed(truncate(text, MAX_CHARACTERS.text)) : null
+
+const clamped = (value: number | undefined, most: number): number | null =>
+  value === undefined || !(value >= 0) ? null : Math.round(Math.min(value, most))
+
+/** Upper ends of the classes, CSS pixels. */
+const SCREEN_CLASSES = [
+  ['xs', 576],
+  ['sm', 768],
+  ['md', 992],
+  ['lg', 1440],
+] as const
+
+export const screenClass = (width: number | undefined): string | null =>
+  width === undefined || !(width > 0) ? null : (SCREEN_CLASSES.find(([, end]) => width < end)?.[0] ?? 'xl')
+
+/** As IANA writes names; whether there is such a zone nobody asks. */
+const TIMEZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/
+const readTimezone = (name: string | undefined): string | null =>
+  name !== undefined && name.length <= 64 && TIMEZONE_NAME.test(name) ? name : null
+
+const MAX_PROPS = { keys: 50, key: 200 }
+
+/** Properties as the JSON text of one flat object; null where none is left. */
+export function propsText(props: Readonly<Record<string, unknown>> | undefined): string | null {
+  if (props === undefined) return null
+  const kept: [string, string | number | boolean][] = []
+  for (const key in props) {
+    if (kept.length === MAX_PROPS.keys) break
+    const value = Object.hasOwn(props, key) ? flatValue(props[key]) : undefined
+    if (value !== undefined) kept.push([wellFormed(truncate(key, MAX_PROPS.key)), value])
+  }
+  // Not by assignment: a key may be `__proto__`.
+  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
+}
+
+/** A value that can be filtered by: what is nested is its JSON text, if it is no longer than a text. */
+function flatValue(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'string') return wellFormed(truncate(value, MAX_CHARACTERS.text))
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  try {
+    const text = JSON.stringify(value)
+    return text.length <= MAX_CHARACTERS.text ? text : undefined
+  } catch {
+    // Nested deeper than can be written.
+    return undefined
+  }
+}
+
+/** No page takes longer, nor moves about more. */
+const MAX_VITALS: Vitals = { lcp: 600_000, inp: 600_000, fcp: 600_000, ttfb: 600_000, cls: 100 }
+
+function checkVitals(sent: Hit['vitals']): Vitals | null {
+  if (sent === undefined) return null
+  const measured = (name: keyof Vitals): number | null => {
+    const value = sent[name]
+    return typeof value === 'number' && value >= 0 && value <= (MAX_VITALS[name] ?? 0) ? value : null
+  }
+  const vitals: Vitals = {
+    lcp: measured('lcp'),
+    cls: measured('cls'),
+    inp: measured('inp'),
+    fcp: measured('fcp'),
+    ttfb: measured('ttfb'),
+  }
+  return Object.values(vitals).some((value) => value !== null) ? vitals : null
+}
+
+/** Its class, message and the top line of its stack; null where it has neither class nor message. */
+function readPageError(props: Hit['props']): PageError | null {
+  const text = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null)
+  const [type, message, frame] = [text(props?.type), text(props?.message), text(props?.frame)]
+  if (type === null && message === null) return null
+  const error = { type: type ?? 'Error', message: message ?? '', frame }
+  return {
+    type: wellFormed(truncate(error.type, MAX_CHARACTERS.text)),
+    message: wellFormed(truncate(error.message, MAX_CHARACTERS.text)),
+    frame: frame === null ? null : wellFormed(truncate(frame, MAX_CHARACTERS.text)),
+    fingerprint: errorFingerprint(error),
+  }
+}

@@ -1,9 +1,0 @@
-/** Waits for `work`, but no longer than `ms`. Never rejects. */
-export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late]).catch(() => {})
-  clearTimeout(timer)
-}

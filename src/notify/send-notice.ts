@@ -1,0 +1,74 @@
+import { ApiError } from '../errors.js'
+import type { Alerts } from '../manage/alerts.js'
+import { type Channel, isSameChannel } from '../manage/channels.js'
+import type { Collection } from '../manage/collection.js'
+import type { Report } from '../manage/reports.js'
+import type { Post } from '../outbound/poster.js'
+import { AlertEvent, alertMail } from './alert-event.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { SendMail } from './mail-message.js'
+import type { Notice } from './outbox.js'
+import { type DrawPdf, ReportNotice, reportMail } from './report-mail.js'
+import { MailError } from './smtp-mailer.js'
+import { callWebhook } from './webhook.js'
+
+export interface SendDeps {
+  alerts: Pick<Alerts, 'get' | 'secret'>
+  reports: Pick<Collection<Report>, 'get'>
+  /** Absent without a mail server. */
+  mail: SendMail | undefined
+  post: Post
+  draw: DrawPdf
+  now(): Date
+}
+
+const permanentFailure = (error: string): AttemptResult => ({ taken: false, error, permanent: true })
+
+/** One attempt to deliver a notice. What is meanwhile no channel any more is not sent. Throws what the records throw. */
+export async function sendNotice(notice: Notice, deps: SendDeps): Promise<AttemptResult> {
+  try {
+    if (notice.alert !== null) return await sendAlert(notice, notice.alert, deps)
+    if (notice.report !== null) return await sendReport(notice, notice.report, deps)
+    return permanentFailure('it is of nothing')
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') return permanentFailure('it was deleted meanwhile')
+    throw error
+  }
+}
+
+async function sendAlert({ key, channel, payload }: Notice, id: number, deps: SendDeps): Promise<AttemptResult> {
+  const { channels } = await deps.alerts.get(id)
+  if (!channels.some((one) => isSameChannel(one, channel)))
+    return permanentFailure('it is no channel of the alert any more')
+  const event = AlertEvent.parse(payload)
+  if (channel.type === 'email') return sendByMail(channel, deps, async (to) => alertMail(event, to, key))
+  const body = JSON.stringify({ id: key, ...event })
+  return callWebhook({ url: channel.target, secret: await deps.alerts.secret(id), key, body }, deps)
+}
+
+async function sendReport(
+  { key, channel, payload, attempts }: Notice,
+  id: number,
+  deps: SendDeps,
+): Promise<AttemptResult> {
+  const { recipients } = await deps.reports.get(id)
+  if (!recipients.includes(channel.target)) return permanentFailure('it is no recipient of the report any more')
+  const report = ReportNotice.parse(payload)
+  return sendByMail(channel, deps, (to) => reportMail(report, { to, key, attempts, draw: deps.draw }))
+}
+
+async function sendByMail(
+  { target }: Channel,
+  { mail }: Pick<SendDeps, 'mail'>,
+  write: (to: string) => Promise<Parameters<SendMail>[0]>,
+): Promise<AttemptResult> {
+  if (!mail) return permanentFailure('no mail server is set (smtp)')
+  try {
+    await mail(await write(target))
+    return { taken: true }
+  } catch (error) {
+    if (error instanceof MailError) return { taken: false, error: error.message, permanent: error.permanent }
+    if (error instanceof ApiError) return { taken: false, error: 'the PDF could not be drawn' }
+    throw error
+  }
+}

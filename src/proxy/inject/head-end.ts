@@ -1,0 +1,176 @@
+import { parseTag } from './html-tag.js'
+import { foundAt, type HeadReader, MAX_TAG_BYTES, NOT_FOUND, notYet, type Search, type Step } from './search.js'
+
+/** Start tags that do not end a head (HTML 13.2.6.4.4); any other does, as does text. */
+const HEAD_ELEMENTS = new Set([
+  ...['base', 'basefont', 'bgsound', 'head', 'html', 'link', 'meta'],
+  ...['noframes', 'noscript', 'script', 'style', 'template', 'title'],
+])
+/** End tags that end a head, its own and those that stand for it. */
+const HEAD_END_TAGS = new Set(['body', 'br', 'head', 'html'])
+
+/** Elements whose content is text up to their end tag, where scripts run. */
+const TEXT_ELEMENTS = ['noframes', 'noscript', 'style', 'title', 'iframe', 'noembed', 'textarea', 'xmp']
+const END_OF: ReadonlyMap<string, RegExp> = new Map(
+  TEXT_ELEMENTS.map((name) => [name, new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi')]),
+)
+/** In a template: after these the tokenizer has other rules, which nobody writes into a head. */
+const UNSUPPORTED_IN_TEMPLATE = new Set(['math', 'plaintext', 'select', 'svg'])
+
+/**
+ * The states of a script's text (HTML 13.2.5.15 to 13.2.5.31): what ends each, and what follows. In a comment within
+ * it a `<script>` hides the next `</script>`.
+ */
+const SCRIPT_STATE_ENDS = [
+  /<!--|<\/script(?=[\t\n\f\r />])/gi,
+  /-->|<\/script(?=[\t\n\f\r />])|<script(?=[\t\n\f\r />])/gi,
+  /-->|<\/script(?=[\t\n\f\r />])/gi,
+] as const
+
+const SPACE = /[\t\n\f\r ]*/y
+const COMMENT_END = /--!?>/g
+const DOCTYPE = '<!doctype'
+const COMMENT = '<!--'
+const BOM = '\xef\xbb\xbf'
+
+/** As a browser that runs scripts reads a document up to the end of its head, written or implied. */
+export class HeadEndSearch implements Search {
+  /** What the text is part of: `''` markup, else what has to end first, an element of text by its name. */
+  #in = ''
+  #script: 0 | 1 | 2 = 0
+  #templates = 0
+  #begun = false
+  /** It is a document and no fragment. */
+  #document = false
+
+  constructor(readonly head: HeadReader) {}
+
+  read(text: string, last: boolean): Step {
+    let at = 0
+    if (!this.#begun) {
+      if (!last && text.length < BOM.length && BOM.startsWith(text)) return notYet(0)
+      this.#begun = true
+      if (text.startsWith(BOM)) at = BOM.length
+    }
+    for (;;) {
+      if (this.#in !== '') {
+        const end = this.#leave(text, at)
+        if (end < 0) return notYet(~end)
+        at = end
+      }
+      SPACE.lastIndex = at
+      at += SPACE.exec(text)?.[0].length ?? 0
+      if (at === text.length) return last ? this.#place(at) : notYet(at)
+      if (text[at] !== '<') {
+        if (this.#templates === 0) return this.#place(at)
+        const next = text.indexOf('<', at)
+        if (next < 0) return notYet(text.length)
+        at = next
+      }
+      const step = this.#markup(text, at)
+      if (typeof step !== 'number') return step
+      at = step
+    }
+  }
+
+  /** From `<` on: where to read on, or how it stands. */
+  #markup(text: string, at: number): number | Step {
+    const kind = text[at + 1]
+    if (kind === undefined) return notYet(at)
+    if (kind === '!') return this.#declaration(text, at)
+    if (kind === '?') return this.#enter('bogus', at + 2)
+    const letter = kind === '/' ? text[at + 2] : kind
+    if (letter === undefined) return notYet(at)
+    if (/[a-z]/i.test(letter)) return kind === '/' ? this.#endTag(text, at) : this.#startTag(text, at)
+    if (kind === '/') return letter === '>' ? at + 3 : this.#enter('bogus', at + 2)
+    return this.#templates > 0 ? at + 1 : this.#place(at)
+  }
+
+  #declaration(text: string, at: number): number | Step {
+    const begin = text.slice(at, at + DOCTYPE.length).toLowerCase()
+    if (begin.startsWith(COMMENT)) {
+      const from = at + COMMENT.length
+      const short = /^-?>/.exec(text.slice(from, from + 2))
+      if (short !== null) return from + short[0].length
+      if (text.length - from < 2) return notYet(at)
+      return this.#enter('comment', from)
+    }
+    if (COMMENT.startsWith(begin) || (begin.length < DOCTYPE.length && DOCTYPE.startsWith(begin))) return notYet(at)
+    if (begin === DOCTYPE) this.#document = true
+    return this.#enter('bogus', at + 2)
+  }
+
+  #endTag(text: string, at: number): number | Step {
+    const tag = parseTag(text, at + 2)
+    if (tag === undefined) return notYet(at)
+    if (tag.end - at > MAX_TAG_BYTES) return NOT_FOUND
+    const name = tag.name.toLowerCase()
+    if (this.#templates > 0) {
+      if (name === 'template') this.#templates -= 1
+    } else if (HEAD_END_TAGS.has(name)) return this.#place(at)
+    return tag.end
+  }
+
+  #startTag(text: string, at: number): number | Step {
+    const tag = parseTag(text, at + 1)
+    if (tag === undefined) return notYet(at)
+    if (tag.end - at > MAX_TAG_BYTES) return NOT_FOUND
+    const name = tag.name.toLowerCase()
+    if (this.#templates > 0) {
+      if (UNSUPPORTED_IN_TEMPLATE.has(name)) return NOT_FOUND
+    } else {
+      if (!HEAD_ELEMENTS.has(name)) return this.#place(at)
+      if (name === 'html' || name === 'head') this.#document = true
+      if (!this.head.allowsTag(name, tag.attributes)) return NOT_FOUND
+    }
+    if (name === 'template') this.#templates += 1
+    if (name === 'script') this.#script = 0
+    return name === 'script' || END_OF.has(name) ? this.#enter(name, tag.end) : tag.end
+  }
+
+  #enter(what: string, at: number): number {
+    this.#in = what
+    return at
+  }
+
+  /**
+   * The end of what the text is part of; for an end that is not there yet `~flow`, with as much kept as may be the
+   * beginning of one.
+   */
+  #leave(text: string, at: number): number {
+    if (this.#in === 'script') return this.#leaveScript(text, at)
+    const pattern = this.#in === 'bogus' ? />/g : this.#in === 'comment' ? COMMENT_END : END_OF.get(this.#in)
+    if (pattern === undefined) return ~text.length
+    pattern.lastIndex = at
+    const match = pattern.exec(text)
+    if (match === null) {
+      const kept = this.#in === 'bogus' ? 0 : this.#in === 'comment' ? '--!'.length : `</${this.#in}`.length
+      return ~Math.max(at, text.length - kept)
+    }
+    const marks = this.#in === 'bogus' || this.#in === 'comment'
+    this.#in = ''
+    return marks ? match.index + match[0].length : match.index
+  }
+
+  #leaveScript(text: string, from: number): number {
+    let at = from
+    for (;;) {
+      const pattern: RegExp = SCRIPT_STATE_ENDS[this.#script]
+      pattern.lastIndex = at
+      const match = pattern.exec(text)
+      if (match === null) return ~Math.max(at, text.length - '</script'.length)
+      const mark = match[0].toLowerCase()
+      if (mark === '</script' && this.#script < 2) {
+        this.#in = ''
+        return match.index
+      }
+      // The dashes that open a comment may be those that end it.
+      at = mark === '<!--' ? match.index + 2 : match.index + mark.length
+      this.#script = mark === '-->' ? 0 : mark === '<script' ? 2 : 1
+    }
+  }
+
+  #place(at: number): Step {
+    return this.#document && this.#templates === 0 ? foundAt(at) : NOT_FOUND
+  }
+}

@@ -1,0 +1,64 @@
+/** A start or end tag as the tokenizer of HTML reads it (HTML 13.2.5.6 to 13.2.5.40). */
+export interface HtmlTag {
+  /** As written. */
+  name: string
+  /** By lower-case name; of two the first counts. Values as written, character references included. */
+  attributes: ReadonlyMap<string, string>
+  /** Behind its `>`. */
+  end: number
+  /** It ends with `/>`, which only XML minds. */
+  closed: boolean
+}
+
+const NAME = /[^\t\n\f\r />]*/y
+const SPACE = /[\t\n\f\r ]*/y
+const BETWEEN = /[\t\n\f\r /]*/y
+const ATTRIBUTE = /[^\t\n\f\r />][^\t\n\f\r />=]*/y
+const UNQUOTED = /[^\t\n\f\r >]*/y
+
+/** The tag whose name begins at `from`; undefined where the text ends before it does. */
+export function parseTag(text: string, from: number): HtmlTag | undefined {
+  const name = matchAt(NAME, text, from)
+  const attributes = new Map<string, string>()
+  let at = from + name.length
+  for (;;) {
+    at += matchAt(BETWEEN, text, at).length
+    if (at >= text.length) return undefined
+    if (text[at] === '>') return { name, attributes, end: at + 1, closed: text[at - 1] === '/' }
+    const key = matchAt(ATTRIBUTE, text, at).toLowerCase()
+    at += key.length
+    at += matchAt(SPACE, text, at).length
+    let value = ''
+    if (text[at] === '=') {
+      at += 1
+      at += matchAt(SPACE, text, at).length
+      const quote = text[at]
+      if (quote === '"' || quote === "'") {
+        const close = text.indexOf(quote, at + 1)
+        if (close < 0) return undefined
+        value = text.slice(at + 1, close)
+        at = close + 1
+      } else {
+        value = matchAt(UNQUOTED, text, at)
+        at += value.length
+      }
+    }
+    if (!attributes.has(key)) attributes.set(key, value)
+  }
+}
+
+function matchAt(what: RegExp, text: string, at: number): string {
+  what.lastIndex = at
+  return what.exec(text)?.[0] ?? ''
+}
+
+const NAMED_REFERENCES: Readonly<Record<string, string>> = { amp: '&', apos: "'", gt: '>', lt: '<', quot: '"' }
+
+/** An attribute's value without its character references: those that a policy or an address is written with. */
+export const decodeReferences = (value: string): string =>
+  value.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|apos|gt|lt|quot));?/gi, (whole, hex, decimal, name) => {
+    const named = NAMED_REFERENCES[String(name).toLowerCase()]
+    if (named !== undefined) return named
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)
+    return point <= 0x10ffff ? String.fromCodePoint(point) : whole
+  })

@@ -1,0 +1,46 @@
+import { join, raw, type Sql, sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import { startedInWindow } from './conditions.js'
+import { sessionsInWindow } from './metrics.js'
+import type { Plan } from './plan.js'
+import type { ReadContext } from './read-context.js'
+
+/** Where and when a session began: enough to find all of its rows without looking through the site's. */
+export interface SessionStart {
+  readonly id: bigint
+  readonly started: Date
+}
+
+/** The plan over the moments at which these sessions began, whatever is asked for. */
+export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => {
+  const times = begun.map(({ started }) => started.getTime())
+  const last = times.reduce((a, b) => Math.max(a, b), 0)
+  const first = times.reduce((a, b) => Math.min(a, b), last)
+  return { ...plan, filters: [], window: { start: new Date(first), end: new Date(last + 1) } }
+}
+
+/**
+ * Sessions whole, one row each, in no order: `id, visitor_id, started_at, ended_at, duration` (seconds), `pageviews,
+ * events, entry_page, exit_page, channel, source, country, browser, os, device_type, identified_id` (contract 5). Place
+ * and device are those of the first hit that tells them, the identified id that of the last.
+ */
+export async function sessionDetails(ask: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
+  if (begun.length === 0) return []
+  const { plan, dialect } = ask
+  const near = planAround(plan, begun)
+  const among = sql`session_id in (${join(
+    begun.map(({ id }) => sql`${id}`),
+    ', ',
+  )})`
+  const first = (name: string): Sql => sql`${dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
+  return ask.rows(sql`
+    select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
+      views as pageviews, acts as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
+      identified_id
+    from (select * from (${sessionsInWindow(near, dialect)}) w where ${among}) s
+    join (
+      select session_id, min(channel) as channel, min(source) as source, ${first('country')}, ${first('browser')},
+        ${first('os')}, ${first('device_type')},
+        ${dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
+      from events where ${startedInWindow(near)} and ${among} group by session_id) r on r.session_id = s.session_id`)
+}

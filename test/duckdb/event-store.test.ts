@@ -1,0 +1,243 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t, { type Test } from 'tap'
+import { openDatabaseFile } from '../../src/duckdb/open.js'
+import { isOpenHere } from '../../src/duckdb/open-check.js'
+import { openRecords } from '../../src/duckdb/records.js'
+import { COLUMN_TYPES } from '../../src/duckdb/row-appender.js'
+import type { AgentEventRow } from '../../src/rows.js'
+import { raw, sql } from '../../src/sql.js'
+import { directory } from '../fixtures/files.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { openStoreAt, SETTINGS, storeOptions } from '../fixtures/store.js'
+import { storeContract } from './store-contract.js'
+
+const opened = async (t: Test, given: Parameters<typeof openStoreAt>[1] = {}) => {
+  const store = await openStoreAt(join(directory(t), 'events.duckdb'), given)
+  t.teardown(() => store.close())
+  return store
+}
+
+storeContract(t, opened)
+
+const WIDE: Readonly<Record<string, (name: string) => [column: string, type: string][]>> = {
+  vitals: () => ['lcp', 'cls', 'inp', 'fcp', 'ttfb'].map((vital) => [vital, 'double']),
+  json: (name) => [[name, 'varchar']],
+}
+t.test('the columns written are the columns of the tables, in their order', async (t) => {
+  const store = await opened(t)
+  for (const [table, columns] of Object.entries(COLUMN_TYPES)) {
+    const found = await store.query(sql`select column_name, data_type from duckdb_columns()
+      where table_name = ${table} order by column_index`)
+    t.strictSame(
+      found.map((column) => [column.column_name, String(column.data_type).toLowerCase()]),
+      Object.entries(columns).flatMap(([name, type]) => WIDE[type]?.(name) ?? [[name, type]]),
+      table,
+    )
+  }
+  t.strictSame(Object.keys(eventRow()), Object.keys(COLUMN_TYPES.events), 'and the fields of a row')
+  t.strictSame(Object.keys(agentRow()), Object.keys(COLUMN_TYPES.agent_events))
+  t.strictSame(await store.query(sql`select * from duckdb_indexes()`), [], 'no index, which a replay could trip over')
+  t.strictSame(await store.query(sql`select * from duckdb_constraints()`), [], 'no key')
+})
+
+t.test('SQL reaches no file, extension or setting', async (t) => {
+  const at = directory(t)
+  const store = await openStoreAt(join(at, 'events.duckdb'))
+  t.teardown(() => store.close())
+  for (const text of [
+    "select * from read_text('/etc/hostname')",
+    `copy events to '${at}/out.csv'`,
+    `attach '${at}/other.duckdb'`,
+    'install httpfs',
+    'load httpfs',
+    'set enable_external_access = true',
+    "set temp_directory = '/tmp'",
+    "pragma memory_limit = '8GB'",
+    `export database '${at}/all'`,
+  ]) {
+    await t.rejects(store.query(raw(text)), { code: 'database_error' }, text)
+  }
+  t.notOk(existsSync(join(at, 'out.csv')) || existsSync(join(at, 'other.duckdb')))
+})
+
+t.test('a query larger than memory spills beside the file', async (t) => {
+  const at = directory(t)
+  const store = await openStoreAt(join(at, 'events.duckdb'), { settings: { ...SETTINGS, memory_limit: '50MB' } })
+  t.teardown(() => store.close())
+  const spilling = sql`select count(*) as n from
+    (select md5(range::varchar) as m, max(range) as r from range(800000) group by m) where r >= 0`
+  t.strictSame(await store.query(spilling), [{ n: 800_000 }])
+  const settings = { ...SETTINGS, memory_limit: '50MB', temp_limit: '1MB' }
+  const narrow = await openStoreAt(join(at, 'narrow.duckdb'), { settings })
+  t.teardown(() => narrow.close())
+  await t.rejects(narrow.query(spilling), { code: 'database_error' }, 'and not past its limit on disk')
+  t.strictSame(await narrow.query(sql`select 1 as n`), [{ n: 1 }], 'which harms that query alone')
+})
+
+t.test('a mark that is stored keeps its rows from being stored again', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const rows = { events: [eventRow()], agent_events: [agentRow()] }
+  const run = '00000000000000aa'
+  const mark = (sequence: number) => ({ run, sequence, human: sequence, agent: sequence, drops: { fault: 1 } })
+  const store = await openStoreAt(at)
+  t.equal(await store.lastCommit(run), undefined)
+  await store.append(rows, mark(1))
+  await store.append(rows, mark(2))
+  t.strictSame(await store.lastCommit(run), mark(2))
+  t.equal(await store.lastCommit('00000000000000bb'), undefined, 'of another run')
+  await store.close()
+  t.notOk(isOpenHere(at), 'closed: nothing of the instance is left')
+  t.notOk(existsSync(`${at}.wal`), 'and the log was checkpointed')
+  const again = await openStoreAt(at)
+  t.strictSame(await again.lastCommit(run), mark(2))
+  t.strictSame(await again.query(sql`select count(*) as n from events`), [{ n: 2 }])
+  await again.close()
+})
+
+t.test('an append repeated after a failure of unknown outcome stores nothing twice', async (t) => {
+  const store = await opened(t)
+  const mark = (sequence: number) => ({ run: '00000000000000aa', sequence, human: sequence, agent: 0, drops: {} })
+  const one = { events: [eventRow()], agent_events: [] }
+  await store.append(one, mark(1))
+  await t.rejects(store.append({ events: [eventRow({ status: Number.NaN })], agent_events: [] }, mark(2)), {
+    name: 'RowError',
+    message: 'events.status cannot hold null',
+  })
+  await store.append(one, mark(1))
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 1 }], 'that mark is stored')
+  await store.append(one, mark(2))
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 2 }], 'that one was not')
+})
+
+t.test('rows of a failed append do not come in when its appender is collected', async (t) => {
+  const store = await opened(t)
+  // The first column of a row: an appender in the middle of one writes nothing anyway.
+  const bad = eventRow({ site_id: Number.NaN })
+  for (let n = 0; n < 5; n++) {
+    await t.rejects(store.append({ events: [eventRow(), eventRow(), bad], agent_events: [] }))
+  }
+  setFlagsFromString('--expose_gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect !== 'function') throw new Error('no gc')
+  for (let n = 0; n < 5; n++) {
+    collect()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 0 }])
+})
+
+t.test('a late verdict reaches the rows it is about and no other', async (t) => {
+  const store = await openStoreAt(join(directory(t), 'events.duckdb'))
+  t.teardown(() => store.close())
+  const open = {
+    verification: 'indeterminate',
+    ip_hash: 2n ** 63n + 1n,
+    timestamp: new Date('2026-11-21T08:00:00.123Z'),
+  }
+  const cases: [Partial<AgentEventRow>, string, string][] = [
+    [{}, 'rdns', 'the row'],
+    [{ pathname: '/again' }, 'rdns', 'the same claim in the same millisecond'],
+    [{ site_id: 2 }, 'indeterminate', 'another site'],
+    [{ agent_id: 'bingbot' }, 'indeterminate', 'another agent from there'],
+    [{ ip_hash: 2n ** 63n }, 'indeterminate', 'another address'],
+    [{ timestamp: new Date('2026-11-21T08:00:00.124Z') }, 'indeterminate', 'another moment'],
+    [{ verification: 'spoofed', verified: false }, 'spoofed', 'settled already'],
+  ]
+  await store.append({ events: [], agent_events: cases.map(([given]) => agentRow({ ...open, ...given })) })
+  const { timestamp, ip_hash } = open
+  const verdict = { site_id: 1, agent_id: 'gptbot', timestamp, ip_hash, verified: true, verification: 'rdns' }
+  const other = { ...verdict, timestamp: new Date(0), verification: 'ranges' }
+  for (let n = 0; n < 2; n++) await store.complete([verdict, other])
+  const rows = await store.query(sql`select verification from agent_events order by rowid`)
+  cases.forEach(([, expected, why], n) => {
+    t.equal(rows[n]?.verification, expected, why)
+  })
+})
+
+t.test('checkpoints keep the log short, under load and at rest', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  let clock = 0
+  const now = () => new Date('2026-11-21T08:10:00Z')
+  const { options } = storeOptions(at, {
+    ...{ clock: () => clock, now, wal_bytes: 200_000, idle_bytes: 20_000, idle_ms: 5_000 },
+  })
+  const store = await openStoreAt(at, options)
+  t.teardown(() => store.close())
+  const log = () => (existsSync(`${at}.wal`) ? statSync(`${at}.wal`).size : 0)
+  const rows = { events: Array.from({ length: 200 }, () => eventRow()), agent_events: [] }
+  let longest = 0
+  for (let n = 0; n < 30; n++) {
+    await store.append(rows)
+    longest = Math.max(longest, log())
+  }
+  t.ok(longest > 20_000 && longest < 300_000, `log at most ${longest} bytes`)
+  await store.append(rows)
+  await store.append(rows)
+  const before = log()
+  t.ok(before >= 20_000, `${before} bytes wait`)
+  await store.maintain()
+  t.equal(log(), before, 'not while rows come in')
+  clock += 5_000
+  await store.maintain()
+  t.equal(log(), 0, 'once they stop')
+  t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 6_400 }])
+})
+
+t.test('a checkpoint passes beside a running read', async (t) => {
+  const { options, lines } = storeOptions(join(directory(t), 'events.duckdb'), { wal_bytes: 1 })
+  const store = await openStoreAt(options.file, options)
+  t.teardown(() => store.close())
+  const read = store.query(
+    sql`select count(*) as n from range(3000) a, range(3000) b where (a.range + b.range) % 7 = 3`,
+  )
+  for (let n = 0; n < 10; n++) await store.append({ events: [eventRow()], agent_events: [] })
+  await read
+  t.strictSame(lines, [])
+})
+
+t.test('close stops a long read', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const store = await openStoreAt(at)
+  const long = store.query(
+    sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`,
+  )
+  const ended = t.rejects(long, { code: 'database_error' })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const from = performance.now()
+  await store.close()
+  await ended
+  t.ok(performance.now() - from < 10_000)
+  t.notOk(isOpenHere(at))
+})
+
+t.test('records: written together or not at all, found after a restart', async (t) => {
+  const { options } = storeOptions(join(directory(t), 'control.duckdb'))
+  const records = await openRecords(options)
+  const add = (id: number, name: string) =>
+    sql`insert into organisations (id, name, created_at) values (${id}, ${name}, ${new Date('2026-11-21T08:00:00Z')})`
+  await records.write(add(1, "O'Brien; drop table organisations"), add(2, 'Two'))
+  await t.rejects(records.write(add(3, 'Three'), raw('insert into nowhere values (1)')), { code: 'database_error' })
+  await records.write(sql`update organisations set name = ${'Zwei'} where id = ${2}`)
+  await t.rejects(records.write(raw('delete from organisations; delete from sites')), { code: 'database_error' })
+  await records.close()
+  const again = await openRecords(options)
+  t.strictSame(await again.query(sql`select id, name, created_at from organisations order by id`), [
+    { id: 1, name: "O'Brien; drop table organisations", created_at: new Date('2026-11-21T08:00:00Z') },
+    { id: 2, name: 'Zwei', created_at: new Date('2026-11-21T08:00:00Z') },
+  ])
+  await again.close()
+})
+
+t.test('a file of a later schema is not touched', async (t) => {
+  const at = join(directory(t), 'events.duckdb')
+  const store = await openStoreAt(at)
+  await store.close()
+  const later = await openDatabaseFile(at, SETTINGS)
+  await later.writer.run('insert into schema_versions values (99, now()::timestamp)')
+  later.close()
+  await t.rejects(openStoreAt(at), { name: 'StoreFault', message: /schema version 99/ })
+  t.notOk(isOpenHere(at))
+})

@@ -1,0 +1,227 @@
+/**
+ * Who may call what, written from the specification: interface 5 and contract 6 and 7. It knows nothing of the code.
+ */
+
+/** 'in': the route answers as it does by itself. */
+export type Verdict = 'in' | 401 | 403 | 404
+
+/**
+ * What a caller is told, by what a route is. All of it is asked about organisation 1 and its site 1.
+ *
+ * - `open`: no credential is looked at. `sign_in`: none is needed, and a key is refused outright (5.3 rule 4), one that is
+ *   none as everywhere (5.7).
+ * - `read`: an analytics read (5.2); a share opens it where its scopes say so (5.5 rule 3). `narrow` is one that the
+ *   share of few scopes opens too, `unshared` one that none opens, `free` one that is about no site.
+ * - `list`, `manage`, `write`: management GETs of whatever is reached, and of one site's; management writes (5.2, 5.3 rule 2).
+ * - `account`: about whoever is signed in; `mine`: the same, of which the operator is told everybody's.
+ * - `seen`, `admin`, `owner`: by role, for who is signed in alone (5.3 rules 3 and 4).
+ * - `signed`: by the site's ingest key, or a key with its scope (5.2, 5.6); a session is no credential for scripts (5.4).
+ */
+const ACCESS_TABLE = `
+caller            open sign_in read narrow unshared free list manage write account mine seen admin owner signed
+none              in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+basic             in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+operator          in   in      in   in     in       in   in   in     in    401     in   in   in    in    in
+owner             in   in      in   in     in       in   in   in     in    in      in   in   in    in    401
+admin             in   in      in   in     in       in   in   in     in    in      in   in   in    403   401
+member            in   in      in   in     in       in   in   in     in    in      in   in   403   403   401
+viewer            in   in      in   in     in       in   in   in     403   in      in   in   403   403   401
+stranger          in   in      404  404    404      in   in   404    404   in      in   404  404   404   401
+tampered_session  in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+key_stats         in   403     in   in     in       in   403  403    403   403     403  403  403   403   403
+key_manage_read   in   403     403  403    403      403  in   in     403   403     403  403  403   403   403
+key_manage_write  in   403     403  403    403      403  403  403    in    403     403  403  403   403   403
+key_ingest        in   403     403  403    403      403  403  403    403   403     403  403  403   403   in
+key_all           in   403     in   in     in       in   in   in     in    403     403  403  403   403   in
+key_bound         in   403     404  404    404      in   in   404    404   403     403  403  403   403   404
+key_foreign       in   403     404  404    404      in   in   404    404   403     403  403  403   403   404
+key_expired       in   401     401  401    401      401  401  401    401   401     401  401  401   401   401
+key_revoked       in   401     401  401    401      401  401  401    401   401     401  401  401   401   401
+key_tampered      in   401     401  401    401      401  401  401    401   401     401  401  401   401   401
+key_unknown       in   401     401  401    401      401  401  401    401   401     401  401  401   401   401
+share             in   in      in   in     403      in   403  403    403   403     403  403  403   403   403
+share_narrow      in   in      403  in     403      in   403  403    403   403     403  403  403   403   403
+share_unlocked    in   in      in   in     403      in   403  403    403   403     403  403  403   403   403
+share_locked      in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+share_expired     in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+share_tampered    in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+signature         in   in      401  401    401      401  401  401    401   401     401  401  401   401   in
+signature_wrong   in   in      401  401    401      401  401  401    401   401     401  401  401   401   401
+`
+
+export type Caller = string
+export type Kind = string
+
+const [[, ...routeKinds] = [], ...lines] = ACCESS_TABLE.trim()
+  .split('\n')
+  .map((line) => line.trim().split(/ +/))
+const verdictOf = (word: string | undefined): Verdict => {
+  if (word === 'in') return word
+  if (word === '401') return 401
+  if (word === '403') return 403
+  if (word === '404') return 404
+  throw new Error(`no verdict: ${word}`)
+}
+const verdicts = new Map(
+  lines.map(([caller = '', ...words]) => [caller, new Map(routeKinds.map((kind, i) => [kind, verdictOf(words[i])]))]),
+)
+
+/** Everybody who asks, in the order of the table. */
+export const CALLERS: readonly Caller[] = [...verdicts.keys()]
+
+/** What a caller is told by a route of a kind. */
+export function verdict(kind: Kind, caller: Caller): Verdict {
+  const found = verdicts.get(caller)?.get(kind)
+  if (found === undefined) throw new Error(`${caller} or ${kind} is not in the table`)
+  return found
+}
+
+/** One route: its kind, and what it answers to whom it lets in. */
+export interface Row {
+  readonly kind: Kind
+  readonly answers: readonly number[]
+  /** Where not what its example asks: a target that is there until it is deleted, and that no other row needs. */
+  readonly asks?: string
+  /** Where not the body of its example: one that harms nobody. */
+  readonly body?: object
+  /** It ends sessions: it comes after all that need them, and each caller has one for it alone. */
+  readonly ends?: true
+}
+
+const row = (kind: Kind, answers: number | readonly number[], more: Omit<Row, 'kind' | 'answers'> = {}): Row => ({
+  ...{ kind, answers: typeof answers === 'number' ? [answers] : answers },
+  ...more,
+})
+const read = row('read', 200)
+/** Made once, by whoever is let in first; then it is there already. */
+const made = (kind: Kind, more: Omit<Row, 'kind' | 'answers'> = {}) => row(kind, [201, 409], more)
+/** The same of what is deleted. */
+const gone = (kind: Kind, asks: string) => row(kind, [204, 404], { asks })
+/** A kind of record that is kept of a site (contract 7): read and written by members, and by keys with the scopes. */
+const kept = (name: string): [string, Row][] => [
+  [`get /api/${name}`, row('manage', 200)],
+  [`post /api/${name}`, made('write')],
+  [`get /api/${name}/{id}`, row('manage', 200)],
+  [`patch /api/${name}/{id}`, row('write', 200, { body: {} })],
+  [`delete /api/${name}/{id}`, gone('write', `/api/${name}/1`)],
+]
+/** An empty body: it changes nothing (contract 7: partial), or says too little, of which only who was let in is told. */
+const EMPTY = { body: {} }
+
+/** Every route of the service (interface 4, contract 7), but the operator's own. */
+export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
+  ...['overview', 'timeseries', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events', 'goals']
+    .concat(['funnel/{id}', 'journeys', 'retention', 'performance', 'errors', 'export.csv', 'export.pdf'])
+    .map((name): [string, Row] => [`get /api/stats/${name}`, read]),
+  ['get /api/stats/realtime', row('narrow', 200)],
+  ['get /api/stats/dimensions', row('free', 200)],
+  ...['sessions', 'sessions/{id}', 'visitors'].map((name): [string, Row] => [
+    `get /api/stats/${name}`,
+    row('unshared', 200),
+  ]),
+  ...['agents/overview', 'agents/breakdown', 'agents/timeseries', 'agents/coverage', 'agents/catalog', 'citation-gap']
+    .concat(['citation-gap/summary', 'policy', 'policy/violations', 'content/decay'])
+    .map((name): [string, Row] => [`get /api/${name}`, read]),
+
+  // What is no payload is dropped and answered all the same (contract 6).
+  ['post /api/track', row('open', 204)],
+  ['post /api/track/batch', row('open', 204)],
+  ['get /api/track/pixel.gif', row('open', 200)],
+  ['post /api/log/edge', row('signed', 202, { body: { site_id: 1, agent_events: [], events: [] } })],
+
+  ['get /api/sites', row('list', 200)],
+  ['post /api/sites', made('admin', { body: { org: 1, name: 'Matrix', domains: ['matrix.example'] } })],
+  ['get /api/sites/{id}', row('manage', 200)],
+  ['patch /api/sites/{id}', row('admin', 200, EMPTY)],
+  ['delete /api/sites/{id}', gone('admin', '/api/sites/4')],
+  ['get /api/sites/{id}/drops', row('manage', 200)],
+  ['get /api/sites/{id}/ingest-key', row('admin', 200)],
+  ['post /api/sites/{id}/ingest-key/rotate', row('admin', 200)],
+
+  ...kept('goals'),
+  ...kept('funnels'),
+  ...kept('segments'),
+  ...kept('flags'),
+  ...kept('alerts'),
+  ...kept('reports'),
+  // Only so many a minute go to somebody's server or mailbox, and all ask in one.
+  ['post /api/alerts/{id}/test', row('write', [202, 429])],
+  ['get /api/alerts/{id}/deliveries', row('manage', 200)],
+  ['post /api/alerts/{id}/rotate-secret', row('admin', 200)],
+  ['get /api/reports/{id}/deliveries', row('manage', 200)],
+  ['post /api/reports/{id}/test', row('write', [202, 429])],
+  ['get /api/flags/evaluate', row('open', 200)],
+
+  // A key cannot manage share links (interface 5.3 rule 3).
+  ['get /api/shares', row('admin', 200)],
+  ['post /api/shares', made('admin')],
+  ['get /api/shares/{id}', row('admin', 200)],
+  ['patch /api/shares/{id}', row('admin', 200, EMPTY)],
+  ['delete /api/shares/{id}', gone('admin', '/api/shares/1')],
+  ['get /api/share/{slug}', row('open', 404, { asks: '/api/share/none' })],
+  ['post /api/share/{slug}/unlock', row('open', 404, { asks: '/api/share/none/unlock', body: { password: 'x' } })],
+
+  ['get /api/keys', row('admin', 200)],
+  ['post /api/keys', made('admin')],
+  ['delete /api/keys/{id}', gone('admin', '/api/keys/1')],
+  ['get /api/keys/{id}/usage', row('admin', 200)],
+
+  ['get /api/orgs', row('mine', 200)],
+  ['post /api/orgs', made('mine')],
+  ['get /api/orgs/{id}', row('seen', 200)],
+  ['patch /api/orgs/{id}', row('admin', 200, EMPTY)],
+  // Delayed (7 days): it is there for as long.
+  ['delete /api/orgs/{id}', row('owner', [204, 409], { asks: '/api/orgs/1' })],
+  ['post /api/orgs/{id}/restore', row('owner', [200, 409])],
+  // There is no such member to hand it to.
+  ['post /api/orgs/{id}/transfer', row('owner', 404, { body: { user: 999 } })],
+  ['get /api/orgs/{id}/audit', row('admin', 200)],
+  ['get /api/orgs/{id}/members', row('seen', 200)],
+  [
+    'patch /api/orgs/{id}/members/{user}',
+    row('admin', 200, { asks: '/api/orgs/1/members/99', body: { role: 'viewer' } }),
+  ],
+  ['delete /api/orgs/{id}/members/{user}', gone('admin', '/api/orgs/1/members/99')],
+  ['get /api/orgs/{id}/invitations', row('admin', 200)],
+  ['post /api/orgs/{id}/invitations', made('admin')],
+  ['delete /api/orgs/{id}/invitations/{invitation}', gone('admin', '/api/orgs/1/invitations/1')],
+  // It is no invitation.
+  ['post /api/invitations/accept', row('account', 404, { body: { token: 'none' } })],
+
+  ...['login', 'register', 'forgot-password', 'reset-password', 'confirm-email', 'link'].map((name): [string, Row] => [
+    `post /api/auth/${name}`,
+    row('sign_in', 422, EMPTY),
+  ]),
+  ...['sign-in', 'reset-password', 'confirm-email'].flatMap((name): [string, Row][] => [
+    [`get /${name}`, row('sign_in', 200)],
+    [`post /${name}`, row('sign_in', 422, EMPTY)],
+  ]),
+  // No token is sent, of no invitation.
+  ['get /invitation', row('sign_in', 404)],
+  ['post /invitation', row('sign_in', [401, 403, 404], EMPTY)],
+  ['get /api/auth/me', row('account', 200)],
+  ['patch /api/auth/me', row('account', 200, EMPTY)],
+  // A code that is none; the account would be gone.
+  ['delete /api/auth/me', row('account', 422, { body: { totp: 0 } })],
+  ['get /api/auth/sessions', row('account', 200)],
+  ['delete /api/auth/sessions/{id}', row('account', 404, { asks: '/api/auth/sessions/999999' })],
+  ['post /api/auth/logout', row('account', 204, { ends: true })],
+  ['delete /api/auth/sessions', row('account', 204, { ends: true })],
+  ...['change-password', 'change-email', 'totp/confirm'].map((name): [string, Row] => [
+    `post /api/auth/${name}`,
+    row('account', 422, EMPTY),
+  ]),
+  // Whose account has no password needs to tell none.
+  ['post /api/auth/totp/enroll', row('account', 200, EMPTY)],
+  // It is not switched on.
+  ...['totp/disable', 'totp/recovery-codes'].map((name): [string, Row] => [
+    `post /api/auth/${name}`,
+    row('account', 409, EMPTY),
+  ]),
+
+  ['delete /api/visitors/{id}', row('admin', 200, { asks: '/api/visitors/00000000000000ff?site=1' })],
+
+  ['get /healthz', row('open', 200)],
+  ['get /readyz', row('open', 200)],
+  ['get /metrics', row('open', 200)],
+])

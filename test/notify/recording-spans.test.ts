@@ -1,0 +1,225 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { loadConfig } from '../../src/config.js'
+import { openRecords } from '../../src/duckdb/records.js'
+import { openInstance } from '../../src/instance/open-instance.js'
+import { createRecordingSpans } from '../../src/notify/recording-spans.js'
+import { sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
+import { directory } from '../fixtures/files.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { observation } from '../fixtures/observations.js'
+import { storeOptions } from '../fixtures/store.js'
+
+const MINUTE = 60_000
+/** So many minutes behind ten o’clock. */
+const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 10) + minutes * MINUTE)
+
+async function open(t: Test) {
+  const { engine } = await createInProcessEngine(t)
+  const world = { minute: 0, /** Of the clock on the wall alone. */ jumped: 0, ready: true, rows: 0, files: 0 }
+  const fate = { /** Of the next write the answer is. */ lost: false }
+  const records: Records = {
+    ...engine.records,
+    async write(...statements) {
+      await engine.records.write(...statements)
+      if (!fate.lost) return
+      fate.lost = false
+      throw new Error('the store is being opened again')
+    },
+  }
+  let stored = Promise.resolve()
+  const begin = () =>
+    createRecordingSpans({
+      records,
+      ready: () => world.ready,
+      settle: () => stored,
+      lost: () => ({ rows: world.rows, files: world.files }),
+      now: () => at(world.minute + world.jumped),
+      clock: () => world.minute * MINUTE,
+    })
+  let recorded = begin()
+  return {
+    world,
+    fate,
+    /** The minutes of an hour of which nothing is known. */
+    lacking: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
+    keep: () => recorded.extend(),
+    /** Another process, which has lost nothing yet. */
+    restart(minute: number) {
+      Object.assign(world, { minute, rows: 0, files: 0 })
+      recorded = begin()
+    },
+    /** What is seen from now on is stored when what is returned is called. */
+    hold() {
+      let release = () => {}
+      stored = new Promise((resolve) => {
+        release = resolve
+      })
+      return () => release()
+    },
+    spans: () => records.query(sql`select began, ended from recorded order by began`),
+  }
+}
+type World = Awaited<ReturnType<typeof open>>
+/** It is kept each ten minutes, and at the last. */
+async function live({ world, keep }: World, until: number) {
+  while (world.minute < until) {
+    world.minute = Math.min(until, world.minute + 10)
+    await keep()
+  }
+}
+
+t.test('what of an hour is known to be stored', async (t) => {
+  const cases: [why: string, lacking: number, life: (world: World) => Promise<void>][] = [
+    ['all of it', 0, (one) => live(one, 60)],
+    ['nothing', 60, async () => {}],
+    ['until the last word of it', 20, (one) => live(one, 40)],
+    [
+      'all but the time between two processes',
+      9,
+      async (one) => {
+        await live(one, 30)
+        one.restart(39)
+        await live(one, 60)
+      },
+    ],
+    [
+      'and the minute in which one was killed',
+      1.5,
+      async (one) => {
+        await live(one, 30)
+        one.restart(31.5)
+        await live(one, 61.5)
+      },
+    ],
+    [
+      'what waited for the store and was stored',
+      0,
+      async (one) => {
+        await live(one, 30)
+        one.world.ready = false
+        await live(one, 50)
+        one.world.ready = true
+        await live(one, 60)
+      },
+    ],
+    [
+      'not what waited and was given up',
+      30,
+      async (one) => {
+        await live(one, 30)
+        one.world.ready = false
+        await live(one, 50)
+        Object.assign(one.world, { ready: true, rows: 7 })
+        await live(one, 60)
+      },
+    ],
+    [
+      'nothing before a file lost rows, of whatever time',
+      40,
+      async (one) => {
+        await live(one, 10)
+        one.restart(12)
+        await live(one, 30)
+        one.world.files = 1
+        await live(one, 60)
+      },
+    ],
+    [
+      'nor before a start that had to give some up',
+      49,
+      async (one) => {
+        await live(one, 30)
+        one.restart(39)
+        one.world.files = 1
+        await live(one, 60)
+      },
+    ],
+    [
+      'not the time in which the machine slept',
+      29,
+      async (one) => {
+        await live(one, 20)
+        one.world.jumped = 19
+        await live(one, 41)
+      },
+    ],
+    [
+      'of a clock that is set by a second, all',
+      0,
+      async (one) => {
+        await live(one, 30)
+        one.world.jumped = -1 / 60
+        await live(one, 61)
+      },
+    ],
+    [
+      'not the time between two processes, where it was unknown whether the first of a span was written',
+      20,
+      async (one) => {
+        one.fate.lost = true
+        await one.keep().catch(() => {})
+        await live(one, 30)
+        one.restart(50)
+        await live(one, 60)
+      },
+    ],
+    [
+      'no moment twice, of a clock that was set back',
+      20,
+      async (one) => {
+        await live(one, 30)
+        one.world.jumped = -20
+        await live(one, 50)
+        one.restart(70)
+        await live(one, 80)
+      },
+    ],
+  ]
+  for (const [why, lacking, life] of cases) {
+    const one = await open(t)
+    await life(one)
+    t.equal(await one.lacking(), lacking, why)
+  }
+})
+
+t.test('it is known when what was seen is stored, as of when it was seen', async (t) => {
+  const one = await open(t)
+  const release = one.hold()
+  one.world.minute = 30
+  const kept = one.keep()
+  one.world.minute = 50
+  t.strictSame(await one.spans(), [])
+  release()
+  await kept
+  t.strictSame(await one.spans(), [{ began: at(0), ended: at(30) }])
+  await live(one, 60)
+  t.strictSame(await one.spans(), [{ began: at(0), ended: at(60) }], 'a store that was slow loses nothing')
+  const month = 30 * 24 * 60
+  one.restart(2 * month)
+  await live(one, 2 * month + 1)
+  t.equal((await one.spans()).length, 2)
+  one.restart(3 * month)
+  await live(one, 3 * month + 1)
+  t.equal((await one.spans()).length, 2, 'what no window reaches is not kept')
+})
+
+t.test('an instance says so at its end', async (t) => {
+  const data = directory(t)
+  const flags = { data, domain: ['example.com'], offline: true, min_free_disk: 0 }
+  const config = loadConfig({ flags, env: {}, read: () => undefined })
+  const before = new Date()
+  const instance = await openInstance(config, { log: { info() {}, warn() {}, error() {} } })
+  const between = new Date()
+  instance.record(observation({ ip: '198.51.100.1', timestamp: new Date().toISOString() }))
+  await instance.close()
+  const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
+  t.teardown(() => records.close())
+  const [span, ...more] = z
+    .array(z.object({ began: z.date(), ended: z.date() }))
+    .parse(await records.query(sql`select began, ended from recorded`))
+  t.strictSame(more, [])
+  t.ok(span && before <= span.began && span.began <= between && between <= span.ended && span.ended <= new Date())
+})

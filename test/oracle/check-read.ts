@@ -1,0 +1,51 @@
+import { type Meta, type ReadDependencies, runRead } from '../../src/query/read.js'
+import { reads } from '../../src/reads/index.js'
+import type { Rows } from '../../src/rows.js'
+import { roundNumbers } from './compare.js'
+import { comparisonWindow, type ExpectedRead, type QuestionOptions } from './expected-reads.js'
+import type { Question } from './site-rows.js'
+
+/** A question as a client puts it, and what it comes to. */
+export interface ReadCase {
+  q: Question
+  /** `range=30d`, or `start=...&end=...`. */
+  window: string
+  compare: 'none' | 'previous' | 'year'
+  more: QuestionOptions
+}
+export interface ReadCheck {
+  url: string
+  found: unknown
+  wanted: unknown
+  meta: Pick<Partial<Meta>, 'total'>
+  total: number | undefined
+}
+
+/** The read's answer beside the recount's, both rounded. */
+export async function checkRead(
+  judged: ExpectedRead,
+  rows: Rows,
+  { q, window, compare, more }: ReadCase,
+  deps: ReadDependencies,
+): Promise<ReadCheck> {
+  const read = reads.find(({ path }) => path === `/api/stats/${judged.path}`)
+  if (!read) throw new Error(`there is no read ${judged.path}`)
+  const other = judged.ignoresComparison ? undefined : comparisonWindow(q.window, compare, q.tz)
+  const {
+    params,
+    data: wanted,
+    total,
+    pathWords: words,
+  } = judged.expect(rows, q, other && { ...q, window: other }, more)
+  const filters = q.filters.length === 0 ? '' : `&filters=${encodeURIComponent(JSON.stringify(q.filters))}`
+  const url = `site=${q.site}&audience=${q.audience}&tz=${q.tz}&${window}&compare=${compare}${filters}&${params}`
+  if (wanted === 'not_found') {
+    const refused = await runRead(read, new URLSearchParams(url), deps, words).catch((error) => error)
+    return { url: `${read.path}?${url}`, found: refused?.code, wanted, meta: {}, total: undefined }
+  }
+  const { data, meta } = await runRead(read, new URLSearchParams(url), deps, words)
+  read.data.parse(data)
+  const known = (meta.comparison?.start ?? '') === (other ? new Date(other[0]).toISOString() : '')
+  if (!known) throw new Error(`compared with ${meta.comparison?.start}: ${url}`)
+  return { url: `${read.path}?${url}`, found: roundNumbers(data), wanted: roundNumbers(wanted), meta, total }
+}

@@ -1,0 +1,378 @@
+import { DIMENSIONS } from '../../src/query/dimensions.js'
+import type { Rows } from '../../src/rows.js'
+import { yearBefore } from './calendar.js'
+import { type AnswerRow, rank, withComparison } from './compare.js'
+import { type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
+import { events, groupedRows } from './grouped-reads.js'
+import { errors, figures, vitalHits } from './health-reads.js'
+import { journeys, retention, session, sessions, sessionTimeline, visitors } from './people-reads.js'
+import { type Metrics, recount } from './recount.js'
+import { type Question, siteView } from './site-rows.js'
+
+/** What is asked beside the question itself. */
+export interface QuestionOptions {
+  now: number
+  /** The bucket size asked for. */
+  unit: 'minute' | 'hour' | 'day' | 'week' | 'month'
+  /** The site's. */
+  funnels?: readonly Funnel[]
+  /** Picks among what a read can be asked: dimensions, metrics, orders. */
+  pick: number
+}
+export interface ExpectedAnswer {
+  /** The read's own parameters. */
+  params: string
+  data: unknown
+  /** Rows there are on all pages; undefined: no list. */
+  total?: number
+  /** Of the path. */
+  pathWords?: Readonly<Record<string, string>>
+}
+export interface ExpectedRead {
+  path: string
+  audiences: readonly Question['audience'][]
+  /** It compares with nothing, whatever is asked. */
+  ignoresComparison?: true
+  /** `then` is the other window's question, where one is compared with. */
+  expect(rows: Rows, now: Question, then: Question | undefined, more: QuestionOptions): ExpectedAnswer
+}
+
+const METRICS = {
+  human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
+  agent: ['fetches', 'pageviews', 'agents', 'verified', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
+  all: ['pageviews'],
+}
+const PAGES = ['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate', 'bounce', 'time_on_page']
+const SOURCE_METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration']
+const ALL_AUDIENCES = ['human', 'agent', 'all'] as const
+const PEOPLE = ['human'] as const
+const pickFrom = <V>(list: readonly [V, ...V[]] | readonly V[], pick: number): V | undefined => list[pick % list.length]
+
+export const comparisonWindow = (
+  window: Question['window'],
+  compare: string,
+  tz: string,
+): Question['window'] | undefined => {
+  const [from, to] = window
+  if (compare === 'previous') return [2 * from - to, from]
+  return compare === 'year' ? [yearBefore(from, tz), yearBefore(to, tz)] : undefined
+}
+
+/** Tables of people's metrics by several columns, under the names they have in the answer. */
+const expectTables = (
+  of: Record<string, readonly string[]>,
+  metrics: readonly string[],
+  needs: readonly string[] = [],
+) => {
+  const own = (rows: Rows, q: Question, columns: readonly string[]) =>
+    groupedRows(
+      recount(rows, q),
+      siteView(rows, q),
+      columns,
+      metrics,
+      needs.filter((name) => columns.includes(name)),
+    )
+  return (rows: Rows, now: Question, then: Question | undefined, { pick }: QuestionOptions): ExpectedAnswer => {
+    const limit = pickFrom([1000, 3], pick) ?? 1
+    const data = Object.entries(of).map(([name, columns]) => [
+      name,
+      withComparison(own(rows, now, columns).slice(0, limit), then && own(rows, then, columns), columns, metrics),
+    ])
+    return { params: `limit=${limit}`, data: Object.fromEntries(data) }
+  }
+}
+
+export const EXPECTED_READS: readonly ExpectedRead[] = [
+  {
+    path: 'overview',
+    audiences: ALL_AUDIENCES,
+    expect(rows, now, then) {
+      const [data] = withComparison(
+        [recount(rows, now).overview()],
+        then && [recount(rows, then).overview()],
+        [],
+        METRICS[now.audience],
+      )
+      return { params: '', data }
+    },
+  },
+  {
+    path: 'timeseries',
+    audiences: ALL_AUDIENCES,
+    expect(rows, now, then, { unit, pick }) {
+      const metric = pickFrom(METRICS[now.audience], pick) ?? ''
+      const series = (q: Question) => recount(rows, q).timeseries(unit)(metric)
+      const data = { metric, granularity: unit, buckets: series(now), ...(then ? { comparison: series(then) } : {}) }
+      return { params: `metric=${metric}&granularity=${unit}`, data }
+    },
+  },
+  {
+    path: 'realtime',
+    audiences: ALL_AUDIENCES,
+    ignoresComparison: true,
+    expect(rows, q, _, { now }) {
+      const live = recount(rows, { ...q, window: [now - 300_000, now] }).live()
+      const of = <V>(people: V, agents: V) => ({
+        ...(q.audience === 'agent' ? {} : { people }),
+        ...(q.audience === 'human' ? {} : { agents }),
+      })
+      const pages = [...live.paths].map((path = '') => ({
+        pathname: path,
+        ...of(live.peopleOn(path), live.agentsOn(path)),
+      }))
+      const found = pages.filter((page) => (page.people ?? 0) + (page.agents ?? 0) > 0)
+      const best = rank(
+        found,
+        (page) => [page.people ?? 0, page.agents ?? 0],
+        (page) => [page.pathname],
+      )
+      const minutes = [0, 1, 2, 3, 4].map((i) => ({
+        t: new Date(now - 300_000 + i * 60_000).toISOString(),
+        ...of(live.peopleIn(i), live.agentsIn(i)),
+      }))
+      return { params: '', data: { ...of(live.people, live.agents), pages: best.slice(0, 50), minutes } }
+    },
+  },
+  {
+    path: 'pages',
+    audiences: ALL_AUDIENCES,
+    expect(rows, now, then) {
+      const human = now.audience === 'human'
+      const of = (q: Question): AnswerRow[] => {
+        const own = recount(rows, q)
+        const others = () => rank(own.breakdown('pathname'), byViews, ({ key }) => [key])
+        return (human ? own.pages() : others()).map(({ key, metrics }) => ({
+          ...(key === undefined ? {} : { pathname: key }),
+          ...metrics,
+        }))
+      }
+      const metrics = human ? [...PAGES, 'scroll_depth'] : METRICS[now.audience]
+      const data = withComparison(of(now), then && of(then), ['pathname'], metrics)
+      return { params: 'limit=1000', data, total: data.length }
+    },
+  },
+  {
+    path: 'breakdown',
+    audiences: ALL_AUDIENCES,
+    expect(rows, now, then, { pick }) {
+      const table = { human: ['events'], agent: ['agent_events'], all: ['events', 'agent_events'] }[now.audience]
+      const known = DIMENSIONS.filter(({ tables }) => table.every((each) => tables.some((own) => own === each)))
+      const names = [...known.map(({ name }) => name), ...(now.audience === 'human' ? PROPS : [])]
+      const dimension = pickFrom(names, pick) ?? 'pathname'
+      const optional = /^(event_name|identified_id|goal|scroll|utm_.*|prop:.*)$/.test(dimension)
+      const of = (q: Question): AnswerRow[] =>
+        recount(rows, q)
+          .breakdown(dimension)
+          .filter(({ key }) => key !== undefined || !optional)
+          .map(({ key, metrics }: { key: unknown; metrics: Metrics }) => ({
+            ...(key === undefined ? {} : { value: key }),
+            ...metrics,
+          }))
+      const data = withComparison(of(now), then && of(then), ['value'], METRICS[now.audience])
+      return { params: `limit=1000&dimension=${encodeURIComponent(dimension)}`, data, total: data.length }
+    },
+  },
+  {
+    path: 'sources',
+    audiences: PEOPLE,
+    expect: expectTables(
+      {
+        channels: ['channel'],
+        sources: ['source', 'channel'],
+        campaigns: ['utm_campaign', 'utm_source', 'utm_medium'],
+      },
+      SOURCE_METRICS,
+      ['utm_campaign'],
+    ),
+  },
+  {
+    path: 'locations',
+    audiences: ALL_AUDIENCES,
+    expect(rows, now, then, more) {
+      if (now.audience === 'human') return expectPlaces(rows, now, then, more)
+      const of = (q: Question): AnswerRow[] =>
+        recount(rows, q)
+          .breakdown('country')
+          .map(({ key, metrics }) => ({ ...(key === undefined ? {} : { country: key }), ...metrics }))
+      const countries = withComparison(of(now), then && of(then), ['country'], METRICS[now.audience])
+      return { params: 'limit=1000', data: { countries } }
+    },
+  },
+  {
+    path: 'devices',
+    audiences: PEOPLE,
+    expect: expectTables(
+      { browsers: ['browser'], os: ['os'], device_types: ['device_type'], screen_classes: ['screen_class'] },
+      METRICS.human,
+    ),
+  },
+  {
+    path: 'events',
+    audiences: PEOPLE,
+    expect(rows, now, then, { pick }) {
+      const name = pickFrom([undefined, 'signup', undefined, 'outbound', 'nothing'], pick)
+      const property = pickFrom([undefined, undefined, 'plan', 'a/b~c"d'], pick)
+      const of = (q: Question) => events(siteView(rows, q), name, property)
+      const all = withComparison(of(now), then && of(then), ['name', 'kind'], ['events', 'visitors'])
+      const { params, data, total } = pageOf(all, pick)
+      const words = Object.entries({ name, property }).flatMap(([key, value]) =>
+        value === undefined ? [] : [`&${key}=${encodeURIComponent(value)}`],
+      )
+      return { params: `${params}${words.join('')}`, data, total: total ?? 0 }
+    },
+  },
+  {
+    path: 'performance',
+    audiences: PEOPLE,
+    expect(rows, now, then, { pick }) {
+      const dimension = pickFrom([undefined, 'pathname', 'device_type', 'country', 'browser', 'utm_medium'], pick)
+      const whole = (q: Question) => vitalHits(siteView(rows, q)).get(undefined) ?? []
+      const data = figures(whole(now), then && whole(then))
+      if (dimension === undefined) return { params: '', data }
+      const [own, other] = [
+        vitalHits(siteView(rows, now), dimension),
+        then && vitalHits(siteView(rows, then), dimension),
+      ]
+      const all = rank(
+        [...own].filter(([key]) => key !== undefined || dimension !== 'utm_medium'),
+        ([, hits]) => [hits.length],
+        ([key]) => [key],
+      )
+      const { params, data: shown, total = 0 } = pageOf(all, pick)
+      const values = shown.map(([key, hits]) => ({
+        ...(key === undefined ? {} : { value: key }),
+        ...figures(hits, other && (other.get(key) ?? [])),
+      }))
+      return { params: `${params}&dimension=${dimension}`, data: { ...data, rows: values }, total }
+    },
+  },
+  {
+    path: 'errors',
+    audiences: PEOPLE,
+    expect(rows, now, then, { pick, unit }) {
+      const of = (q: Question) => errors(siteView(rows, q), unit)
+      const all = withComparison(of(now), then && of(then), ['fingerprint'], ['count', 'visitors', 'sessions'])
+      const { params, ...found } = pageOf(all, pick)
+      return { params: `${params}&granularity=${unit}`, ...found }
+    },
+  },
+  {
+    path: 'goals',
+    audiences: PEOPLE,
+    expect(rows, now, then, { pick }) {
+      const of = (q: Question) => goals(siteView(rows, q))
+      const [own, other] = [of(now), then && of(then)]
+      const all = withComparison(own, other, ['id'], ['conversions', 'visitors', 'rate']).map((row) => {
+        if (!('revenue' in row) || other === undefined) return row
+        const earned = other.find(({ id }) => id === row.id)
+        return { ...row, revenue: besideRevenue(amounts(row), earned ? amounts(earned) : []) }
+      })
+      return pageOf(all, pick)
+    },
+  },
+  {
+    path: 'funnel/{id}',
+    audiences: PEOPLE,
+    expect(rows, now, then, { pick, funnels = [] }) {
+      const asked = pickFrom(funnels, pick)
+      if (!asked) return { params: '', data: 'not_found', pathWords: { id: '99' } }
+      const per = pickFrom(['session', 'visitor'] as const, Math.floor(pick / 2)) ?? 'session'
+      const metrics = [`${per}s`, 'drop_off', 'rate']
+      const of = (q: Question) => funnel(siteView(rows, q), asked, per)
+      const [own, other] = [of(now), then && of(then)]
+      const [whole] = withComparison([own.whole], other && [other.whole], [], [`${per}s`])
+      const steps = own.steps.flatMap((step, i) => {
+        const before = other?.steps[i]
+        return withComparison([step], before && [before], [], metrics)
+      })
+      const data = { id: asked.id, name: asked.name, ...whole, steps }
+      const words = { id: String(asked.id) }
+      const step = pick % (asked.steps.length + 1)
+      if (step === 0) return { params: `per=${per}`, data, pathWords: words }
+      const dropped = step > 1 && pick % 3 === 0
+      const { params, data: shown, total } = pageOf(idsAtStep(siteView(rows, now), asked, per, step, dropped), pick)
+      const outcome = dropped ? 'dropped' : 'reached'
+      return {
+        params: `${params}&per=${per}&step=${step}&outcome=${outcome}`,
+        ...{ data: { ...data, behind: shown }, pathWords: words, total: total ?? 0 },
+      }
+    },
+  },
+  {
+    path: 'sessions',
+    audiences: PEOPLE,
+    ignoresComparison: true,
+    expect: (rows, now, _, { pick }) => pageOf(sessions(siteView(rows, now)), pick),
+  },
+  {
+    path: 'sessions/{id}',
+    audiences: PEOPLE,
+    ignoresComparison: true,
+    expect(rows, now, _, { pick }) {
+      const visit = pickFrom([...siteView(rows, { ...now, filters: [] }).sessions.values()], pick * 7)
+      if (!visit) return { params: '', data: 'not_found', pathWords: { id: 'ffffffffffffffff' } }
+      const data = session(visit)
+      return { params: '', data: { ...data, timeline: sessionTimeline(visit) }, pathWords: { id: String(data.id) } }
+    },
+  },
+  {
+    path: 'visitors',
+    audiences: PEOPLE,
+    ignoresComparison: true,
+    expect: (rows, now, _, { pick }) => pageOf(visitors(siteView(rows, now)), pick),
+  },
+  {
+    path: 'journeys',
+    audiences: PEOPLE,
+    ignoresComparison: true,
+    expect(rows, now, _, { pick }) {
+      const [depth, start] = [2 + (pick % 7), pickFrom([undefined, '/', undefined, '/docs', '/🦆', undefined], pick)]
+      const from = start === undefined ? '' : `&start=${encodeURIComponent(start)}`
+      return { params: `depth=${depth}${from}`, data: journeys(siteView(rows, now), depth, start) }
+    },
+  },
+  {
+    path: 'retention',
+    audiences: PEOPLE,
+    ignoresComparison: true,
+    expect(rows, q, _, { unit, now }) {
+      const [from, to] = q.window
+      const days = (to - from) / 86_400_000
+      const asked = unit === 'minute' || unit === 'hour' || (unit === 'day' && days > 90) ? undefined : unit
+      const best = days < 29 ? 'day' : days < 200 ? 'week' : 'month'
+      const granularity = asked ?? best
+      return { params: `granularity=${granularity}`, data: retention(siteView(rows, q), granularity, now) }
+    },
+  },
+]
+/** A page of a list, of a size that others are behind. */
+function pageOf<R>(rows: readonly R[], pick: number) {
+  const [limit, page] = [pickFrom([1000, 7, 50], pick) ?? 1, 1 + (pick % 4 === 3 ? 1 : 0)]
+  const data = rows.slice(limit * (page - 1), limit * page)
+  return { params: `limit=${limit}&page=${page}`, data, total: rows.length }
+}
+const expectPlaces = expectTables(
+  { countries: ['country'], regions: ['country', 'region'], cities: ['country', 'region', 'city'] },
+  METRICS.human,
+)
+type Node = Readonly<Record<string, unknown>>
+interface Amount {
+  currency: string
+  amount: number
+}
+const amounts = (row: Node): readonly Amount[] => (Array.isArray(row.revenue) ? row.revenue : [])
+/** Of both windows: a currency that was seen in either is there. */
+function besideRevenue(now: readonly Amount[], then: readonly Amount[]): AnswerRow[] {
+  const all = [...new Set([...now, ...then].map(({ currency }) => currency))].toSorted()
+  const of = (list: readonly Amount[], name: string) => list.find(({ currency }) => currency === name)?.amount ?? 0
+  return all.flatMap((currency) =>
+    withComparison(
+      [{ currency, amount: of(now, currency) }],
+      [{ currency, amount: of(then, currency) }],
+      [],
+      ['amount'],
+    ),
+  )
+}
+const byViews = ({ metrics }: { metrics: Metrics }) => [metrics.pageviews ?? 0]
+const PROPS = ['prop:plan', 'prop:a/b~c"d', 'prop:nested', 'prop:q']

@@ -1,0 +1,172 @@
+import type { AgentEventRow, EventRow } from '../../src/rows.js'
+
+/** A second reading of contract 4's filters, in plain JavaScript over one row at a time. Canonical names only. */
+export interface SiteRows {
+  /** Of the one site that is asked about. */
+  events: readonly EventRow[]
+  /** Milliseconds: from, up to and without. */
+  window: readonly [number, number]
+  /** Of a session, over its whole length. */
+  exitPage(session: bigint): string | undefined
+  /** From a session's first row to its last. */
+  seconds?(session: bigint): number | undefined
+  goals?: readonly Goal[]
+}
+/** As it is kept (contract 7), in canonical names. */
+export interface Goal {
+  id: number
+  name: string
+  type: string
+  match: Node
+  revenue?: { property: string; currency: string }
+}
+type Row = EventRow | AgentEventRow
+type Node = Readonly<Record<string, unknown>>
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
+const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.filter(isNode) : [])
+
+export function matches(filter: Node, row: Row, world: SiteRows): boolean {
+  if (filter.and) return nodes(filter.and).every((f) => matches(f, row, world))
+  if (filter.or) return nodes(filter.or).some((f) => matches(f, row, world))
+  if (isNode(filter.not)) return !matches(filter.not, row, world)
+  if (isNode(filter.has_done)) return visitorDid(filter.has_done, row, world)
+  if (isNode(filter.has_not_done)) return !visitorDid(filter.has_not_done, row, world)
+  const op = String(filter.op)
+  if (filter.dimension === 'goal') return matchesGoal(filter, row, world)
+  const negative = op.endsWith('_not') || op === 'is_not' || op === 'is_not_set'
+  return matchesValue(filter, dimensionValue(String(filter.dimension), row, world)) !== negative
+}
+
+/** What a goal is of: hits of a kind, and what has to be true of them besides. */
+export function goalFilter({ type, match }: Pick<Goal, 'type' | 'match'>): Node {
+  const { op, value } = match
+  const kind = { page: 'pageview', event: 'custom' }[type] ?? type
+  const subject = {
+    ...{ page: 'pathname', event: 'event_name', outbound: 'prop:url', file_download: 'prop:url', form: 'prop:form' },
+    ...{ scroll: 'scroll', duration: 'duration' },
+  }
+  const also = [
+    ...nodes(match.props).map((prop) => ({ ...prop, dimension: `prop:${prop.key}` })),
+    ...(isNode(match.pathname) ? [{ ...match.pathname, dimension: 'pathname' }] : []),
+    ...(type === 'scroll' || type === 'duration' ? [] : [{ dimension: 'kind', op: 'is', value: kind }]),
+  ]
+  return { and: [{ dimension: Reflect.get(subject, type), op, value }, ...also] }
+}
+
+/** A goal is named by its name, or by its number where no name is that; a row may reach several. */
+function matchesGoal(filter: Node, row: Row, world: SiteRows): boolean {
+  const { goals = [] } = world
+  const op = String(filter.op)
+  const negative = op.endsWith('_not') || op === 'is_not' || op === 'is_not_set'
+  const words = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const asked = op.endsWith('set')
+    ? goals
+    : words.flatMap((word) => {
+        const named = goals.filter(({ name }) => matchesValue({ ...filter, value: word }, name))
+        return named.length > 0 ? named : goals.filter(({ id }) => op.startsWith('is') && String(id) === String(word))
+      })
+  return asked.some((goal) => matches(goalFilter(goal), row, world)) !== negative
+}
+
+const visitorsByFilter = new WeakMap<Node, WeakMap<SiteRows, Set<bigint>>>()
+function visitorDid(filter: Node, row: Row, world: SiteRows): boolean {
+  const byWorld = visitorsByFilter.get(filter) ?? new WeakMap<SiteRows, Set<bigint>>()
+  visitorsByFilter.set(filter, byWorld)
+  const [from, to] = world.window
+  const inWindow = ({ timestamp }: EventRow) => timestamp.getTime() >= from && timestamp.getTime() < to
+  const found =
+    byWorld.get(world) ??
+    new Set(world.events.filter((e) => inWindow(e) && matches(filter, e, world)).map((e) => e.visitor_id))
+  byWorld.set(world, found)
+  return 'visitor_id' in row && found.has(row.visitor_id)
+}
+
+export function dimensionValue(dimension: string, row: Row, world: SiteRows): unknown {
+  if (dimension === 'duration') return 'session_id' in row ? world.seconds?.(row.session_id) : undefined
+  if (dimension === 'exit_page') return 'session_id' in row ? world.exitPage(row.session_id) : undefined
+  if (dimension.startsWith('prop:')) {
+    if (!('props' in row) || row.props === null) return undefined
+    // Half a surrogate pair is no JSON to the store: such a row has no properties.
+    if (/\\ud[89a-f]/i.test(row.props)) return undefined
+    const props: unknown = JSON.parse(row.props)
+    const key = dimension.slice(5)
+    const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
+    return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
+  }
+  const found: unknown = Reflect.get(row, dimension)
+  return found ?? undefined
+}
+
+function matchesValue(filter: Node, actual: unknown): boolean {
+  if (actual === undefined || actual === null) return false
+  const op = String(filter.op).replace(/_not(?=$|_set$)/, '')
+  if (op === 'is_set') return actual !== ''
+  // Stored as UTF-8, so half a surrogate pair is U+FFFD.
+  const utf8 = (text: string) => (/[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text)
+  const fold = (text: string) => (filter.case_sensitive === false ? utf8(text).toLowerCase() : utf8(text))
+  const wanted = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const a = fold(String(actual))
+  const someText = (test: (text: string) => boolean) => wanted.some((v) => test(fold(String(v))))
+  const [low, high] = wanted.map(Number)
+  const n = typeof actual === 'string' && actual.trim() === '' ? Number.NaN : Number(actual)
+  switch (op) {
+    case 'is':
+      return wanted.some((v) => (typeof actual === 'string' ? a === fold(String(v)) : Number(actual) === Number(v)))
+    case 'contains':
+      return someText((t) => a.includes(t))
+    case 'starts_with':
+      return someText((t) => a.startsWith(t))
+    case 'ends_with':
+      return someText((t) => a.endsWith(t))
+    case 'matches':
+      return wanted.some((v) =>
+        new RegExp(String(v), filter.case_sensitive === false ? 'iu' : 'u').test(String(actual)),
+      )
+    case 'matches_wildcard':
+      return someText((t) => matchesWildcard(t, a))
+    case 'gt':
+      return n > (low ?? 0)
+    case 'gte':
+      return n >= (low ?? 0)
+    case 'lt':
+      return n < (low ?? 0)
+    case 'lte':
+      return n <= (low ?? 0)
+    case 'between':
+      return n >= (low ?? 0) && n <= (high ?? 0)
+    default:
+      throw new Error(`no operator ${op}`)
+  }
+}
+
+/** By trying every length a star could stand for; no regular expression. */
+export function matchesWildcard(pattern: string, text: string): boolean {
+  if (pattern === '') return text === ''
+  const stars = /^\*+/.exec(pattern)?.[0].length ?? 0
+  if (stars === 0) return text !== '' && pattern[0] === text[0] && matchesWildcard(pattern.slice(1), text.slice(1))
+  for (let length = 0; length <= text.length; length++) {
+    if (matchesWildcard(pattern.slice(stars), text.slice(length))) return true
+    if (stars === 1 && text[length] === '/') return false
+  }
+  return false
+}
+
+/** Whether the filters let a session that entered at `entry` in: what says nothing of a path may be anything. */
+export function allowsEntry(filter: Node, entry: string | null): boolean | undefined {
+  if (filter.and) {
+    const parts = nodes(filter.and).map((f) => allowsEntry(f, entry))
+    return parts.includes(false) ? false : parts.includes(undefined) ? undefined : true
+  }
+  if (filter.or) {
+    const parts = nodes(filter.or).map((f) => allowsEntry(f, entry))
+    return parts.includes(true) ? true : parts.includes(undefined) ? undefined : false
+  }
+  if (isNode(filter.not)) {
+    const part = allowsEntry(filter.not, entry)
+    return part === undefined ? undefined : !part
+  }
+  if (filter.dimension !== 'pathname') return undefined
+  const op = String(filter.op)
+  return matchesValue(filter, entry) !== (op.endsWith('_not') || op === 'is_not' || op === 'is_not_set')
+}

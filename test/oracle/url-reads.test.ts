@@ -1,0 +1,234 @@
+import t from 'tap'
+import type { BlockedUrls, Url } from '../../src/query/blocked-urls.js'
+import { DIMENSIONS } from '../../src/query/dimensions.js'
+import { type ReadDependencies, runRead } from '../../src/query/read.js'
+import type { CatalogAgent } from '../../src/query/read-context.js'
+import { reads } from '../../src/reads/index.js'
+import { join, sql } from '../../src/sql.js'
+import { assertEqual } from '../fixtures/assert-equal.js'
+import { openStore } from '../fixtures/open-store.js'
+import { AGENTS, ASSISTANTS, peopleAndAgents, SITEMAP } from '../fixtures/people-and-agents.js'
+import { midnight } from './calendar.js'
+import { type Metrics, recount } from './recount.js'
+import { recountUrlReads, type UrlQuestion, type UrlWorld } from './url-reads.js'
+
+/** 20,000 fetches and 20,000 pageviews of two sites, stored, asked for by every read of spec 4.5, and counted again. */
+const TZ = 'Europe/Berlin'
+const NOW = Date.parse('2026-11-01T12:34:56.789Z')
+const rows = peopleAndAgents({ seed: 20261101, people: 20_000, agents: 20_000 })
+const store = await openStore(t)
+await store.append(rows)
+const urls = SITEMAP.map(([hostname, pathname]) => sql`(${hostname}, ${pathname}, null)`)
+await store.query(sql`insert into sitemap_urls values ${join(urls, ', ')}`)
+
+const hostOf = (site: number, hostname: string) =>
+  hostname === 'two.example' ? site === 2 : hostname.endsWith('one.example') && site === 1
+const blocks = ({ hostname, pathname }: Url, operator?: string) =>
+  hostname === 'one.example' &&
+  (/^\/(m|%6D)embers\//.test(pathname) ||
+    /^\/p\/3.*[02468]$/.test(pathname) ||
+    (operator === 'OpenAI' && pathname === '/'))
+const blocked = async (_: number, operator: string | undefined): Promise<BlockedUrls> => ({
+  candidates: [{ hostname: 'one.example', patterns: ['/members/', '/p/3*', ...(operator === 'OpenAI' ? ['/$'] : [])] }],
+  blocks: async (urls) => urls.map((url) => blocks(url, operator)),
+})
+const catalog = AGENTS.map(
+  ([agent_id, operator, purpose, respects_robots]): CatalogAgent => ({
+    ...{ agent_id, name: agent_id, operator, purpose, respects_robots, verification: [] },
+  }),
+)
+const given: UrlWorld = {
+  ...{ rows, sitemap: SITEMAP, hostOf, blocks },
+  obeys: new Map(AGENTS.map(([id, , , obeys]) => [id, obeys])),
+  assistants: new Map(ASSISTANTS),
+}
+const deps: ReadDependencies = {
+  ...{ store, catalog, blocked, now: () => new Date(NOW) },
+  site: async (id) => ({
+    ...{ id, timezone: TZ, visitor_salt: 'never', owns: (hostname) => hostOf(id, hostname) },
+    ...(id === 2 ? { citation_threshold: 1.5 } : {}),
+  }),
+  segment: async () => undefined,
+  assistants: ASSISTANTS.map(([source, operator]) => ({ source, operator })),
+}
+
+const at = (iso: string) => Date.parse(iso)
+const WINDOWS: readonly [query: string, window: readonly [number, number]][] = [
+  ['range=30d', [midnight(NOW, TZ, -29), NOW]],
+  ['range=7d', [midnight(NOW, TZ, -6), NOW]],
+  ['start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z', [at('2026-10-24T22:00Z'), at('2026-10-25T23:00Z')]],
+  // Twenty-eight days in Berlin, an hour longer than elsewhere; and an hour short of that.
+  ['start=2026-10-03T22:00:00Z&end=2026-10-31T23:00:00Z', [at('2026-10-03T22:00Z'), at('2026-10-31T23:00Z')]],
+  ['start=2026-10-03T22:00:00Z&end=2026-10-31T22:00:00Z', [at('2026-10-03T22:00Z'), at('2026-10-31T22:00Z')]],
+]
+const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
+const FILTERS = [
+  [],
+  [is('pathname', '/p/1', 'starts_with')],
+  [is('hostname', 'www.one.example', 'is_not'), is('pathname', ['/', "/it's", '/🦆', '/members/one', '/p/30', '/p/3'])],
+  [is('country', 'DE')],
+  [is('suspected', false), is('verified', true)],
+  [is('operator', ['OpenAI', 'Google'])],
+  [{ or: [is('suspected', true), is('pathname', '/p/', 'contains')] }, is('verification', 'ranges', 'is_not')],
+  [{ not: { or: [is('status', 200), is('pathname', '/')] } }, is('exit_page', '/p/', 'starts_with')],
+  [{ or: [is('operator', 'Microsoft'), { and: [is('source', 'ChatGPT'), is('hostname', 'one.example')] }] }],
+]
+const ofAgents = (filters: readonly object[]) => !/suspected|exit_page|source/.test(JSON.stringify(filters))
+
+async function ask(path: string, q: UrlQuestion, query: string) {
+  const read = reads.find((each) => each.path === `/api/${path}`)
+  if (!read) throw new Error(path)
+  const filters = encodeURIComponent(JSON.stringify(q.filters))
+  const { data, meta } = await runRead(read, new URLSearchParams(`site=${q.site}&filters=${filters}&${query}`), deps)
+  return { data: rounded(data), meta }
+}
+/** The two add up in another order: twelve digits have to agree, and of what is nearly nothing none. */
+function rounded(value: unknown): unknown {
+  if (typeof value === 'number') return Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(12))
+  if (Array.isArray(value)) return value.map(rounded)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, rounded(each)]))
+}
+const tallies: Record<string, Set<string>> = { gap: new Set(), decay: new Set(), violations: new Set() }
+
+for (const [query, window] of WINDOWS) {
+  for (const [i, filters] of FILTERS.entries()) {
+    if (window !== WINDOWS[0]?.[1] && i > 1) continue
+    t.test(`${query}, ${JSON.stringify(filters)}`, async (t) => {
+      for (const site of i === 0 ? [1, 2] : [1 + (i % 2)]) {
+        const q: UrlQuestion = { site, window, filters }
+        const own = recountUrlReads(given, q)
+        const all = `${query}&limit=1000`
+
+        for (const order of ['fetches', 'stale'] as const) {
+          const wanted = own.coverage(order)
+          const { data, meta } = await ask('agents/coverage', q, `${all}&order=${order}`)
+          assertEqual(t, data, rounded(wanted), `coverage, ${order}`)
+          t.equal(meta.total, wanted.length)
+        }
+        for (const operator of query === 'range=30d' && i < 2 ? [undefined, 'OpenAI', 'xAI', 'nobody'] : [undefined]) {
+          const { rows, summary } = own.citations(operator, site === 2 ? 1.5 : 3)
+          const whose = operator ? `&operator=${operator}` : ''
+          const { data, meta } = await ask('citation-gap', q, `${all}${whose}`)
+          assertEqual(t, data, rounded(rows), `citation-gap ${whose}`)
+          t.equal(meta.total, rows.length)
+          t.match(meta.warnings, [{ code: 'arrivals_are_a_floor' }])
+          assertEqual(
+            t,
+            (await ask('citation-gap/summary', q, `${query}${whose}`)).data,
+            rounded(summary),
+            `summary ${whose}`,
+          )
+          for (const { verdict } of rows) tallies.gap?.add(verdict)
+        }
+        const decayed = own.decay(![WINDOWS[1], WINDOWS[2], WINDOWS[4]].some((each) => each?.[1] === window))
+        const decay = await ask('content/decay', q, all)
+        assertEqual(t, decay.data, rounded(decayed), 'decay')
+        t.equal(decay.meta.total, decayed.length)
+        for (const { verdict } of decayed) tallies.decay?.add(verdict)
+
+        if (!ofAgents(filters)) continue
+        const found = own.violations()
+        const violations = await ask('policy/violations', q, all)
+        assertEqual(t, violations.data, rounded(found.slice(0, 1000)), 'violations')
+        t.equal(violations.meta.total, found.length)
+        for (const { severity } of found) tallies.violations?.add(severity)
+        assertEqual(
+          t,
+          (await ask('policy/violations', q, `${all}&severity=unbound`)).data,
+          rounded(own.violations('unbound')),
+          'violations, unbound',
+        )
+      }
+    })
+  }
+}
+
+t.test('every verdict and severity there is was drawn', async (t) => {
+  const gap = ['blocked', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
+  t.strictSame(tallies.gap, new Set(gap))
+  t.strictSame(tallies.decay, new Set(['decaying', 'fading', 'insufficient', 'blocked', 'steady']))
+  t.strictSame(tallies.violations, new Set(['breach', 'unbound', 'unclear', 'unverified', 'grace']))
+})
+
+t.test('page by page, and beside the window before', async (t) => {
+  const [query = '', window = [0, 0]] = WINDOWS[0] ?? []
+  const q: UrlQuestion = { site: 1, window, filters: FILTERS[1] ?? [] }
+  const [own, then] = [
+    recountUrlReads(given, q),
+    recountUrlReads(given, { ...q, window: [2 * window[0] - window[1], window[0]] }),
+  ]
+  const NAMES = ['hostname', 'pathname', 'agent_id', 'operator', 'verified', 'severity', 'rule', 'line']
+  const beside = (now: readonly object[], before: readonly object[], metrics: readonly string[]) => {
+    const pick = (row: object, names: readonly string[]) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)))
+    const nameOf = (row: object) => JSON.stringify(Object.entries(pick(row, NAMES)).sort())
+    const others = new Map(before.map((row) => [nameOf(row), pick(row, metrics)]))
+    const nothing = Object.fromEntries(metrics.flatMap((name) => (name === 'ratio' ? [] : [[name, 0]])))
+    return now.map((row) => {
+      const comparison: Record<string, unknown> = others.get(nameOf(row)) ?? nothing
+      const change = Object.entries(pick(row, metrics)).flatMap(([name, value]) => {
+        const base = Number(comparison[name])
+        return base > 0 ? [[name, (Number(value) - base) / base]] : []
+      })
+      return { ...row, comparison, change: Object.fromEntries(change) }
+    })
+  }
+  const pages = async (path: string, wanted: readonly object[]) => {
+    for (const page of [1, 2, 3]) {
+      const { data, meta } = await ask(path, q, `${query}&compare=previous&limit=20&page=${page}`)
+      t.strictSame(data, rounded(wanted.slice(20 * (page - 1), 20 * page)), `${path}, page ${page}`)
+      t.equal(meta.total, wanted.length)
+      t.match(meta.comparison, { end: new Date(window[0]).toISOString() })
+    }
+  }
+  const urls = ['fetches', 'spoofed', 'pageviews']
+  await pages('agents/coverage', beside(own.coverage('fetches'), then.coverage('fetches'), urls))
+  const ratios = ['fetches', 'arrivals', 'ratio']
+  const [now, before] = [own.citations(undefined), then.citations(undefined)]
+  await pages('citation-gap', beside(now.rows, before.rows, ratios))
+  await pages('policy/violations', beside(own.violations(), then.violations(), ['fetches']))
+  await pages('content/decay', own.decay(true))
+  const { data } = await ask('citation-gap/summary', q, `${query}&compare=previous`)
+  const [whole] = beside([now.summary], [before.summary], ratios)
+  t.strictSame(data, rounded({ ...whole, operators: beside(now.summary.operators, before.summary.operators, ratios) }))
+})
+
+t.test('overview, breakdown by every dimension, timeseries and catalog', async (t) => {
+  for (const [query, window] of [WINDOWS[0], WINDOWS[2]].flatMap((each) => (each ? [each] : []))) {
+    for (const [i, filters] of FILTERS.filter(ofAgents).slice(0, 4).entries()) {
+      for (const site of [1 + (i % 2)]) {
+        const q = { site, audience: 'agent', window, tz: TZ, filters } as const
+        const own = recount(rows, q)
+        const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable']
+        const pick = (metrics: Metrics, names: readonly string[]) =>
+          Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name)))
+        const operators = own.breakdown('operator').map(({ key, metrics }) => ({
+          ...{ operator: key, ...pick(metrics, ['fetches', 'bytes', ...PROOF]) },
+        }))
+        const totals = pick(own.overview(), ['fetches', 'agents', 'bytes', ...PROOF])
+        const overview = await ask('agents/overview', q, query)
+        t.strictSame(overview.data, rounded({ ...totals, operators: operators.slice(0, 10) }), 'overview')
+        for (const { name } of DIMENSIONS.filter(({ tables }) => tables.includes('agent_events'))) {
+          if (query !== 'range=30d' && name !== 'verification') continue
+          const wanted = own.breakdown(name)
+          const { data, meta } = await ask('agents/breakdown', q, `${query}&dimension=${name}&limit=1000`)
+          const shaped = wanted.map(({ key, metrics }) => ({
+            ...(key === undefined ? {} : { value: key }),
+            ...metrics,
+          }))
+          assertEqual(t, data, rounded(shaped), `by ${name}`)
+          t.equal(meta.total, wanted.length)
+        }
+        const { data } = await ask('agents/timeseries', q, `${query}&limit=3&granularity=day`)
+        t.match(data, { granularity: 'day', series: own.series(3, 'day') }, 'timeseries')
+        const seen = own.seen()
+        const known = catalog.map((agent) => {
+          const own = seen.get(agent.agent_id)
+          return own ? { ...agent, seen: own } : agent
+        })
+        t.strictSame((await ask('agents/catalog', q, query)).data, known, 'catalog')
+      }
+    }
+  }
+})

@@ -1,0 +1,70 @@
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { CompressedPage } from '../../../src/proxy/inject/compressed-page.js'
+import type { TagTarget } from '../../../src/proxy/inject/head-inspector.js'
+import type { PageClient } from '../../../src/proxy/inject/page.js'
+import { TagInserter } from '../../../src/proxy/inject/tag-inserter.js'
+import { SRC, TARGET } from './pages.js'
+
+const PAGE = Buffer.from('<!doctype html><html><head><title>x</title></head><body>hello</body></html>')
+
+/** As a site that may not fail: what is ours does, and the page is the origin's. */
+t.test('a fault of ours is a page without the tag', async (t) => {
+  let broken = false
+  const target: TagTarget = {
+    ...TARGET,
+    get src() {
+      if (broken) throw new Error('a fault of ours')
+      return SRC
+    },
+  }
+  for (const [cut, why] of [
+    [PAGE.length, 'whole'],
+    [40, 'in two parts'],
+  ] as const) {
+    broken = false
+    const placement = new TagInserter(target)
+    broken = true
+    const sent = [placement.push(PAGE.subarray(0, cut)), placement.push(PAGE.subarray(cut)), placement.end()]
+    t.same(Buffer.concat(sent), PAGE, why)
+    t.equal(placement.placed, false)
+  }
+})
+
+t.test('no memory to undo a coding', async (t) => {
+  const coded = gzipSync(PAGE)
+  const fields = ['content-encoding', 'gzip', 'content-length', String(coded.length)]
+  for (const [early, why] of [
+    [false, 'the head waits'],
+    [true, 'the head is gone'],
+  ] as const) {
+    const heads: (readonly string[])[] = []
+    const body: Buffer[] = []
+    let ended = 0
+    const client: PageClient = {
+      sendHead: (sent: readonly string[]) => void heads.push(sent),
+      sendBody: (part: Buffer) => body.push(part) > 0,
+      end: () => void ended++,
+      resumeOrigin() {},
+      fail: (error: Error) => t.fail(error),
+    }
+    let freed = 0
+    const page = new CompressedPage(
+      fields,
+      TARGET,
+      client,
+      'gzip',
+      () => void freed++,
+      () => {
+        throw new Error('Initialization failed')
+      },
+    )
+    if (early) page.flushHead()
+    page.write(coded.subarray(0, 10))
+    page.write(coded.subarray(10))
+    page.end([])
+    t.same(Buffer.concat(body), coded, `${why}: the origin's bytes`)
+    t.same(heads, [early ? ['content-encoding', 'gzip'] : fields], why)
+    t.same([ended, freed], [1, 1])
+  }
+})
