@@ -15,7 +15,7 @@ import { createRecordAccess, recordRoutes } from './site-records.js'
 export interface AlertRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly alerts: Alerts
-  readonly notify: Pick<Notify, 'testAlert' | 'tests' | 'deliveries' | 'mails'>
+  readonly notify: Pick<Notify, 'testAlert' | 'countTests' | 'deliveries' | 'canMail'>
   /** What a read is answered from, by an asker who may ask of every site. */
   readContext(signal: AbortSignal): ReadDependencies
   now(): Date
@@ -50,7 +50,7 @@ export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: A
         const { record, site } = await own(call)
         return testResponse(
           await spared({ alert: record.id }, call, () => notify.testAlert(record, site)),
-          notify.mails || record.channels.every(({ type }) => type === 'webhook'),
+          notify.canMail || record.channels.every(({ type }) => type === 'webhook'),
         )
       },
     },
@@ -99,7 +99,7 @@ const TEST_WINDOW_MS = 60_000
  * Tests go to somebody's server or mailbox: throws `rate_limited` for more than five a minute. Those of one alert or report
  * wait for one another: what is under way is in no table yet.
  */
-export function createTestLimit(notify: Pick<Notify, 'tests'>) {
+export function createTestLimit(notify: Pick<Notify, 'countTests'>) {
   const turns = createKeyLock()
   return <T>(
     of: NewNotice['source'],
@@ -108,7 +108,7 @@ export function createTestLimit(notify: Pick<Notify, 'tests'>) {
   ): Promise<T> =>
     turns(JSON.stringify(of), request.signal, async () => {
       // Each of its channels has one.
-      const made = await notify.tests(of, new Date(at.getTime() - TEST_WINDOW_MS))
+      const made = await notify.countTests(of, new Date(at.getTime() - TEST_WINDOW_MS))
       if (made >= MAX_TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
       return test()
     })

@@ -71,7 +71,7 @@ export function credentialKinds(access: Access): string[] {
 
 /** Where credentials are looked up. A kind that is absent is unknown here. */
 export interface Credentials {
-  readonly keys: Pick<Keys, 'authenticate' | 'holds'>
+  readonly keys: Pick<Keys, 'authenticate' | 'isActive'>
   readonly people?: People
   readonly shares?: Pick<ShareAccess, 'authenticate'>
 }

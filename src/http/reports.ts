@@ -11,7 +11,7 @@ import { createRecordAccess, recordRoutes } from './site-records.js'
 export interface ReportRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly reports: Collection<OneReport>
-  readonly notify: Pick<Notify, 'testReport' | 'tests' | 'deliveries' | 'mails'>
+  readonly notify: Pick<Notify, 'testReport' | 'countTests' | 'deliveries' | 'canMail'>
 }
 
 /** `/api/reports`: what is mailed of a site each week or month; a test, what was delivered. */
@@ -33,7 +33,7 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
       run: async (call) => {
         const { record, site } = await own(call)
         const test = () => notify.testReport(record, site)
-        return testResponse(await spared({ report: record.id }, call, test), notify.mails)
+        return testResponse(await spared({ report: record.id }, call, test), notify.canMail)
       },
     },
     {

@@ -12,7 +12,7 @@ async function isStillAuthorized(
 ): Promise<boolean> {
   switch (principal.kind) {
     case 'key':
-      return credentials.keys.holds(principal.key)
+      return credentials.keys.isActive(principal.key)
     case 'share':
       return (await credentials.shares?.authenticate(share ?? ''))?.allowsUrl(new URL(request.url)) ?? false
     case 'person': {

@@ -59,7 +59,7 @@ export async function createAccountArea(
       random,
     }),
     routes: [
-      ...orgRoutes({ orgs, joined: members.forget }),
+      ...orgRoutes({ orgs, joined: members.invalidate }),
       ...memberRoutes({ orgs, members, users }),
       ...invitationRoutes({
         orgs,

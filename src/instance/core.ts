@@ -44,7 +44,7 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     },
     log: (message, error) => log.warn({ err: error }, message),
   })
-  engine.onRestart(() => void manage.forget())
+  engine.onRestart(() => void manage.invalidate())
   engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     engine,

@@ -43,7 +43,7 @@ export interface Collection<O extends SiteRecord> {
   /** For good: no later one has its id. Throws as `change` does. */
   delete(id: number, deed: AuditContext, version?: number): Promise<void>
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /** What a table of `control.duckdb` holds of them. */
@@ -147,7 +147,7 @@ export function createCollection<O extends SiteRecord>(
           ...auditStatements(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
         )
       }),
-    forget: all.forget,
+    invalidate: all.invalidate,
   }
 }
 

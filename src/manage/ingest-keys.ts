@@ -36,13 +36,13 @@ export interface IngestKeys {
   /** As `get`, for somebody who is shown it: the log says so. */
   show(site: number, deed: AuditContext): Promise<IngestKey>
   /** What signatures of a site are good by, at most two; none for a site that is none. */
-  valid(site: number): Promise<readonly string[]>
+  listValid(site: number): Promise<readonly string[]>
   /** Makes the keys of those of the sites that have none. */
   ensure(sites: readonly number[]): Promise<void>
   /** The statement that gives a site its first, for the transaction that makes the site. */
   firstKeyStatement(): Sql
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /** 256 bits that need no slow hash, and a name that secret scanners can find. */
@@ -90,7 +90,7 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
       )
       return get(site)
     },
-    valid: async (site) => (await good(site)).map(({ key }) => key),
+    listValid: async (site) => (await good(site)).map(({ key }) => key),
     async ensure(sites) {
       const known = new Set((await table.get()).map(({ site }) => site))
       const without = sites.filter((site) => !known.has(site))
@@ -98,6 +98,6 @@ export function createIngestKeys(deps: { records: Records; now(): Date; random(b
       await write(...without.map((site) => insert(site)))
     },
     firstKeyStatement: () => insert(lastId('sites')),
-    forget: table.forget,
+    invalidate: table.invalidate,
   }
 }

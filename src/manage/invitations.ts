@@ -75,7 +75,7 @@ const invitationView = ({
 /** An invitation as whoever holds its link is told of it. */
 export interface ReceivedInvitation extends Pick<StoredInvitation, 'id' | 'org' | 'email' | 'role'> {
   /** Whether it was the link in the mail: who holds that reads the mails of the address. */
-  readonly mailed: boolean
+  readonly tokenWasMailed: boolean
   readonly accepted: boolean
 }
 
@@ -103,7 +103,7 @@ export interface Invitations {
   /** What a token is for; throws `not_found` for one that is not good or no longer. */
   find(token: string, at: Date): Promise<ReceivedInvitation>
   /** For the transaction in which a person, or what gives its id, becomes a member by it. */
-  accepting(held: ReceivedInvitation, user: number | Sql, by: AuditActor, at: Date): Sql[]
+  acceptStatements(held: ReceivedInvitation, user: number | Sql, by: AuditActor, at: Date): Sql[]
   /** Removes those that nobody can accept any more. */
   prune(at: Date): Promise<void>
 }
@@ -153,9 +153,9 @@ export function createInvitations(deps: {
     const [found] = rows.map((row) => StoredInvitation.parse(row))
     if (!found) throw new ApiError('not_found', 'There is no such invitation, or no longer.')
     const { id, org, email, role, mailed, accepted_at } = found
-    return { id, org, email, role, mailed: mailed === digest, accepted: accepted_at !== null }
+    return { id, org, email, role, tokenWasMailed: mailed === digest, accepted: accepted_at !== null }
   }
-  const accepting: Invitations['accepting'] = ({ id, org, role }, user, by, at) => [
+  const accepting: Invitations['acceptStatements'] = ({ id, org, role }, user, by, at) => [
     sql`update invitations set accepted_at = ${at} where id = ${id}`,
     sql`insert into members (org, user_id, role, created_at) select ${org}, ${user}, ${role}, ${at}`,
     ...auditStatements({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
@@ -163,7 +163,7 @@ export function createInvitations(deps: {
 
   return {
     find,
-    accepting,
+    acceptStatements: accepting,
     list: async (org) => (await open(org, now())).map(invitationView),
 
     create: (org, { email, role }, actor, deed) =>

@@ -93,11 +93,11 @@ export interface Keys {
   /** The key of a secret, counted as used; throws `unauthorized`. */
   authenticate(secret: string): Promise<Key>
   /** Whether a key that was let in still is: for an answer that takes its time, which is one use. */
-  holds(key: Pick<Key, 'prefix'>): Promise<boolean>
+  isActive(key: Pick<Key, 'prefix'>): Promise<boolean>
   /** Writes the counts of use that are still in memory. */
   flush(): Promise<void>
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /** As many in force as an organisation may have. */
@@ -207,7 +207,7 @@ export function createKeys(deps: {
       return keyView(key)
     },
 
-    async holds({ prefix }) {
+    async isActive({ prefix }) {
       const key = (await table.get()).get(prefix)
       return key !== undefined && !key.revoked_at && !(key.expires_at && key.expires_at <= now())
     },
@@ -228,8 +228,8 @@ export function createKeys(deps: {
           if (since && since.requests > requests) used.set(id, { ...since, requests: since.requests - requests })
           else used.delete(id)
         }
-        table.forget()
+        table.invalidate()
       }),
-    forget: table.forget,
+    invalidate: table.invalidate,
   }
 }

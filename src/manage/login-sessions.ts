@@ -42,7 +42,7 @@ export interface LoginSessions {
   /** Ends every session of a person, as a part of a transaction; `forget` follows it. */
   endAllStatement(user: number): Sql
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
   /** The records may be others than were read. */
   reset(): void
   /** The session of a cookie's value, noted as used; throws `unauthorized`. */
@@ -140,8 +140,8 @@ export function createLoginSessions(deps: {
     },
     beginStatements: opening,
     endAllStatement: (user) => sql`delete from sessions where user_id = ${user}`,
-    forget: all.forget,
-    reset: all.anew,
+    invalidate: all.invalidate,
+    reset: all.clear,
 
     async authenticate(token) {
       const session = TOKEN_PATTERN.test(token) ? (await all.get()).sessions.get(sha256(token)) : undefined

@@ -34,7 +34,7 @@ export function createManage({ records, now, random, onSitesChanged: siteChanged
   const sites = createSites(records, async () => {
     // What belongs to a site goes with it.
     for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
-      each.forget()
+      each.invalidate()
     await siteChanged()
   })
   const turn = createLock()
@@ -60,10 +60,10 @@ export function createManage({ records, now, random, onSitesChanged: siteChanged
     upkeep: createHourlyCleanup({ orgs, sites, invitations, audit }),
     turn,
     /** The records may be others than were read: all of them are read anew. */
-    async forget(): Promise<void> {
+    async invalidate(): Promise<void> {
       sessions.reset()
-      for (const each of [users, orgs]) each.forget()
-      await sites.forget()
+      for (const each of [users, orgs]) each.invalidate()
+      await sites.invalidate()
     },
   }
 }

@@ -38,7 +38,7 @@ export interface Members {
   /** Makes a member an owner, and the owner who gives it away an admin. Throws as `change`. */
   transfer(org: number, whom: MemberRef, actor: ActorId, deed: AuditContext): Promise<Member>
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /** Who is in which organisation, over the records. All that writes to accounts and memberships shares the `turn`. */
@@ -128,6 +128,6 @@ export function createMembers(records: Records, turn: Lock = createLock()): Memb
         )
         return find(org, user)
       }),
-    forget: all.forget,
+    invalidate: all.invalidate,
   }
 }

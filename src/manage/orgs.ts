@@ -65,7 +65,7 @@ export interface Orgs {
    */
   expire(at: Date, end: (org: number, along: readonly Sql[]) => Promise<void>): Promise<number>
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /**
@@ -163,12 +163,12 @@ export function createOrgs(records: Records, turn: Lock = createLock()): Orgs {
               ...auditStatements(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
             ])
           } finally {
-            all.forget()
+            all.invalidate()
           }
         }
         return due.length
       }),
-    forget: all.forget,
+    invalidate: all.invalidate,
   }
 }
 

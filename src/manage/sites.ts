@@ -144,11 +144,11 @@ export interface Sites {
   /** With everything of it, for good. Throws as `change` does. */
   delete(id: number, deed: AuditContext, version?: number): Promise<void>
   /** Those of an organisation that ends at `at`, in one transaction with `along`. */
-  deleteOf(org: number, at: Date, along: readonly Sql[]): Promise<void>
+  deleteAllOfOrg(org: number, at: Date, along: readonly Sql[]): Promise<void>
   /** Hostnames the operator named at the start are site 1's from now on, where no other site has them; none is taken away. */
   addDomains(id: number, domains: readonly string[]): Promise<void>
   /** After a write to the table that was not made here. */
-  forget(): Promise<void>
+  invalidate(): Promise<void>
 }
 
 /** A hostname of `domains` that another of the sites has: who has `a.com` is asked for `www.a.com` as well. */
@@ -176,8 +176,8 @@ export function createSites(records: Records, told: () => Promise<void> = async 
     if (version === undefined || version === found.version) return found
     throw new ApiError('conflict', `The site was changed meanwhile: it is version ${found.version} now.`)
   }
-  const forget = async () => {
-    sites.forget()
+  const invalidate = async () => {
+    sites.invalidate()
     await told()
   }
   const free = async (domains: readonly string[], id?: number) => {
@@ -187,7 +187,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
     )
     if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
   }
-  const write = createInvalidatingWrite(records, { forget })
+  const write = createInvalidatingWrite(records, { invalidate })
   // One after the other: a hostname is of one site.
   const turn = createLock()
   return {
@@ -248,7 +248,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
           ...auditStatements(deed, { action: 'delete', object: 'site', id, details: { name, domains } }),
         )
       }),
-    deleteOf: (org, at, along) =>
+    deleteAllOfOrg: (org, at, along) =>
       turn(async () => {
         const mine = (await sites.get()).filter((site) => site.org === org)
         await write(...mine.flatMap((site) => siteDeletionStatements(site, at)), ...along)
@@ -266,7 +266,7 @@ export function createSites(records: Records, told: () => Promise<void> = async 
             where id = ${id}`,
         )
       }),
-    forget,
+    invalidate,
   }
 }
 

@@ -9,8 +9,8 @@ import type { Records } from '../store.js'
  */
 export function createTableCache<T>(load: (before: T | undefined) => Promise<T>): {
   get(): Promise<T>
-  forget(): void
-  anew(): void
+  invalidate(): void
+  clear(): void
 } {
   let loaded: Promise<T> | undefined
   let before: T | undefined
@@ -31,10 +31,10 @@ export function createTableCache<T>(load: (before: T | undefined) => Promise<T>)
       }
       return loaded
     },
-    forget() {
+    invalidate() {
       loaded = undefined
     },
-    anew() {
+    clear() {
       loaded = undefined
       before = undefined
     },
@@ -46,11 +46,11 @@ export function createTableCache<T>(load: (before: T | undefined) => Promise<T>)
  * that dies meanwhile nobody knows whether it has written.
  */
 export const createInvalidatingWrite =
-  (records: Records, ...remembered: readonly { forget(): void | Promise<void> }[]) =>
+  (records: Records, ...remembered: readonly { invalidate(): void | Promise<void> }[]) =>
   async (...statements: Sql[]): Promise<void> => {
     try {
       await records.write(...statements)
     } finally {
-      for (const each of remembered) await each.forget()
+      for (const each of remembered) await each.invalidate()
     }
   }

@@ -7,13 +7,13 @@ import type { Sites } from './sites.js'
 export const createHourlyCleanup =
   (deps: {
     orgs: Pick<Orgs, 'expire'>
-    sites: Pick<Sites, 'deleteOf'>
+    sites: Pick<Sites, 'deleteAllOfOrg'>
     invitations: Pick<Invitations, 'prune'>
     audit: Pick<AuditLog, 'prune'>
   }) =>
   async (at: Date): Promise<void> => {
     const { orgs, sites, invitations, audit } = deps
-    await orgs.expire(at, (org, along) => sites.deleteOf(org, at, along))
+    await orgs.expire(at, (org, along) => sites.deleteAllOfOrg(org, at, along))
     await invitations.prune(at)
     await audit.prune(at)
   }

@@ -42,7 +42,7 @@ export interface Users {
   /** By an address as `Email` has it. */
   byEmail(email: string): Promise<StoredUser | undefined>
   /** After a write to the table that was not made here. */
-  forget(): void
+  invalidate(): void
 }
 
 /** The people of this instance, over its records. */
@@ -61,6 +61,6 @@ export function createUsers(records: Records): Users {
     list: async () => (await all.get()).list,
     get: async (id) => (await all.get()).byId.get(id),
     byEmail: async (email) => (await all.get()).byEmail.get(email),
-    forget: all.forget,
+    invalidate: all.invalidate,
   }
 }

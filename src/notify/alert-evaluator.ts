@@ -53,7 +53,7 @@ const isConclusive = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'
   kind !== 'change' && (metric === undefined || isCount(metric)) && verdict === (op === 'gt' || op === 'gte')
 
 export interface AlertEvaluatorDeps extends MeasureDeps {
-  alerts: Pick<Alerts, 'list' | 'get' | 'forget'>
+  alerts: Pick<Alerts, 'list' | 'get' | 'invalidate'>
   sites: Pick<Sites, 'list'>
   records: Records
   /** Milliseconds of a window for which nobody knows whether all of it was stored. */
@@ -122,7 +122,7 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps): AlertEvaluator {
       )
       memory.kept = state
       if (event) {
-        alerts.forget()
+        alerts.invalidate()
         ring()
       }
     }

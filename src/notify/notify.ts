@@ -44,11 +44,11 @@ export interface Notify {
   /** As `testAlert`: the report of its last period. Throws what the reads throw. */
   testReport(report: WithId<Report>, site: Site): Promise<number>
   /** Tests of an alert or a report since then. */
-  tests(of: NewNotice['source'], since: Date): Promise<number>
+  countTests(of: NewNotice['source'], since: Date): Promise<number>
   /** Of an alert or a report, the latest first, at most 200. */
   deliveries(of: NewNotice['source']): Promise<readonly DeliveryStatus[]>
   /** Whether mails can be sent at all. */
-  readonly mails: boolean
+  readonly canMail: boolean
   /** Attempts under way may end for five seconds; what is then in doubt is sent again behind the next start. */
   close(): Promise<void>
 }
@@ -129,7 +129,7 @@ export function startNotify(deps: NotifyDeps): Notify {
 
   const word = () => random(6).toString('hex')
   return {
-    mails: deps.mail !== undefined,
+    canMail: deps.mail !== undefined,
     async testAlert(alert, site) {
       const window = alertWindow(alert, lastCompleteMinute(now()))
       const payload = createAlertEvent('test', { alert, site, window, at: now() })
@@ -144,7 +144,7 @@ export function startNotify(deps: NotifyDeps): Notify {
       return alert.channels.length
     },
     testReport: (report, site) => reporting.sendTest(report, site, word()),
-    tests: (of, since) => outbox.countSince(of, 'test', since),
+    countTests: (of, since) => outbox.countSince(of, 'test', since),
     deliveries: outbox.list,
     async close() {
       ending.abort()

@@ -10,7 +10,7 @@ import { type EndedPeriod, lastEndedPeriod } from './report-period.js'
 import { reportText } from './report-text.js'
 
 export interface ReportSchedulerDeps {
-  reports: Pick<Collection<Report>, 'list' | 'forget'>
+  reports: Pick<Collection<Report>, 'list' | 'invalidate'>
   sites: Pick<Sites, 'list'>
   records: Records
   /** As alerts are measured. */
@@ -79,7 +79,7 @@ export function createReportScheduler({
     const present = (await reports.list(site.id)).find(({ id }) => id === report.id)
     if (present?.version !== report.version) return
     await records.write(sql`update reports set last_sent = ${ended.name} where id = ${report.id}`, ...notices)
-    reports.forget()
+    reports.invalidate()
     if (begun) ring()
   }
 

@@ -74,7 +74,7 @@ const app = createApp({
       authenticate: async () => {
         throw new Error('the operator asks')
       },
-      holds: async () => false,
+      isActive: async () => false,
     },
   },
   version: '0',

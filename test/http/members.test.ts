@@ -55,7 +55,7 @@ t.test('the same through the door', async (t) => {
         sql`delete from members where user_id = ${whom.id}`,
         sql`insert into members values (1, ${whom.id}, ${from}, ${new Date()})`,
       )
-      members.forget()
+      members.invalidate()
       for (const to of ['owner', from === 'viewer' ? 'member' : 'viewer', undefined] as const) {
         const now = (await members.ofUser(whom.id))[0]?.role ?? 'viewer'
         const { ask } = actors[actor]

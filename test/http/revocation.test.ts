@@ -91,8 +91,8 @@ async function open(t: Test) {
         values (${id}, ${`${id}@a.example`}, 'A', null, null, false, null, ${NOW})`,
       sql`insert into members (org, user_id, role, created_at) values (1, ${id}, 'viewer', ${NOW})`,
     )
-    users.forget()
-    members.forget()
+    users.invalidate()
+    members.invalidate()
     const token = await sessions.begin(id, { agent: null, ip: '' })
     return { id, headers: { cookie: `${SESSION_COOKIE}=${token}` } }
   }
@@ -103,12 +103,12 @@ async function open(t: Test) {
   }
   const remove = async (user: number) => {
     await records.write(sql`delete from members where user_id = ${user}`)
-    members.forget()
+    members.invalidate()
   }
   const endSessions = async (user: number) => sessions.end((await sessions.list(user)).map(({ id }) => id))
   const lock = async () => {
     await records.write(sql`update organisations set require_totp = true where id = 1`)
-    orgs.forget()
+    orgs.invalidate()
   }
   return { at, clock, commit, keys, key, person, share, shared, remove, endSessions, lock }
 }
@@ -270,7 +270,7 @@ t.test('1,000 requests are counted, and written at once', async (t) => {
     await keys.authenticate(secret)
     await sessions.authenticate(token)
     if (n % 250 === 249) await Promise.all([keys.flush(), sessions.flush()])
-    await keys.holds({ prefix })
+    await keys.isActive({ prefix })
   }
   t.equal(writes - before, 8, 'one each time that they are flushed')
   t.equal((await keys.usage(id)).requests, 1_000, 'a look at a running answer is no use')

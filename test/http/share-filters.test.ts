@@ -141,7 +141,7 @@ async function open(
       }),
     ],
     credentials: {
-      keys: { authenticate: () => Promise.reject(new Error('none')), holds: async () => false },
+      keys: { authenticate: () => Promise.reject(new Error('none')), isActive: async () => false },
       shares: access,
     },
     ...{ version: '0', now, log: (error: unknown) => logged.push(error) },

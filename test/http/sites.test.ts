@@ -19,7 +19,7 @@ t.test('made, seen, changed, deleted', async (t) => {
   }
   const { ingest_key, ...shown } = made.data
   t.strictSame([made.status, made.etag, shown], [201, '"1"', site])
-  t.same(await ingestKeys.valid(3), [ingest_key], 'with its key, in the same write')
+  t.same(await ingestKeys.listValid(3), [ingest_key], 'with its key, in the same write')
   t.strictSame((await admin.ask('GET', '/api/sites/3')).data, site)
   t.match(await admin.ask('PATCH', '/api/sites/3', {}), { status: 200, etag: '"1"', data: { version: 1 } }, 'nothing')
   const change = {
@@ -44,7 +44,7 @@ t.test('made, seen, changed, deleted', async (t) => {
   for (const [method, body] of [['GET'], ['PATCH', {}], ['DELETE']] as const)
     t.equal((await admin.ask(method, '/api/sites/3', body)).status, 404)
   t.equal((await bearer(key.secret)('GET', '/api/sites')).status, 401, 'its keys are revoked')
-  t.strictSame(await ingestKeys.valid(3), [])
+  t.strictSame(await ingestKeys.listValid(3), [])
   t.strictSame(
     await records.query(sql`select (select count(*) from goals) as goals, site, kind, done_at from removals`),
     [{ goals: 0, site: 3, kind: 'site', done_at: null }],

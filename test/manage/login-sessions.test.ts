@@ -66,7 +66,7 @@ t.test('what is remembered of sessions is what the table has, whatever came and 
       'all of one end, in a transaction of another',
       async () => {
         await records.write(sessions.endAllStatement(1 + random.int(3)))
-        sessions.forget()
+        sessions.invalidate()
       },
     ],
     ['flush', () => sessions.flush()],

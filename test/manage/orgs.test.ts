@@ -42,7 +42,7 @@ t.test('who makes an organisation while somebody registers another is answered w
   }
   const made = await manage.orgs.create('Tides', ann.id, now(), { kind: 'user', name: ann.email })
   const second = await bob
-  manage.members.forget()
+  manage.members.invalidate()
   const orgsOf = async (user = 0) => (await manage.members.ofUser(user)).map(({ org }) => org)
   t.strictSame([made.id, await orgsOf(ann.id), await orgsOf(second?.id)], [2, [1, 2], [3]])
 })

@@ -160,7 +160,7 @@ t.test('a million rows flow through in little memory', async (t) => {
         sites: { get: async () => site, list: async () => [site] },
       }),
       credentials: {
-        keys: { authenticate: () => Promise.reject(new Error('no key is needed')), holds: async () => false },
+        keys: { authenticate: () => Promise.reject(new Error('no key is needed')), isActive: async () => false },
       },
       version: '0',
       log: (error) => logged.push(error),

@@ -328,7 +328,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
       ask: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
     credentials: {
-      keys: { authenticate: () => Promise.reject(new Error('nobody has a key')), holds: async () => false },
+      keys: { authenticate: () => Promise.reject(new Error('nobody has a key')), isActive: async () => false },
     },
     version: '1',
     log: (error) => t.fail(String(error)),

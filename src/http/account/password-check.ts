@@ -7,8 +7,8 @@ import { requirePerson } from './me.js'
 export type CheckPassword = (call: Call, password: string | undefined) => Promise<void>
 
 export const createCheckPassword =
-  (signIn: Pick<SignIn, 'provesPassword'>, limits: Pick<AccountLimits, 'take'>): CheckPassword =>
+  (signIn: Pick<SignIn, 'checkPassword'>, limits: Pick<AccountLimits, 'take'>): CheckPassword =>
   async (call, password) => {
     limits.take('login', call.ip)
-    await signIn.provesPassword(requirePerson(call).user.id, password)
+    await signIn.checkPassword(requirePerson(call).user.id, password)
   }

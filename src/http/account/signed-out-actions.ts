@@ -38,7 +38,7 @@ export interface SignedOutActions {
    */
   register(asking: Attempt, given: z.output<typeof Register>): Promise<string | undefined>
   /** Whether an account is made by this link: it shows that the address is theirs, or nothing here does. */
-  mayJoin(held: Pick<ReceivedInvitation, 'mailed'>): boolean
+  mayJoin(held: Pick<ReceivedInvitation, 'tokenWasMailed'>): boolean
   /**
    * The new session's token, of an account that is made for an invitation and accepts it. Throws `not_found` for a token
    * that is not good or no longer, `forbidden` for one by which none is made, `conflict` where the address has one.
@@ -83,7 +83,7 @@ export function createSignedOutActions({
     limits.take(what, ip)
   }
   // Who invites is told a link too, and could make an account of anybody's address by it.
-  const mayJoin: SignedOutActions['mayJoin'] = ({ mailed }) => mailed || !post.canSend
+  const mayJoin: SignedOutActions['mayJoin'] = ({ tokenWasMailed: mailed }) => mailed || !post.canSend
   return {
     mayJoin,
     async join(asking, { token, password, name }) {

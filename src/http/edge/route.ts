@@ -20,7 +20,7 @@ import { isSigned, parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from 
 export interface EdgeDeps {
   readonly engine: Pick<Engine, 'record' | 'status'>
   readonly sites: Pick<Sites, 'get' | 'list'>
-  readonly keys: Pick<IngestKeys, 'valid'>
+  readonly keys: Pick<IngestKeys, 'listValid'>
   readonly replay: ReplayGuard
   readonly lock: KeyLock
   /** For bodies from their first byte until what they brought is stored. */
@@ -120,7 +120,7 @@ async function verifyDelivery(
     const found = await edge.sites.get(site)
     if (!found || !canReachSite(call, found)) throw new ApiError('not_found', 'There is no such site.', 'site_id')
   } else {
-    if (!isSigned(signature, bytes, await edge.keys.valid(site))) {
+    if (!isSigned(signature, bytes, await edge.keys.listValid(site))) {
       misfits.add(ip)
       throw new ApiError('unauthorized', 'The signature does not fit.')
     }

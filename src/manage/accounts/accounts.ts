@@ -36,7 +36,7 @@ export function createAccounts(deps: {
   users: Users
   members: Members
   orgs: Orgs
-  invitations: Pick<Invitations, 'find' | 'accepting'>
+  invitations: Pick<Invitations, 'find' | 'acceptStatements'>
   sessions: LoginSessions
   passwords: Passwords
   now(): Date

@@ -16,7 +16,7 @@ export interface AccountContext {
   readonly users: Users
   readonly members: Members
   readonly orgs: Orgs
-  readonly invitations: Pick<Invitations, 'find' | 'accepting'>
+  readonly invitations: Pick<Invitations, 'find' | 'acceptStatements'>
   readonly sessions: LoginSessions
   readonly tokens: Tokens
   readonly passwords: Passwords

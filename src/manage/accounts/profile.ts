@@ -30,7 +30,7 @@ export interface Profile {
   remove(user: number, code: string | undefined, from: SignInClient): Promise<void>
 }
 
-export function createProfile(ground: AccountContext, secondFactor: Pick<SecondFactor, 'used'>): Profile {
+export function createProfile(ground: AccountContext, secondFactor: Pick<SecondFactor, 'consumeCode'>): Profile {
   const { records, users, members, orgs, sessions, tokens, passwords, now, turn } = ground
 
   const existing = async (id: number | null): Promise<StoredUser> => {
@@ -137,7 +137,7 @@ export function createProfile(ground: AccountContext, secondFactor: Pick<SecondF
               `You are the last owner of ${(await orgs.get(org))?.name}: hand it over first.`,
             )
         }
-        await secondFactor.used(user, code)
+        await secondFactor.consumeCode(user, code)
         const after = new Date(now().getTime() + ORG_DELETION_GRACE_MS)
         await createInvalidatingWrite(records, users, sessions, members, orgs)(
           ...(await accountAuditStatements(ground, user, from, { action: 'delete' })),

@@ -106,7 +106,11 @@ export function createRegistration(ground: AccountContext): Registration {
         if (held.accepted) throw new ApiError('conflict', 'This invitation was accepted: sign in.')
         await free(email)
         const by = { kind: 'user', name: email, ip } as const
-        return written(email, ...account(email, name, password), ...invitations.accepting(held, lastUser, by, at))
+        return written(
+          email,
+          ...account(email, name, password),
+          ...invitations.acceptStatements(held, lastUser, by, at),
+        )
       }),
     createMember: ({ email, name, org, role, password }, deed) =>
       turn(async () => {

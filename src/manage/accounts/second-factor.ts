@@ -22,7 +22,7 @@ export interface SecondFactor {
    * for, in the same turn. Nothing where no second factor is on. Throws `unauthorized` with the field `totp`,
    * `rate_limited` after too many tries.
    */
-  used(user: StoredUser, code: string | undefined): Promise<Sql[]>
+  consumeCode(user: StoredUser, code: string | undefined): Promise<Sql[]>
   /** A new secret, which counts once it is confirmed. Throws `conflict` where one does. */
   enrol(user: number): Promise<Enrolment>
   /**
@@ -103,7 +103,7 @@ export function createSecondFactor(
   const written = createInvalidatingWrite(records, users, sessions)
 
   return {
-    used,
+    consumeCode: used,
     enrol: (id) =>
       turn(async () => {
         const user = await existing(id)

@@ -24,10 +24,10 @@ export interface SignIn {
   /** By a token of `login-link`, which is the operator's word: no code is asked for. Throws `unauthorized`. */
   byLink(token: string, from: SignInClient): Promise<SignedIn>
   /** Throws `unauthorized` where it is not the password of this person; nothing where they have none. */
-  provesPassword(user: number, password: string | undefined): Promise<void>
+  checkPassword(user: number, password: string | undefined): Promise<void>
 }
 
-export function createSignIn(ground: AccountContext, secondFactor: Pick<SecondFactor, 'used'>): SignIn {
+export function createSignIn(ground: AccountContext, secondFactor: Pick<SecondFactor, 'consumeCode'>): SignIn {
   const { records, users, sessions, tokens, passwords, turn } = ground
   const begun = async (user: number, from: SignInClient, ...more: Sql[]): Promise<SignedIn> => {
     const { token, writing } = sessions.beginStatements(user, from)
@@ -49,7 +49,7 @@ export function createSignIn(ground: AccountContext, secondFactor: Pick<SecondFa
         // It was changed, or the account removed, while the hash was computed.
         if (now?.password !== user.password)
           throw new ApiError('unauthorized', 'The e-mail address or the password is wrong.')
-        const used = await secondFactor.used(now, totp)
+        const used = await secondFactor.consumeCode(now, totp)
         const rehashed = fresh === undefined ? [] : [sql`update users set password = ${fresh} where id = ${user.id}`]
         return begun(user.id, from, ...used, ...rehashed)
       })
@@ -61,7 +61,7 @@ export function createSignIn(ground: AccountContext, secondFactor: Pick<SecondFa
         if (!user) throw new ApiError('unauthorized', 'There is no such account any more.', 'token')
         return begun(user.id, from, tokens.spendStatement(token))
       }),
-    async provesPassword(id, password) {
+    async checkPassword(id, password) {
       const kept = (await users.get(id))?.password ?? null
       if (kept === null) return
       if (password === undefined || !(await passwords.verify(kept, password)))
