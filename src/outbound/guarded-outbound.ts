@@ -1,8 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { parseAddress } from '../address.js'
+import { isPublic, parseAddress } from '../address.js'
 import { type Outbound, OutboundError } from './outbound.js'
-import { isPublic } from './public.js'
 import type { Resolve } from './resolve.js'
 import { redirectLocation, type SingleRequest, sendOnce } from './single-request.js'
 

@@ -34,10 +34,6 @@ export function appendHopFields(fields: string[], claims: Claims, hop: Hop, host
   if (claims.forwarded !== '') fields.push('Forwarded', `${claims.forwarded}, ${forwardedElement(hop, host)}`)
 }
 
-/** An IPv4 address that came on a dual-stack socket, in dotted form. */
-export const plainAddress = (address: string): string =>
-  address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address
-
 function forwardedElement(hop: Hop, host: string): string {
   const node = hop.peer.includes(':') ? `"[${hop.peer}]"` : hop.peer
   const at = host === '' ? '' : `;host="${host.replaceAll(/["\\]/g, '\\$&')}"`

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { clientAddress, parseTrust } from '../address.js'
 import type { Readership } from '../readership.js'
-import { clientAddress, parseTrust } from './address.js'
 import { observe } from './observe-node.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'
 import { endToEndHeaders, forEachHeader } from './raw-headers.js'

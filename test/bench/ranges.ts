@@ -1,7 +1,6 @@
-import { parseAddress } from '../../src/address.js'
+import { parseAddress, parsePrefix } from '../../src/address.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createVerifier } from '../../src/agents/claim-check.js'
-import { parsePrefix } from '../../src/agents/ranges/prefix.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
 
 const PREFIXES = 50_000

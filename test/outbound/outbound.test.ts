@@ -5,11 +5,10 @@ import { createServer as createHttps } from 'node:https'
 import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/address.js'
+import { isPublic, parseAddress } from '../../src/address.js'
 import { createOutbound, type OutboundDeps } from '../../src/outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
 import { OutboundError } from '../../src/outbound/outbound.js'
-import { isPublic } from '../../src/outbound/public.js'
 import { createResolve } from '../../src/outbound/resolve.js'
 
 const OPTIONS = { limit: 100_000, timeout: 5_000, redirects: 5 }

@@ -1,7 +1,40 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import { clientAddress, isTrusted, parseTrust } from '../../src/proxy/address.js'
+import { addressText, clientAddress, isTrusted, parseAddress, parseTrust } from '../../src/address.js'
+
+t.test('parseAddress accepts exactly the addresses that Node accepts', async (t) => {
+  const group = fc.constantFrom('', '0', '1', 'ffff', 'FfFf', '01', '00001', 'g', '1.2.3.4', '01.2.3.4', '1.2.3')
+  const separator = fc.constantFrom(':', ':', ':', '::', ':::', '.')
+  const scrambled = fc
+    .array(fc.tuple(group, separator), { maxLength: 9 })
+    .chain((parts) => group.map((last) => parts.flat().join('') + last))
+  fc.assert(
+    fc.property(fc.oneof(scrambled, fc.ipV4(), fc.ipV4Extended(), fc.ipV6(), fc.string()), (text) => {
+      const isAddress = !text.includes('%') && isIP(text) !== 0
+      return isAddress === (!text.includes('%') && parseAddress(text) !== undefined)
+    }),
+    { numRuns: 5_000 },
+  )
+  t.pass('the same verdict on each text')
+})
+
+t.test('addressText agrees with ipaddr.js', async (t) => {
+  const sparse = fc
+    .array(fc.constantFrom(0, 0, 0, 1, 0x10, 0xff0, 0xffff), { minLength: 8, maxLength: 8 })
+    .map((groups) => groups.map((number) => number.toString(16)).join(':'))
+  // ipaddr.js takes the deprecated form `::1.2.3.4` for IPv4-mapped, which it is not (RFC 4291 2.5.5).
+  const v6 = fc.ipV6().filter((text) => !text.includes('.'))
+  fc.assert(
+    fc.property(fc.oneof(sparse, fc.ipV4(), v6), (text) => {
+      const address = parseAddress(text)
+      return address !== undefined && addressText(address) === ipaddr.process(text).toString()
+    }),
+    { numRuns: 2_000 },
+  )
+  t.pass('the same text for each address')
+})
 
 t.test('parseTrust and isTrusted', async (t) => {
   const rows: [list: string[], ip: string, expected: boolean, why: string][] = [

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isGlobal } from '../../address.js'
-import { type Prefix, parsePrefix } from './prefix.js'
+import { isGlobal, type Prefix, parsePrefix } from '../../address.js'
 
 /** A list that cannot be used, in one line. */
 export class ListError extends Error {

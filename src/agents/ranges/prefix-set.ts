@@ -1,5 +1,5 @@
 import type { Address } from '../../address.js'
-import { maskOf, type Prefix } from './prefix.js'
+import { maskOf, type Prefix } from '../../address.js'
 
 export interface PrefixSet {
   /** Distinct prefixes in it. */
