@@ -1,70 +1,63 @@
-/** A map that forgets what was not asked for lately. */
-export interface RecentCache<K, V> {
-  get(key: K): V | undefined
-  set(key: K, value: V): void
-  delete(key: K): void
-  /** Makes a generation older: what is not asked for before the next one is forgotten. */
-  rotate(): void
-  keys(): Iterable<K>
-  readonly size: number
-}
+/** A cache that forgets what was not read lately. */
+export type RecentCache<K, V> = ReturnType<typeof createRecentCache<K, V>>
 
 /**
- * Two generations: entries move to the young one when asked for, and the old one is dropped when the young one holds
- * `limit / 2`, or half of what entries may weigh together. At most `limit` entries; half the cost of an LRU, since a hit on a young entry moves nothing.
- * `aged` is told of each generation that is dropped.
+ * Creates a cache of two generations. A read moves an entry to the current generation. When that one holds `limit / 2`
+ * entries, or half of `weight.limit`, the previous one is dropped and `onRotate` is called. Holds at most `limit` entries.
+ * Costs half of an LRU cache, because reading an entry of the current generation moves nothing.
  */
 export function createRecentCache<K, V>(
   limit: number,
-  weigh?: { of: (value: V) => number; limit: number },
-  aged?: () => void,
-): RecentCache<K, V> {
-  let young = new Map<K, V>()
-  let old = new Map<K, V>()
-  let weight = 0
-  const age = () => {
-    old = young
-    young = new Map()
-    weight = 0
-    aged?.()
+  weight?: { of: (value: V) => number; limit: number },
+  onRotate?: () => void,
+) {
+  let current = new Map<K, V>()
+  let previous = new Map<K, V>()
+  let currentWeight = 0
+  /** Starts a new generation: entries that nobody reads before the next call are forgotten. */
+  const rotate = () => {
+    previous = current
+    current = new Map()
+    currentWeight = 0
+    onRotate?.()
   }
   const set = (key: K, value: V) => {
-    if (young.size >= limit / 2 || (weigh && weight >= weigh.limit / 2)) age()
-    young.set(key, value)
-    if (weigh) weight += weigh.of(value)
+    if (current.size >= limit / 2 || (weight && currentWeight >= weight.limit / 2)) rotate()
+    current.set(key, value)
+    if (weight) currentWeight += weight.of(value)
   }
   return {
-    get(key) {
-      const value = young.get(key)
+    get(key: K): V | undefined {
+      const value = current.get(key)
       if (value !== undefined) return value
-      const again = old.get(key)
-      if (again !== undefined) {
-        old.delete(key)
-        set(key, again)
+      const older = previous.get(key)
+      if (older !== undefined) {
+        previous.delete(key)
+        set(key, older)
       }
-      return again
+      return older
     },
     set,
-    delete(key) {
-      young.delete(key)
-      old.delete(key)
+    delete(key: K) {
+      current.delete(key)
+      previous.delete(key)
     },
-    rotate: age,
-    keys: () => [...young.keys(), ...old.keys()],
+    rotate,
+    keys: (): Iterable<K> => [...current.keys(), ...previous.keys()],
     get size() {
-      return young.size + old.size
+      return current.size + previous.size
     },
   }
 }
 
-/** `work` with its last answers kept, at most `limit` of them, by a key of text. */
-export function memoize<V extends object>(limit: number, work: (key: string) => V): (key: string) => V {
-  const recent = createRecentCache<string, V>(limit)
+/** Returns `compute` with its latest results cached by key, at most `limit` of them. */
+export function memoize<V extends object>(limit: number, compute: (key: string) => V): (key: string) => V {
+  const cache = createRecentCache<string, V>(limit)
   return (key) => {
-    const known = recent.get(key)
-    if (known !== undefined) return known
-    const value = work(key)
-    recent.set(key, value)
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
+    const value = compute(key)
+    cache.set(key, value)
     return value
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const measurement = z.number().nonnegative().nullable()
-/** Web Vitals of a page, those that its browser measured: milliseconds, `cls` without a unit. */
+/** Web Vitals of a page, null where the browser measured nothing: milliseconds, `cls` without a unit. */
 export const Vitals = z.object({
   lcp: measurement,
   cls: measurement,
@@ -17,29 +17,29 @@ export const PageError = z.object({
   type: z.string(),
   /** As thrown. */
   message: z.string(),
-  /** Where it was thrown, the top of its stack; null where no stack came with it. */
+  /** The top of its stack; null if no stack came with it. */
   frame: z.string().nullable(),
-  /** The same for errors that are the same, whatever varies in their messages. */
+  /** Equal for equal errors, whatever varies in their messages. */
   fingerprint: z.string(),
 })
 export type PageError = z.infer<typeof PageError>
 
-/** What is stored of one thing a person did: a row of `events`. It has no address (spec 2.4). */
+/** A row of `events`: one thing that a person did. It contains no address. */
 export interface EventRow {
   site_id: number
   timestamp: Date
-  /** `pageview`, or one of the kinds of spec 6. */
+  /** `pageview`, or another kind of hit. */
   kind: string
   /** The name of a custom event. */
   event_name: string | null
   visitor_id: bigint
   session_id: bigint
-  /** The timestamp of the session's first hit: a session belongs to the window it started in (contract 4). */
+  /** The timestamp of the session's first hit. A session belongs to the window in which it started. */
   session_start: Date
   hostname: string
   pathname: string
   status: number | null
-  /** 0 of a pageview for which a document in the browser asked nobody: another page of a single-page app. */
+  /** 0 for a pageview without a request: another page of a single-page app. */
   duration_ms: number | null
   /** From here to `utm_term`: fixed by the session's first hit, the same on each of its rows. */
   entry_page: string | null
@@ -63,21 +63,21 @@ export interface EventRow {
   screen_class: string | null
   language: string | null
   timezone: string | null
-  /** Engaged milliseconds and deepest scroll, 0 to 100, where a browser said so. */
+  /** Engaged milliseconds and deepest scroll, 0 to 100, if a browser reported them. */
   engaged_ms: number | null
   scroll: number | null
   identified_id: string | null
   /** JSON text. */
   props: string | null
-  /** Two independent families of signals say that this is no person; it is counted as one all the same. */
+  /** At least two independent families of signals say that this is not a person. The row still counts as a person's. */
   suspected: boolean
-  /** Why: `family:signal`, by comma, at most one of each; null where nothing was seen. */
+  /** The signals as `family:signal`, separated by commas, each at most once; null if there are none. */
   suspected_by: string | null
   recorded_by: 'server' | 'browser' | 'edge' | 'import'
   vitals: Vitals | null
-  /** Of kind `error`. */
+  /** Set for kind `error`. */
   error: PageError | null
-  /** JSON text: what the site says of the person it identifies, on the row that said it. */
+  /** JSON text: what the site says about the person it identifies, on the row that said it. */
   traits: string | null
 }
 
@@ -95,10 +95,10 @@ export const ARRIVAL_COLUMNS = [
 ] as const
 export type Arrival = Pick<EventRow, (typeof ARRIVAL_COLUMNS)[number]>
 
-/** What tells the row of a view: two of one page by one visitor in the same millisecond are the same. */
+/** Identifies the row of a view: two views of one page by one visitor in the same millisecond are the same. */
 export type ViewKey = Pick<EventRow, 'site_id' | 'visitor_id' | 'timestamp' | 'hostname' | 'pathname'>
 
-/** The columns of a view's row that its browser fills in, and those that its server does. */
+/** The columns of a view's row that its browser fills in, and those that its server fills in. */
 export const BROWSER_COLUMNS = [
   'screen_class',
   'language',
@@ -110,23 +110,23 @@ export const BROWSER_COLUMNS = [
 ] as const
 export const SERVER_COLUMNS = ['status', 'duration_ms'] as const
 
-/** What the one who told of a view second adds to the stored row of it; null adds nothing. */
+/** What the second report of a view (by browser or server) adds to its stored row; null adds nothing. */
 export interface Addition extends Pick<EventRow, (typeof BROWSER_COLUMNS)[number] | (typeof SERVER_COLUMNS)[number]> {
   to: ViewKey
 }
 
-/** What is stored of one fetch by an agent: a row of `agent_events` (spec 2.5). It has no address. */
+/** A row of `agent_events`: one fetch by an agent. It contains no address. */
 export interface AgentEventRow {
   site_id: number
   timestamp: Date
   agent_id: string
   operator: string
   purpose: string
-  /** The catalog that said so; rows can be classified again under a later one. */
+  /** The version of the catalog that named the agent; rows can be classified again under a later one. */
   catalog_version: string
   user_agent: string
   verified: boolean | null
-  /** web_bot_auth, ranges, rdns, spoofed, unverifiable, indeterminate (contract 3). */
+  /** web_bot_auth, ranges, rdns, spoofed, unverifiable, indeterminate */
   verification: string
   method: string
   hostname: string
@@ -136,14 +136,14 @@ export interface AgentEventRow {
   duration_ms: number
   content_type: string | null
   conditional: 0 | 1
-  /** A fetch that read a page: GET, 2xx or 304, a document type (contract 4). */
+  /** The fetch read a page: GET, 2xx or 304, a document type. */
   is_pageview: boolean
   country: string | null
   asn: number | null
   ip_hash: bigint
-  /** By the robots.txt in force at that moment, for the agent's own token; null where none was known (contract 3). */
+  /** By the robots.txt that was active at that moment, for the agent's own token; null if no version was known. */
   robots_allowed: boolean | null
-  /** Where it was not allowed: the pattern that said so, its line, and whether a copy a day old allowed it still. */
+  /** If it was not allowed: the deciding pattern, its line, and whether a copy at most a day old still allowed it. */
   robots_rule: string | null
   robots_line: number | null
   robots_grace: boolean | null
@@ -153,7 +153,7 @@ export interface AgentEventRow {
   content_usage: string | null
 }
 
-/** The rows that one batch of observations became. */
+/** The rows that one batch becomes. */
 export interface Rows {
   events: EventRow[]
   agent_events: AgentEventRow[]

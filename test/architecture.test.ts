@@ -85,7 +85,6 @@ const MAY: Record<string, readonly string[]> = {
     'src/reads',
     'src/query',
     'src/ship/shipper',
-    'src/ingest/source',
     'src/engine',
     'src/capture',
     'src/policy',

@@ -1,15 +1,15 @@
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
-/** What a landing address says of the campaign that led to it; values as they were sent, decoded once. */
+/** The campaign parameters of a landing address, as sent, percent-decoded once. */
 export interface Campaign {
   utm_source: string | null
   utm_medium: string | null
   utm_campaign: string | null
   utm_content: string | null
   utm_term: string | null
-  /** `source` or `ref`, which some links carry in place of `utm_source`. */
+  /** `source` or `ref`, which some links carry instead of `utm_source`. */
   ref: string | null
-  /** Whose advertisement was clicked, by the click id it left. */
+  /** The advertising network whose click id the address carries. */
   click: 'google' | 'bing' | null
 }
 
@@ -30,14 +30,13 @@ const CLICK_IDS: Record<string, 'google' | 'bing'> = {
   gad_source: 'google',
   msclkid: 'bing',
 }
-/** As far as a query string is read. */
+/** The rest of a longer query string is not read. */
 const MAX_QUERY_CHARACTERS = 8192
-const MAX_TEXT_CHARACTERS = MAX_CHARACTERS.text
 
-/** The campaign of a query string without its question mark. The first of several wins, an empty one is none. */
+/** Parses a query string without its question mark. The first of several values counts; an empty value counts as absent. */
 export function parseCampaign(query: string | undefined): Campaign {
   if (!query) return NO_CAMPAIGN
-  let found: Campaign | undefined
+  let campaign: Campaign | undefined
   let source: string | undefined
   let ref: string | undefined
   const text = query.slice(0, MAX_QUERY_CHARACTERS)
@@ -48,28 +47,28 @@ export function parseCampaign(query: string | undefined): Campaign {
     const equals = pair.indexOf('=')
     if (equals > 0 && equals < pair.length - 1) {
       const key = decodeComponent(pair.slice(0, equals)).toLowerCase()
-      const value = () => truncate(decodeComponent(pair.slice(equals + 1)).trim(), MAX_TEXT_CHARACTERS)
+      const value = () => truncate(decodeComponent(pair.slice(equals + 1)).trim(), MAX_CHARACTERS.text)
       if (isUtmParameter(key)) {
-        found ??= { ...NO_CAMPAIGN }
-        found[key] ??= value() || null
+        campaign ??= { ...NO_CAMPAIGN }
+        campaign[key] ??= value() || null
       } else if (key === 'source') source ??= value()
       else if (key === 'ref') ref ??= value()
       else if (Object.hasOwn(CLICK_IDS, key)) {
-        found ??= { ...NO_CAMPAIGN }
-        found.click ??= CLICK_IDS[key] ?? null
+        campaign ??= { ...NO_CAMPAIGN }
+        campaign.click ??= CLICK_IDS[key] ?? null
       }
     }
     start = end + 1
   }
   const tag = source || ref
-  return tag ? { ...(found ?? NO_CAMPAIGN), ref: tag } : (found ?? NO_CAMPAIGN)
+  return tag ? { ...(campaign ?? NO_CAMPAIGN), ref: tag } : (campaign ?? NO_CAMPAIGN)
 }
 
 const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'] as const
 const isUtmParameter = (key: string): key is (typeof UTM_PARAMETERS)[number] =>
   UTM_PARAMETERS.some((utm) => utm === key)
 
-/** A malformed escape stands as it was sent. */
+/** Decodes `+` and percent escapes. A text with a malformed escape stays as sent. */
 function decodeComponent(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   if (!spaced.includes('%')) return spaced

@@ -3,7 +3,7 @@ import { createRecentCache } from '../cache.js'
 import type { Observation } from './observation.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
-/** What a browser says of itself; what it does not say is null. */
+/** What a browser says about itself; null where it says nothing. */
 export interface Device {
   browser: string | null
   /** As claimed, major and minor without trailing zeros: `142`, `26.1`. */
@@ -22,38 +22,37 @@ const HINT_HEADERS = [
   'sec-ch-ua-platform-version',
   'sec-ch-ua-mobile',
 ] as const
-/** Separates the parts of a cache key; no header holds it. */
+/** Separates the parts of a cache key; no header contains a line break. */
 const SEPARATOR = '\n'
 
-/** What is said of a browser that there was no time to read. */
 const UNKNOWN_DEVICE: Device = { browser: null, browser_version: null, os: null, os_version: null, device_type: null }
 
-/** At most this share of the time, and never more than `BURST` milliseconds ahead, goes into reading new user agents. */
+/** Parsing new user agents takes at most this share of the time, and never more than `MAX_BURST_MS` ahead. */
 const MAX_TIME_SHARE = 0.5
 const MAX_BURST_MS = 2000
 
 /**
- * Reads user agents (already capped) with the client hints beside them; the last `limit` answers are kept. A new one
- * costs 0.1 ms, one made to hurt the parser 5 ms: with a `clock` (monotonic milliseconds), a flood of those leaves
- * some devices unknown instead of holding up every row behind it.
+ * Creates a function that reads a user agent (already truncated) with its client hints; caches the last `limit` devices.
+ * A new user agent costs 0.1 ms, one made to hurt the parser 5 ms. With a `clock` (monotonic milliseconds), a flood of
+ * those leaves some devices unknown instead of delaying every row after them.
  */
 export function createDeviceReader({ limit = 8192, clock }: { limit?: number; clock?: () => number } = {}) {
-  const known = createRecentCache<string, Device>(limit)
+  const cache = createRecentCache<string, Device>(limit)
   let spent = 0
   let last = clock?.() ?? 0
 
   const read = (key: string): Device => {
-    const device = known.get(key)
-    if (device !== undefined) return device
-    const began = clock?.() ?? 0
-    spent = Math.max(0, spent - (began - last) * MAX_TIME_SHARE)
-    last = began
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
+    const start = clock?.() ?? 0
+    spent = Math.max(0, spent - (start - last) * MAX_TIME_SHARE)
+    last = start
     if (spent >= MAX_BURST_MS) return UNKNOWN_DEVICE
     const [userAgent = '', ...hints] = key.split(SEPARATOR)
-    const parsed = parseDevice(userAgent, hints)
-    known.set(key, parsed)
-    spent += (clock?.() ?? 0) - began
-    return parsed
+    const device = parseDevice(userAgent, hints)
+    cache.set(key, device)
+    spent += (clock?.() ?? 0) - start
+    return device
   }
 
   return (userAgent: string, headers: Observation['headers']): Device => {
@@ -88,34 +87,13 @@ const SYSTEM_NAMES: Record<string, string> = {
   'Windows Mobile': 'Windows Phone',
   'Firefox OS': 'KaiOS',
 }
-/** Distributions are one system here: only some of them say their name, in some browsers. */
-const LINUX_DISTRIBUTIONS = new Set([
-  'Ubuntu',
-  'Debian',
-  'Fedora',
-  'Mint',
-  'Arch',
-  'SUSE',
-  'RedHat',
-  'CentOS',
-  'Gentoo',
-  'Mageia',
-  'Mandriva',
-  'Manjaro',
-  'Raspbian',
-  'elementary OS',
-  'Deepin',
-  'PCLinuxOS',
-  'Linspire',
-  'Slackware',
-  'VectorLinux',
-  'Zenwalk',
-  'Kubuntu',
-  'Xubuntu',
-  'Lubuntu',
-])
-
-const DEVICE_TYPES: Record<string, string> = { smarttv: 'tv' }
+/** Distributions count as one system, because only some of them name themselves, in some browsers. */
+const LINUX_DISTRIBUTIONS = new Set(
+  (
+    'Ubuntu,Debian,Fedora,Mint,Arch,SUSE,RedHat,CentOS,Gentoo,Mageia,Mandriva,Manjaro,Raspbian,elementary OS,Deepin,' +
+    'PCLinuxOS,Linspire,Slackware,VectorLinux,Zenwalk,Kubuntu,Xubuntu,Lubuntu'
+  ).split(','),
+)
 
 function parseDevice(userAgent: string, hints: readonly string[]): Device {
   const { browser, os, device } = new UAParser(userAgent).getResult()
@@ -125,19 +103,17 @@ function parseDevice(userAgent: string, hints: readonly string[]): Device {
     browser_version: shortVersion(browser.version),
     os: system !== null && LINUX_DISTRIBUTIONS.has(system) ? 'Linux' : system,
     os_version: system === 'ChromeOS' || system === 'webOS' ? null : shortVersion(os.version),
-    device_type: device.type === undefined ? null : (DEVICE_TYPES[device.type] ?? device.type),
+    device_type: device.type === 'smarttv' ? 'tv' : (device.type ?? null),
   }
   return withDeviceType(applyClientHints(correctParserErrors(claimed, userAgent), hints))
 }
 
-const normaliseName = (name: string | undefined, names: Record<string, string>): string | null =>
-  name === undefined || name === ''
-    ? null
-    : Object.hasOwn(names, name)
-      ? (names[name] ?? null)
-      : truncate(name, MAX_CHARACTERS.text)
+const normaliseName = (name: string | undefined, names: Record<string, string>): string | null => {
+  if (name === undefined || name === '') return null
+  return Object.hasOwn(names, name) ? (names[name] ?? null) : truncate(name, MAX_CHARACTERS.text)
+}
 
-/** Major and minor: `142.0.7444.77` is `142`, `18.6` stays, `XP` stays. */
+/** Returns major and minor: `142.0.7444.77` becomes `142`; `18.6` and `XP` stay. */
 function shortVersion(text: string | undefined): string | null {
   if (text === undefined || text === '') return null
   const [, major, minor] = /^(\d+)(?:\.(\d+))?/.exec(text) ?? []
@@ -145,20 +121,20 @@ function shortVersion(text: string | undefined): string | null {
   return truncate(minor === undefined || /^0+$/.test(minor) ? major : `${major}.${minor}`, 32)
 }
 
-/** What the parser, whose last free version is of 2024, reads wrong. */
+/** Corrects what the parser reads wrong; its last version under a free licence is of 2024. */
 function correctParserErrors(device: Device, userAgent: string): Device {
   if (/Apple ?Watch|Watch OS/.test(userAgent))
     return { ...device, os: 'watchOS', os_version: null, device_type: 'wearable' }
   if (device.browser === 'Meta Quest Browser') return { ...device, os: 'Android', os_version: null, device_type: 'xr' }
   if (device.os === 'iOS') {
-    // Since iOS 26 the system's number stands still at 18 and Safari's own carries it on.
+    // Since iOS 26 the system's number is frozen at 18, and Safari's own version carries the real one.
     const [, safari] = /Version\/(\d+\.\d+)/.exec(userAgent) ?? []
     if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...device, os_version: shortVersion(safari) }
   }
   return device
 }
 
-/** Brands that call themselves Chrome in the user agent, by the names they use in `Sec-CH-UA`. */
+/** Browsers that call themselves Chrome in the user agent, by their names in `Sec-CH-UA`. */
 const BRAND_NAMES: Record<string, string> = {
   Brave: 'Brave',
   Vivaldi: 'Vivaldi',
@@ -171,37 +147,38 @@ const BRAND_NAMES: Record<string, string> = {
   DuckDuckGo: 'DuckDuckGo',
 }
 
-/** Client hints say what the user agent no longer does (W3C User-Agent Client Hints). */
+/** Applies client hints, which say what the user agent no longer does (W3C User-Agent Client Hints). */
 function applyClientHints(
   device: Device,
   [brands = '', full = '', platform = '', release = '', mobile = '']: readonly string[],
 ): Device {
-  const told = { ...device }
+  const hinted = { ...device }
   for (const [, brand = '', number] of `${full},${brands}`.matchAll(/"([^"]{1,64})"\s*;\s*v="(\d[\d.]{0,31})"/g))
     if (Object.hasOwn(BRAND_NAMES, brand)) {
-      told.browser = BRAND_NAMES[brand] ?? null
-      told.browser_version = shortVersion(number)
+      hinted.browser = BRAND_NAMES[brand] ?? null
+      hinted.browser_version = shortVersion(number)
       break
     }
   const system = unquote(platform)
-  if (system !== '' && system !== 'Unknown') told.os = normaliseName(system, SYSTEM_NAMES)
-  if (told.os !== device.os) told.os_version = null
+  if (system !== '' && system !== 'Unknown') hinted.os = normaliseName(system, SYSTEM_NAMES)
+  if (hinted.os !== device.os) hinted.os_version = null
   const number = unquote(release)
   if (/^\d/.test(number))
-    told.os_version = told.os === 'Windows' ? (windowsVersion(number) ?? told.os_version) : shortVersion(number)
-  if (mobile === '?1' && (told.device_type === null || told.device_type === 'desktop')) told.device_type = 'mobile'
-  return told
+    hinted.os_version = hinted.os === 'Windows' ? (windowsVersion(number) ?? hinted.os_version) : shortVersion(number)
+  if (mobile === '?1' && (hinted.device_type === null || hinted.device_type === 'desktop'))
+    hinted.device_type = 'mobile'
+  return hinted
 }
 
 const unquote = (text: string) => text.replace(/^"|"$/g, '').trim()
 
-/** The hint counts the API's version, not the product's: 13 and later is Windows 11, 1 to 10 Windows 10, 0 an older one. */
+/** The hint counts versions of an API, not of the product: 13 and later is Windows 11, 1 to 10 is Windows 10, 0 is older. */
 function windowsVersion(release: string): string | null {
   const major = Number.parseInt(release, 10)
   return major >= 13 ? '11' : major >= 1 ? '10' : null
 }
 
-/** A browser on a known system that names no device is at a desk. */
+/** A browser on a known system that names no device runs on a desktop. */
 const withDeviceType = (device: Device): Device =>
   device.device_type === null && (device.browser !== null || device.os !== null)
     ? { ...device, device_type: device.os === 'Android' || device.os === 'iOS' ? 'mobile' : 'desktop' }

@@ -1,4 +1,4 @@
-/** Why an observation or a hit became no row: closed, counted by name, readable in /metrics. */
+/** Reasons why an observation or a hit became no row. The list is closed; `/metrics` counts by these names. */
 export const DROP_REASONS = [
   /** More rows waited for the store than the recorder's bound. */
   'queue_full',
@@ -8,43 +8,43 @@ export const DROP_REASONS = [
   'fault',
   /** The hostname belongs to no site. */
   'unknown_host',
-  /** By a person, and not a page (contract 3): an asset, a form's post, an API call, an error page. */
+  /** A person requested something other than a page: an asset, a form post, an API call, an error page. */
   'not_a_page',
-  /** By a person's browser, ahead of time. */
+  /** A person's browser fetched it ahead of time. */
   'prefetch',
-  /** By a person, of a path that the site does not want recorded. */
+  /** A person requested a path that the site excludes. */
   'excluded_path',
-  /** The visitor asked: by the first-party opt-out, or by Sec-GPC or DNT where the site honours them. */
+  /** The visitor used the first-party opt-out, or sent Sec-GPC or DNT and the site honours them. */
   'opted_out',
-  /** No payload of spec 2.4, or not as it came: no JSON, nested without end, compressed. */
+  /** The payload cannot be read: not JSON, a required key missing, nested too deeply, or compressed. */
   'malformed',
-  /** A body over its limit. */
+  /** The body is over its limit. */
   'too_large',
-  /** Behind the first 200 of a batch. */
+  /** After the first 200 hits of a batch. */
   'over_batch',
-  /** For a site that is none. */
+  /** The site does not exist. */
   'unknown_site',
-  /** For a site whose hostname it is not. */
+  /** The hostname is not one of the site's. */
   'foreign_host',
-  /** Over the hits a minute that a site takes from one address. */
+  /** Over the hits a minute that a site accepts from one address. */
   'rate_limited',
-  /** By an agent that runs the script, and no pageview: what an agent does on a page is nothing that people did. */
+  /** An agent ran the script, and the hit is not a pageview: what an agent does on a page is not a person's event. */
   'agent',
-  /** Of a view that has its row already: the browser told of it before the server had answered, or an agent ran the script. No loss. */
+  /** The view already has its row: the browser reported it before the server had responded, or an agent ran the script. No loss. */
   'same_view',
-  /** It says nothing: an engagement without time, scroll or id, vitals or an error without any. No loss. */
+  /** An engagement without time, scroll or id, or vitals or an error without content. No loss. */
   'nothing_measured',
-  /** What a page says of itself when nobody knows of its visit any more: it began none. */
+  /** A page reported about itself after its visit was forgotten; such a report begins no session. */
   'no_session',
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 export type DropCounts = Partial<Record<DropReason, number>>
 
-/** Where what is dropped came in from outside: the browser's three, and other servers. */
+/** Where dropped evidence came in from outside: `track` from browsers (three endpoints), `edge` from other servers. */
 export const INGEST_ENDPOINTS = ['track', 'edge'] as const
 export type IngestEndpoint = (typeof INGEST_ENDPOINTS)[number]
 
-/** What came in for one site at one door and became no row. */
+/** Counts what one site received at one endpoint and dropped for one reason. `door` is the endpoint's field name in the API. */
 export interface EndpointDrop {
   site: number
   door: IngestEndpoint
@@ -52,9 +52,9 @@ export interface EndpointDrop {
   count: number
 }
 
-/** Counts one more. */
+/** Counts one more drop in `all`. */
 export function countEndpointDrop(all: EndpointDrop[], site: number, door: IngestEndpoint, reason: DropReason): void {
-  const known = all.find((one) => one.site === site && one.door === door && one.reason === reason)
-  if (known === undefined) all.push({ site, door, reason, count: 1 })
-  else known.count += 1
+  const entry = all.find((one) => one.site === site && one.door === door && one.reason === reason)
+  if (entry === undefined) all.push({ site, door, reason, count: 1 })
+  else entry.count += 1
 }

@@ -1,9 +1,9 @@
-/** What a server handed over and must not be taken twice: stored with its rows, in their transaction. */
+/** Identifies one delivery by another server, so that it is stored once. It is committed together with its rows. */
 export interface EdgeDelivery {
   site_id: number
-  /** Of the request, in one spelling; null of one that came with an API key. */
+  /** The request's signature in canonical spelling; null for a request with an API key. */
   signature: string | null
-  /** Who numbers its deliveries, 16 hex digits, and the number of this one; null where nobody does. */
+  /** The shipper that numbers its deliveries (16 hex digits) and this delivery's number; null without numbers. */
   sender: string | null
   number: number | null
   /** Milliseconds since 1970. */

@@ -1,7 +1,7 @@
 import type { Vitals } from '../rows.js'
 import type { Observation } from './observation.js'
 
-/** What a browser can tell of (spec 6). */
+/** The kinds of messages that the browser script sends. */
 export const HIT_KINDS = [
   'pageview',
   'custom',
@@ -15,17 +15,17 @@ export const HIT_KINDS = [
 export type HitKind = (typeof HIT_KINDS)[number]
 
 /**
- * What a browser says of itself (spec 2.4), under full names, with what its request adds. Texts are as long as the
- * sender likes; `ip` is transport only, as an observation's.
+ * One message of the browser script under full names, with what its HTTP request adds. Texts have no length limit yet.
+ * `ip` is transport only, as in an observation.
  */
 export interface Hit {
   site: number
-  /** When it came in: ISO-8601 UTC with milliseconds. */
+  /** When it arrived: ISO-8601 UTC with milliseconds. */
   timestamp: string
   kind: HitKind
-  /** Of a custom event. */
+  /** The name of a custom event. */
   name?: string
-  /** The page, by its URL: the hostname in lower case without the port, the path as written, the query without its mark. */
+  /** The page, from its URL: hostname in lower case without the port, path as written, query without its question mark. */
   hostname: string
   pathname: string
   query?: string
@@ -36,25 +36,25 @@ export interface Hit {
   language?: string
   timezone?: string
   /**
-   * Engaged milliseconds and deepest scroll, 0 to 100. Of a pageview they are of the page before in the same document, and
-   * absent on a document's first; of an engagement they are of the page itself.
+   * Engaged milliseconds and deepest scroll, 0 to 100. In a pageview they are about the previous page of the same
+   * document, and absent on its first page; in an engagement they are about the page itself.
    */
   engaged_ms?: number
   scroll?: number
-  /** Of an engagement that identifies: what the site says of the person. */
+  /** Properties. In an engagement with an id they are the site's traits of the person. */
   props?: Readonly<Record<string, unknown>>
   identified_id?: string
-  /** Those measured. */
+  /** Those that were measured. */
   vitals?: Partial<Vitals>
   ip: string
   user_agent: string
-  /** The request's own, as an observation's. */
+  /** The headers of the hit's own request, as in an observation. */
   headers?: Observation['headers']
-  /** Of a request with `Signature-Input` only: its method, and what else a signature may cover, as an observation's. */
+  /** For a request with `Signature-Input` only: its method and what else a signature may cover, as in an observation. */
   signed?: { method: string } & NonNullable<Observation['signed']>
 }
 
-/** What comes in, of which rows are made. */
+/** What rows are made from. */
 export type Evidence = Observation | Hit
 
 export const isHit = (evidence: Evidence): evidence is Hit => 'kind' in evidence

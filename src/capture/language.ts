@@ -5,7 +5,7 @@ const LANGUAGE_TAG = /^([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?(?:-[a-
 
 const parseCached = memoize(512, (header) => ({ tag: parseHeader(header) }))
 
-/** The first language of `Accept-Language` as BCP 47 writes it (`de-AT`, `zh-Hans-CN`), null where it names none. */
+/** Returns the first language of `Accept-Language` in BCP 47 spelling (`de-AT`, `zh-Hans-CN`); null if it names none. */
 export const parseLanguage = (acceptLanguage: string | undefined): string | null =>
   acceptLanguage ? parseCached(truncate(acceptLanguage, MAX_CHARACTERS.text)).tag : null
 
@@ -13,10 +13,6 @@ function parseHeader(header: string): string | null {
   const [first = ''] = header.split(/[,;]/, 1)
   const [, primary, script, region] = LANGUAGE_TAG.exec(first.trim()) ?? []
   if (primary === undefined) return null
-  const written = [
-    primary.toLowerCase(),
-    script && script.charAt(0).toUpperCase() + script.slice(1).toLowerCase(),
-    region?.toUpperCase(),
-  ]
-  return written.filter(Boolean).join('-')
+  const titleCase = script && script.charAt(0).toUpperCase() + script.slice(1).toLowerCase()
+  return [primary.toLowerCase(), titleCase, region?.toUpperCase()].filter(Boolean).join('-')
 }

@@ -1,26 +1,26 @@
 /**
- * What the wire saw of one exchange. The first block is exactly a row of the edge payload (spec 2.5);
- * the rest is what people's rows and verification need. The proxy, every adapter and `/api/log/edge` produce it.
+ * One HTTP exchange as a server saw it. The proxy, every adapter and `/api/log/edge` produce it. The first block equals a
+ * row of the edge payload; people's rows and the verification of agents need the rest.
  */
 export interface Observation {
   /** When the request arrived: ISO-8601 UTC with milliseconds. */
   timestamp: string
-  /** The `User-Agent` header, empty when there was none. */
+  /** The `User-Agent` header; empty if the request had none. */
   user_agent: string
   method: string
   /** Lower case, without the port. */
   hostname: string
   /** Byte for byte as requested, without the query. */
   pathname: string
-  /** 499 where the client left before the response; 502 and 504 where the origin failed (contract 3). */
+  /** 499 if the client left before the response; 502 or 504 if the origin failed. */
   status: number
   /** Body bytes sent to the client. */
   bytes: number
   /** From the request's arrival to the last byte sent; never negative. */
   duration_ms: number
-  /** Of the response, empty when there was none. */
+  /** The response's content type; empty if it had none. */
   content_type: string
-  /** 1 when the request carried `If-None-Match` or `If-Modified-Since`. */
+  /** 1 if the request carried `If-None-Match` or `If-Modified-Since`. */
   conditional: 0 | 1
   /** Transport only: resolved, hashed and dropped before any row is made. */
   ip: string
@@ -28,28 +28,28 @@ export interface Observation {
   /** The query string without its question mark. */
   query?: string
   referrer?: string
-  /** The request headers below as sent, by lower-case name; only those of `OBSERVED_HEADERS`. */
+  /** Request headers as sent, by lower-case name; only those in `OBSERVED_HEADERS`. */
   headers?: Readonly<Record<string, string>>
-  /** The request had the first-party opt-out among its cookies; nothing else is ever taken from those. */
+  /** The request's cookies contained the first-party opt-out. No other cookie is ever read. */
   opted_out?: true
   /**
-   * Of a request with `Signature-Input` only: what else a signature may cover (RFC 9421 2.2). The scheme the client
-   * used as far as we know, its `Host` or `:authority` with the port, and the request target byte for byte.
+   * For a request with `Signature-Input` only: what else a signature may cover (RFC 9421 2.2). The client's scheme as far
+   * as it is known, its `Host` or `:authority` with the port, and the request target byte for byte.
    */
   signed?: { scheme: 'http' | 'https'; authority: string; target: string }
   /**
-   * From another server that records for a site of ours: the site, whatever the hostname, and which of its lists it was in
-   * (spec 2.5). `props` are a person's row's own.
+   * For a row that another server recorded for one of our sites: the site, whatever the hostname, and the list of the
+   * payload that it was in. `props` belong to a person's row.
    */
   shipped?: { site: number; as: 'agent' | 'human'; props?: Readonly<Record<string, unknown>> }
-  /** The response headers below as sent, by lower-case name; only those of `OBSERVED_RESPONSE_HEADERS`. */
+  /** Response headers as sent, by lower-case name; only those in `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }
 
-/** What a response asks of those who read it: shown, never judged (reference/agents.md 3.6). */
+/** Response headers that state a site's wishes to its readers. They are stored and shown, never used as a verdict. */
 export const OBSERVED_RESPONSE_HEADERS = ['x-robots-tag', 'content-usage'] as const
 
-/** The request headers an observation carries when the request had them. */
+/** The request headers that an observation carries if the request had them. */
 export const OBSERVED_HEADERS = [
   'accept',
   'accept-language',
@@ -71,9 +71,3 @@ export const OBSERVED_HEADERS = [
   'signature-input',
   'x-moz',
 ] as const
-
-const OPT_OUT_COOKIE = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
-
-/** Whether a `Cookie` header has the first-party opt-out in it, which is all that is ever read of one. */
-export const hasOptOutCookie = (cookie: string | undefined): boolean =>
-  cookie !== undefined && OPT_OUT_COOKIE.test(cookie)

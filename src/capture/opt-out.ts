@@ -1,16 +1,17 @@
 import type { Observation } from './observation.js'
 import type { Site } from './site.js'
 
-/** What a visitor says of being recorded, in a request of any kind. */
-interface PrivacySignals {
-  headers?: Observation['headers']
-  opted_out?: true
-}
+const OPT_OUT_COOKIE = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
 
-/** Whether a person is not to be recorded (contract 3): the opt-out is honoured always, the browser's wish where a site does. */
-export const isOptedOut = (wish: PrivacySignals, site: Pick<Site, 'respect_gpc'>): boolean =>
-  wish.opted_out === true || (site.respect_gpc && sendsPrivacySignal(wish))
+/** Returns whether a `Cookie` header contains the first-party opt-out. Nothing else in it is read. */
+export const hasOptOutCookie = (cookie: string | undefined): boolean =>
+  cookie !== undefined && OPT_OUT_COOKIE.test(cookie)
 
-/** The wish that some browsers send everywhere (Sec-GPC, DNT). */
-const sendsPrivacySignal = ({ headers }: PrivacySignals): boolean =>
-  headers?.['sec-gpc'] === '1' || headers?.dnt === '1'
+/**
+ * Returns whether a person's request must not be recorded. The opt-out is always honoured; Sec-GPC and DNT, which some
+ * browsers send to every site, only if the site sets `respect_gpc`.
+ */
+export const isOptedOut = (
+  { opted_out, headers }: { opted_out?: true; headers?: Observation['headers'] },
+  site: Pick<Site, 'respect_gpc'>,
+): boolean => opted_out === true || (site.respect_gpc && (headers?.['sec-gpc'] === '1' || headers?.dnt === '1'))

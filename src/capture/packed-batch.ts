@@ -3,34 +3,25 @@ import { OBSERVED_HEADERS, type Observation } from './observation.js'
 import { truncate } from './text-limits.js'
 
 /**
- * Observations and hits as bytes, which is how they wait and travel: as objects they would be copied by one garbage collection
- * after another on the thread that serves the site, until the worker has stored them.
+ * Observations and hits as bytes, which is how they wait and travel. As objects they would be copied by one garbage
+ * collection after another on the thread that serves the site, until the worker has stored them.
  */
 export interface PackedBatch {
   readonly count: number
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-export interface Packer {
-  /** Copies what a row could need of it. Throws where it is no observation; nothing is added then. */
-  add(evidence: Evidence): void
-  /** Of what was added since the last `take`. */
-  readonly count: number
-  readonly byteLength: number
-  take(): PackedBatch
-}
-
-/** No part of a row is made from more of one text than this; the rest of it a stranger made up to fill our memory. */
+/** No part of a row is made from more of one text than this; a longer text only fills memory. */
 const MAX_TEXT_CHARACTERS = 8_192
 const REQUIRED_TEXTS = ['timestamp', 'user_agent', 'method', 'hostname', 'pathname', 'content_type', 'ip'] as const
 const OPTIONAL_TEXTS = ['query', 'referrer'] as const
-/** The texts, what few observations have (as JSON), the headers. */
+/** The texts, the rare fields (as JSON), the headers. */
 const FIELD_COUNT = REQUIRED_TEXTS.length + OPTIONAL_TEXTS.length + 1 + OBSERVED_HEADERS.length
 const ABSENT = -1
 
 /**
- * An observation from another process, made when it is read: of a batch each is garbage before the next one is made, where
- * all together would outlive a collection and be copied by it.
+ * An observation from another process, unpacked when it is read: each is garbage before the next one is made, where all
+ * of a batch together would outlive a garbage collection and be copied by it.
  */
 export interface PackedObservation {
   readonly timestamp: string
@@ -39,23 +30,24 @@ export interface PackedObservation {
 
 export const readEvidence = (one: Evidence | PackedObservation): Evidence => ('read' in one ? one.read() : one)
 
-/** An observation begins with its fields' lengths, in characters; then these; then all its texts, one behind another. */
+/** An observation starts with the lengths of its fields in characters; then these numbers; then all texts in a row. */
 const STATUS_OFFSET = FIELD_COUNT * 4
 const BYTES_OFFSET = STATUS_OFFSET + 8
 const DURATION_OFFSET = BYTES_OFFSET + 8
-/** What stands behind the head, in bytes. */
+/** The length of the texts in bytes. */
 const LENGTH_OFFSET = DURATION_OFFSET + 8
 const CONDITIONAL_OFFSET = LENGTH_OFFSET + 4
-/** How the texts are written: most observations are ASCII, and one byte a character. */
+/** How the texts are encoded. Most observations are ASCII and take one byte a character. */
 const FORM_OFFSET = CONDITIONAL_OFFSET + 1
 const HEADER_BYTES = FORM_OFFSET + 1
 const LATIN1_FORM = 0
 const UTF16_FORM = 1
-/** A hit: one text behind the head, JSON. */
+/** A hit: one text after the header, JSON. */
 const HIT_FORM = 2
 const INITIAL_BUFFER_BYTES = 256 << 10
 
-export function createPacker(): Packer {
+/** Creates a packer, which copies evidence into one growing buffer. */
+export function createPacker() {
   let scratch = Buffer.allocUnsafeSlow(INITIAL_BUFFER_BYTES)
   let view = new DataView(scratch.buffer)
   let end = 0
@@ -64,14 +56,14 @@ export function createPacker(): Packer {
   let field = 0
 
   const put = (value: string | undefined, required = false) => {
-    // A caller in JavaScript may hand over anything, and one wrong length would garble the rest of the parcel.
+    // A caller in JavaScript may pass anything, and one wrong length would garble the rest of the batch.
     if (typeof value !== 'string' && (required || value !== undefined))
-      throw new TypeError('a field of the observation is no text')
+      throw new TypeError('every text field of an observation must be a string')
     view.setInt32(end + field * 4, value === undefined ? ABSENT : value.length, true)
     if (value !== undefined) text += value
     field += 1
   }
-  const putShort = (value: string | undefined, required = false) =>
+  const putTruncated = (value: string | undefined, required = false) =>
     put(
       value !== undefined && value.length > MAX_TEXT_CHARACTERS ? truncate(value, MAX_TEXT_CHARACTERS) : value,
       required,
@@ -83,57 +75,58 @@ export function createPacker(): Packer {
     scratch = larger
     view = new DataView(scratch.buffer)
   }
-
-  const addHit = (hit: Hit) => {
-    const json = JSON.stringify(hit)
-    reserve(HEADER_BYTES + json.length * 3)
-    const written = scratch.write(json, end + HEADER_BYTES, 'utf8')
+  const finish = (written: number, form: number) => {
     view.setInt32(end + LENGTH_OFFSET, written, true)
-    view.setUint8(end + FORM_OFFSET, HIT_FORM)
+    view.setUint8(end + FORM_OFFSET, form)
     end += HEADER_BYTES + written
     count += 1
   }
+  const addHit = (hit: Hit) => {
+    const json = JSON.stringify(hit)
+    reserve(HEADER_BYTES + json.length * 3)
+    finish(scratch.write(json, end + HEADER_BYTES, 'utf8'), HIT_FORM)
+  }
+  const addObservation = (observation: Observation) => {
+    text = ''
+    field = 0
+    for (const name of REQUIRED_TEXTS) putTruncated(observation[name], true)
+    for (const name of OPTIONAL_TEXTS) putTruncated(observation[name])
+    put(rareFieldsJson(observation))
+    const { headers } = observation
+    for (const name of OBSERVED_HEADERS) putTruncated(headers?.[name])
+    view.setFloat64(end + STATUS_OFFSET, observation.status, true)
+    view.setFloat64(end + BYTES_OFFSET, observation.bytes, true)
+    view.setFloat64(end + DURATION_OFFSET, observation.duration_ms, true)
+    view.setUint8(end + CONDITIONAL_OFFSET, observation.conditional)
+    reserve(HEADER_BYTES + text.length * 3)
+    const written = scratch.write(text, end + HEADER_BYTES, 'utf8')
+    if (written === text.length) finish(written, LATIN1_FORM)
+    else finish(scratch.write(text, end + HEADER_BYTES, 'utf16le'), UTF16_FORM)
+  }
 
   return {
+    /** Number of observations and hits added since the last `take`. */
     get count() {
       return count
     },
     get byteLength() {
       return end
     },
-    add(evidence) {
+    /** Copies what a row may need. Throws if `evidence` is not an observation or hit; nothing is added then. */
+    add(evidence: Evidence) {
       reserve(HEADER_BYTES)
-      if (isHit(evidence)) return addHit(evidence)
-      const observation = evidence
-      text = ''
-      field = 0
-      for (const name of REQUIRED_TEXTS) putShort(observation[name], true)
-      for (const name of OPTIONAL_TEXTS) putShort(observation[name])
-      put(rareFieldsJson(observation))
-      const { headers } = observation
-      for (const name of OBSERVED_HEADERS) putShort(headers?.[name])
-      view.setFloat64(end + STATUS_OFFSET, observation.status, true)
-      view.setFloat64(end + BYTES_OFFSET, observation.bytes, true)
-      view.setFloat64(end + DURATION_OFFSET, observation.duration_ms, true)
-      view.setUint8(end + CONDITIONAL_OFFSET, observation.conditional)
-      reserve(HEADER_BYTES + text.length * 3)
-      let written = scratch.write(text, end + HEADER_BYTES, 'utf8')
-      const wide = written !== text.length
-      if (wide) written = scratch.write(text, end + HEADER_BYTES, 'utf16le')
-      view.setInt32(end + LENGTH_OFFSET, written, true)
-      view.setUint8(end + FORM_OFFSET, wide ? UTF16_FORM : LATIN1_FORM)
-      end += HEADER_BYTES + written
-      count += 1
+      if (isHit(evidence)) addHit(evidence)
+      else addObservation(evidence)
     },
-    take() {
-      const parcel = { count, bytes: new Uint8Array(scratch.subarray(0, end)) }
+    take(): PackedBatch {
+      const batch = { count, bytes: new Uint8Array(scratch.subarray(0, end)) }
       if (scratch.length > INITIAL_BUFFER_BYTES * 8) {
         scratch = Buffer.allocUnsafeSlow(INITIAL_BUFFER_BYTES)
         view = new DataView(scratch.buffer)
       }
       end = 0
       count = 0
-      return parcel
+      return batch
     },
   }
 }
@@ -144,19 +137,19 @@ export function packBatch(all: readonly Evidence[]): PackedBatch {
   return packer.take()
 }
 
-/** What a parcel holds, each text on its own: a slice of a common one would keep all of that in memory. */
+/** Unpacks a batch. Each text is a string of its own: a slice of a common one would keep the whole batch in memory. */
 export function unpackBatch({ count, bytes }: PackedBatch): (PackedObservation | Hit)[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const all: (PackedObservation | Hit)[] = []
-  let from = 0
+  let next = 0
   for (let n = 0; n < count; n++) {
-    const start = from
+    const start = next
     const texts = start + HEADER_BYTES
-    from = texts + view.getInt32(start + LENGTH_OFFSET, true)
+    next = texts + view.getInt32(start + LENGTH_OFFSET, true)
     const form = view.getUint8(start + FORM_OFFSET)
     if (form === HIT_FORM) {
-      const hit: Hit = JSON.parse(buffer.toString('utf8', texts, from))
+      const hit: Hit = JSON.parse(buffer.toString('utf8', texts, next))
       all.push(hit)
       continue
     }
@@ -168,7 +161,7 @@ export function unpackBatch({ count, bytes }: PackedBatch): (PackedObservation |
   return all
 }
 
-/** The observation that begins at `start`. */
+/** Reads the observation that starts at byte `start`. */
 function readObservation(buffer: Buffer, view: DataView, start: number): Observation {
   const wide = view.getUint8(start + FORM_OFFSET) === UTF16_FORM
   let at = start + HEADER_BYTES
@@ -198,8 +191,8 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
   if (query !== undefined) observation.query = query
   const referrer = next()
   if (referrer !== undefined) observation.referrer = referrer
-  const rest = next()
-  if (rest !== undefined) Object.assign(observation, JSON.parse(rest))
+  const rare = next()
+  if (rare !== undefined) Object.assign(observation, JSON.parse(rare))
   let headers: Record<string, string> | undefined
   for (const name of OBSERVED_HEADERS) {
     const value = next()
@@ -211,19 +204,19 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
   return observation
 }
 
-/** What few observations have. */
+/** Returns the fields that few observations have, as JSON; undefined if there are none. */
 function rareFieldsJson({ response, signed, shipped, opted_out }: Observation): string | undefined {
   if (response === undefined && signed === undefined && shipped === undefined && !opted_out) return undefined
-  const kept: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out'> = {}
-  if (opted_out) kept.opted_out = opted_out
-  if (shipped !== undefined) kept.shipped = shipped
+  const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out'> = {}
+  if (opted_out) rare.opted_out = opted_out
+  if (shipped !== undefined) rare.shipped = shipped
   if (response !== undefined) {
     const short: Record<string, string> = {}
     for (const name in response) short[name] = truncate(response[name] ?? '', 1_024)
-    kept.response = short
+    rare.response = short
   }
-  // What was cut would be a wrong signature; without it nobody can tell.
+  // A truncated target would make the signature wrong; without the target it is only unverifiable.
   if (signed !== undefined && signed.authority.length + signed.target.length <= MAX_TEXT_CHARACTERS)
-    kept.signed = signed
-  return JSON.stringify(kept)
+    rare.signed = signed
+  return JSON.stringify(rare)
 }

@@ -3,17 +3,16 @@ import type { Observation } from './observation.js'
 const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
 
 /**
- * Whether a response was a page (contract 3 and 4): GET, 2xx or 304, HTML or XHTML. A 304 without a type was one if the
- * request asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents take anything) by its path.
+ * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML. A 304 without a type was a page if the request
+ * asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents accept anything) by its path.
  */
-export function isPage(seen: Observation): boolean {
-  if (seen.method !== 'GET' || !(isSuccess(seen.status) || seen.status === 304)) return false
-  const type = mediaType(seen.content_type)
+export function isPage(observation: Observation): boolean {
+  const { method, status } = observation
+  if (method !== 'GET' || !((status >= 200 && status < 300) || status === 304)) return false
+  const type = mediaType(observation.content_type)
   if (type !== null) return type === 'text/html' || type === 'application/xhtml+xml'
-  return seen.status === 304 && requestsPage(seen)
+  return status === 304 && requestsPage(observation)
 }
-
-const isSuccess = (status: number) => status >= 200 && status < 300
 
 function requestsPage({ headers, pathname }: Observation): boolean {
   const destination = headers?.['sec-fetch-dest']
@@ -25,20 +24,20 @@ function requestsPage({ headers, pathname }: Observation): boolean {
   return !segment.includes('.') || PAGE_EXTENSION.test(segment)
 }
 
-/** `type/subtype` in lower case without parameters (RFC 9110 8.3.1), null when there is none. */
+/** Returns `type/subtype` in lower case without parameters (RFC 9110 8.3.1); null without a type. */
 export function mediaType(contentType: string): string | null {
   const end = contentType.indexOf(';')
   const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
   return type === '' ? null : type
 }
 
-/** Whether a browser put the response into a window or tab: not a frame, a script's fetch or an embedded object. */
+/** Returns whether the browser showed the response in a window or tab: not in a frame, for a script or as an embedded object. */
 export function isNavigation({ headers }: Observation): boolean {
   const destination = headers?.['sec-fetch-dest']
   return !destination || destination === 'document'
 }
 
-/** Fetched or rendered ahead of time, perhaps for nobody. */
+/** Returns whether the browser fetched or rendered the page ahead of time, before the visitor opened it (if ever). */
 export function isPrefetch({ headers }: Observation): boolean {
   if (headers === undefined) return false
   const purpose = headers['sec-purpose'] ?? headers.purpose ?? headers['x-moz']

@@ -3,95 +3,98 @@ import { fragmentRoute } from './fragment-route.js'
 import { HIT_KINDS, type Hit, type HitKind } from './hit.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
-/** What a payload says by itself; the rest of a hit is its request's. */
+/** What a message of the browser script says by itself; the rest of a hit comes from its HTTP request. */
 export type Payload = Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'>
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Properties deeper than this are nobody's: their payload is none. */
+/** A payload whose properties nest deeper is rejected. */
 const MAX_PROPS_DEPTH = 8
-/** Members that properties have in all, and characters of a name and of a text; what is beyond is left out or cut. */
+/** All members of the properties together, characters of a name and of a text; the excess is left out or cut. */
 const MAX_PROPS_MEMBERS = 200
 const MAX_NAME_CHARACTERS = 200
 const MAX_TEXT_CHARACTERS = MAX_CHARACTERS.referrer
-/** As an observation's, of which no row is made from more either. */
+/** The same bound as for observations. */
 const MAX_QUERY_CHARACTERS = 8_192
 
-/** CSS pixels; a day and an hour in milliseconds: what is beyond was not measured. */
+/** Larger numbers are not plausible measurements: CSS pixels, a day and an hour in milliseconds. */
 const MAX_PIXELS = 100_000
 const MAX_ENGAGED_MS = 86_400_000
 const MAX_VITAL = 3_600_000
 
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-/** Only what the sender wrote: every object has a `constructor`. */
-const ownMember = (keys: JsonObject, name: string): unknown => (Object.hasOwn(keys, name) ? keys[name] : undefined)
 
 /**
- * One item of spec 2.4 as JSON gave it; undefined where it is no payload: no object, no site, no http(s) URL, a kind that
- * is none of spec 6, properties without end. Any other key of a wrong type is as if it were absent, unknown keys are
- * ignored.
+ * Reads one payload from parsed JSON. Returns undefined if it is not an object, has no site, no http(s) URL or an unknown
+ * kind, or if its properties nest too deeply. Any other key of a wrong type counts as absent; unknown keys are ignored.
  */
 export function readPayload(value: unknown): Payload | undefined {
   if (!isJsonObject(value)) return undefined
-  const site = ownMember(value, 's')
-  const page = readPage(ownMember(value, 'u'))
-  const kind = readKind(ownMember(value, 't'))
-  const props = readProps(ownMember(value, 'p'))
+  // Only what the sender wrote: every object inherits a `constructor`.
+  const member = (name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined)
+  const site = member('s')
+  const page = readPage(member('u'))
+  const kind = readKind(member('t'))
+  const props = readProps(member('p'))
   if (typeof site !== 'number' || !Number.isSafeInteger(site) || !page || !kind || props === null) return undefined
-  const read: Payload = { site, kind, ...page }
-  const name = readText(ownMember(value, 'n'))
-  if (name !== undefined) read.name = name
-  const referrer = readText(ownMember(value, 'r'), MAX_TEXT_CHARACTERS)
-  if (referrer !== undefined) read.referrer = referrer
-  const screen_width = wholeNumber(ownMember(value, 'w'), MAX_PIXELS)
-  if (screen_width !== undefined) read.screen_width = screen_width
-  const viewport_width = wholeNumber(ownMember(value, 'vw'), MAX_PIXELS)
-  if (viewport_width !== undefined) read.viewport_width = viewport_width
-  const language = readText(ownMember(value, 'l'))
-  if (language !== undefined) read.language = language
-  const timezone = readText(ownMember(value, 'tz'))
-  if (timezone !== undefined) read.timezone = timezone
-  const engaged_ms = wholeNumber(ownMember(value, 'd'), MAX_ENGAGED_MS)
-  if (engaged_ms !== undefined) read.engaged_ms = engaged_ms
-  const scroll = wholeNumber(ownMember(value, 'sc'), 100)
-  if (scroll !== undefined) read.scroll = scroll
-  if (props !== undefined) read.props = props
-  const identified_id = readText(ownMember(value, 'id'))
-  if (identified_id !== undefined) read.identified_id = identified_id
-  const vitals = readVitals(ownMember(value, 'e'))
-  if (vitals !== undefined) read.vitals = vitals
-  return read
+  const payload: Payload = { site, kind, ...page }
+  const put = <K extends keyof Payload>(key: K, read: Payload[K] | undefined) => {
+    if (read !== undefined) payload[key] = read
+  }
+  put('name', readText(member('n')))
+  put('referrer', readText(member('r'), MAX_TEXT_CHARACTERS))
+  put('screen_width', wholeNumber(member('w'), MAX_PIXELS))
+  put('viewport_width', wholeNumber(member('vw'), MAX_PIXELS))
+  put('language', readText(member('l')))
+  put('timezone', readText(member('tz')))
+  put('engaged_ms', wholeNumber(member('d'), MAX_ENGAGED_MS))
+  put('scroll', wholeNumber(member('sc'), 100))
+  put('props', props)
+  put('identified_id', readText(member('id')))
+  put('vitals', readVitals(member('e')))
+  return payload
 }
 
 const NUMBER_KEYS = new Set(['s', 'w', 'h', 'vw', 'vh', 'd', 'sc'])
 const JSON_KEYS = new Set(['p', 'e'])
 
-/** The same of a query string (spec 4.7, the pixel): numbers are digits, `p` and `e` JSON; of two of a name the first counts. */
+/** Reads the same payload from a query string (the pixel): numbers are digits, `p` and `e` are JSON, the first of equal keys counts. */
 export function readQueryPayload(query: string): Payload | undefined {
-  const keys = new Map<string, unknown>()
+  const members = new Map<string, unknown>()
   for (const [name, text] of new URLSearchParams(query)) {
-    if (keys.has(name)) continue
-    if (NUMBER_KEYS.has(name)) keys.set(name, /^\d{1,10}$/.test(text) ? Number(text) : undefined)
-    else keys.set(name, JSON_KEYS.has(name) ? parseJson(text) : text)
+    if (members.has(name)) continue
+    if (NUMBER_KEYS.has(name)) members.set(name, /^\d{1,10}$/.test(text) ? Number(text) : undefined)
+    else members.set(name, JSON_KEYS.has(name) ? parseJson(text) : text)
   }
-  return readPayload(Object.fromEntries(keys))
+  return readPayload(Object.fromEntries(members))
 }
 
-/** The payload that `readPayload` reads as the same. */
+/** Writes the JSON members that `readPayload` reads as the same payload. */
 export function writePayload(hit: Payload): JsonObject {
   const { site, kind, hostname, pathname, query } = hit
   const [path = '', ...route] = pathname.split('#')
   const search = query === undefined ? '' : `?${query}`
   const written: Record<string, unknown> = {
-    ...{ s: site, t: kind, u: `https://${hostname}${path}${search}${route.length > 0 ? `#${route.join('#')}` : ''}` },
-    ...{ n: hit.name, r: hit.referrer, w: hit.screen_width, vw: hit.viewport_width, l: hit.language, tz: hit.timezone },
-    ...{ d: hit.engaged_ms, sc: hit.scroll, p: hit.props, id: hit.identified_id, e: hit.vitals },
+    s: site,
+    t: kind,
+    u: `https://${hostname}${path}${search}${route.length > 0 ? `#${route.join('#')}` : ''}`,
+    n: hit.name,
+    r: hit.referrer,
+    w: hit.screen_width,
+    vw: hit.viewport_width,
+    l: hit.language,
+    tz: hit.timezone,
+    d: hit.engaged_ms,
+    sc: hit.scroll,
+    p: hit.props,
+    id: hit.identified_id,
+    e: hit.vitals,
   }
   return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
 }
 
-/** What JSON text says; undefined where it is none. */
+/** Parses JSON text; returns undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -101,41 +104,35 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The page of a URL as a browser would ask for it, which is how the proxy stores it. A fragment that is a route (`#/`, `#!`)
- * is part of the path: to a site whose pages are told apart by it, the rest is one page.
+ * Reads a URL as a browser would request it, which is how the proxy stores it. A fragment that is a route (`#/`, `#!`) is
+ * part of the path: without it, all pages of such an app would be one.
  */
 function readPage(value: unknown): Pick<Payload, 'hostname' | 'pathname' | 'query'> | undefined {
-  if (typeof value !== 'string') return undefined
-  let url: URL
-  try {
-    url = new URL(value)
-  } catch {
-    return undefined
-  }
-  const { protocol, hostname, pathname, search, hash } = url
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const { protocol, hostname, pathname, search, hash } = new URL(value)
   if (protocol !== 'https:' && protocol !== 'http:') return undefined
   const page = { hostname, pathname: truncate(pathname + fragmentRoute(hash), MAX_CHARACTERS.pathname) }
   return search === '' ? page : { ...page, query: truncate(search.slice(1), MAX_QUERY_CHARACTERS) }
 }
 
-/** What is said to be something that nobody knows is no view of a page. */
-function readKind(value: unknown): HitKind | undefined {
-  return value === undefined || value === null ? 'pageview' : HIT_KINDS.find((kind) => kind === value)
-}
+/** An absent kind is a pageview; an unknown kind is not one. */
+const readKind = (value: unknown): HitKind | undefined =>
+  value === undefined || value === null ? 'pageview' : HIT_KINDS.find((kind) => kind === value)
 
-/** Whole, from 0. */
-const wholeNumber = (value: unknown, most: number): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most ? value : undefined
+/** Returns an integer from 0 to `max`. */
+const wholeNumber = (value: unknown, max: number): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? value : undefined
 
-/** A text that says something, of whole characters: half a pair is no text to most of what reads it later. */
-function readText(value: unknown, most: number = MAX_CHARACTERS.text): string | undefined {
+/** Returns a text that is not blank, truncated and well-formed. */
+function readText(value: unknown, max: number = MAX_CHARACTERS.text): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = wellFormedText(value, most)
+  const text = wellFormedText(value, max)
   return text.trim() === '' ? undefined : text
 }
 
-const wellFormedText = (text: string, most: number): string => {
-  const short = truncate(text, most)
+/** Truncates, and replaces half a surrogate pair, which most readers of the row reject. */
+const wellFormedText = (text: string, max: number): string => {
+  const short = truncate(text, max)
   return /\p{Surrogate}/u.test(short) ? Buffer.from(short).toString() : short
 }
 
@@ -145,46 +142,46 @@ function readVitals(value: unknown): Partial<Vitals> | undefined {
   if (!isJsonObject(value)) return undefined
   const vitals: Partial<Vitals> = {}
   for (const name of VITAL_NAMES) {
-    const measured = ownMember(value, name)
+    const measured = Object.hasOwn(value, name) ? value[name] : undefined
     if (typeof measured === 'number' && measured >= 0 && measured <= MAX_VITAL) vitals[name] = measured
   }
   return Object.keys(vitals).length > 0 ? vitals : undefined
 }
 
-/** Undefined where there are none, null where they have no end. */
+/** Copies properties within the bounds above. Returns undefined if there are none, null if they nest too deeply. */
 function readProps(value: unknown): JsonObject | undefined | null {
   if (!isJsonObject(value)) return undefined
-  let left = MAX_PROPS_MEMBERS
-  let endless = false
+  let membersLeft = MAX_PROPS_MEMBERS
+  let isTooDeep = false
 
-  const copyOf = (one: unknown, depth: number): unknown => {
+  const copyValue = (one: unknown, depth: number): unknown => {
     if (typeof one === 'string') return wellFormedText(one, MAX_TEXT_CHARACTERS)
-    // JSON has 1e999, and a number's text has not.
+    // JSON allows 1e999, which cannot be written back as a number.
     if (typeof one === 'number') return Number.isFinite(one) ? one : null
     if (typeof one !== 'object' || one === null) return one
     if (depth === MAX_PROPS_DEPTH) {
-      endless = true
+      isTooDeep = true
       return null
     }
-    if (!Array.isArray(one)) return keysOf({ ...one }, depth)
-    const members = one.slice(0, left)
-    left -= members.length
-    return members.map((member) => copyOf(member, depth + 1))
+    if (!Array.isArray(one)) return copyObject({ ...one }, depth)
+    const members = one.slice(0, membersLeft)
+    membersLeft -= members.length
+    return members.map((member) => copyValue(member, depth + 1))
   }
 
-  const keysOf = (keys: JsonObject, depth: number): JsonObject => {
-    const kept: [string, unknown][] = []
-    for (const name in keys) {
-      if (left === 0) break
-      // A name that sets an object's prototype where a copy is made without care.
+  const copyObject = (object: JsonObject, depth: number): JsonObject => {
+    const entries: [string, unknown][] = []
+    for (const name in object) {
+      if (membersLeft === 0) break
+      // Assigning this name would set the prototype of a careless copy.
       if (name === '__proto__') continue
-      left -= 1
-      kept.push([wellFormedText(name, MAX_NAME_CHARACTERS), copyOf(keys[name], depth + 1)])
+      membersLeft -= 1
+      entries.push([wellFormedText(name, MAX_NAME_CHARACTERS), copyValue(object[name], depth + 1)])
     }
-    return Object.fromEntries(kept)
+    return Object.fromEntries(entries)
   }
 
-  const kept = keysOf(value, 0)
-  if (endless) return null
-  return Object.keys(kept).length > 0 ? kept : undefined
+  const props = copyObject(value, 0)
+  if (isTooDeep) return null
+  return Object.keys(props).length > 0 ? props : undefined
 }

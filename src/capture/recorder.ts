@@ -3,64 +3,60 @@ import type { Evidence } from './hit.js'
 import { createPacker, type PackedBatch } from './packed-batch.js'
 
 export interface RecorderOptions {
-  /** Hands a batch on; resolves when it is stored. May reject or throw: the batch is then dropped as `fault`. */
-  send: (batchSize: PackedBatch) => Promise<void>
-  /** Milliseconds; only differences count, and one that is negative or absurd does no harm. */
+  /** Sends a batch; resolves when it is stored. May reject or throw: the batch is then dropped as `fault`. */
+  send: (batch: PackedBatch) => Promise<void>
+  /** Milliseconds. Only differences count, and a clock that jumps does no harm. */
   now: () => number
   log: { warn(details: object, message: string): void }
   /** Observations that may wait, from `record` until they are stored. */
   maxWaiting?: number
-  /** And their bytes: 64,000 observations as browsers make them, far fewer of somebody who pads them. */
+  /** Their bytes: enough for 64,000 observations of ordinary browsers, far fewer of a client that pads them. */
   maxWaitingBytes?: number
-  /** A batch goes out at this size or at `batchWeight` bytes (a message is read at once), or `interval` milliseconds after its first observation. */
-  batch?: number
+  /** A batch is sent at this size, at `batchBytes`, or `flushIntervalMs` after its first observation. */
+  batchSize?: number
+  /** The worker reads a message at once, so this bounds how long that takes. */
   batchBytes?: number
   flushIntervalMs?: number
-  /** This many faults within a minute switch it off for `pause` milliseconds. */
+  /** This many faults within a minute switch the recorder off for `pauseMs`. */
   maxFaultsPerMinute?: number
   pauseMs?: number
 }
 
-export interface Recorder {
-  /** Never throws, never waits, parses nothing: a copy, and once in `batch` calls a message. */
-  record(evidence: Evidence): void
-  stats(): { waiting: number; drops: DropCounts; on: boolean }
-  /** Hands on what waits; resolves when it is stored or given up. */
-  flush(): Promise<void>
-  /** As `settle`, for good. What comes later is dropped as `recorder_off`. */
-  close(): Promise<void>
-}
+export type Recorder = ReturnType<typeof createRecorder>
 
 const MINUTE_MS = 60_000
 
-/** Between the website and everything that is ours: bounded, caught and counted (contract 3, issue 2 `Recording`). */
-export function createRecorder(options: RecorderOptions): Recorder {
-  const {
-    send,
-    now,
-    log,
-    maxWaiting: limit = 64_000,
-    batch = 1_000,
-    flushIntervalMs: interval = 200,
-    maxFaultsPerMinute: faults = 10,
-    pauseMs: pause = MINUTE_MS,
-  } = options
-  const { maxWaitingBytes: weight = 64 << 20, batchBytes: batchWeight = 1 << 20 } = options
+/**
+ * Creates the recorder, which stands between the website and everything that is ours: it holds a bounded number of rows,
+ * catches every error, and counts what it drops. One closure, longer than 80 lines, because every function shares its counters.
+ */
+export function createRecorder({
+  send,
+  now,
+  log,
+  maxWaiting = 64_000,
+  maxWaitingBytes = 64 << 20,
+  batchSize = 1_000,
+  batchBytes = 1 << 20,
+  flushIntervalMs = 200,
+  maxFaultsPerMinute = 10,
+  pauseMs = MINUTE_MS,
+}: RecorderOptions) {
   const drops: DropCounts = {}
   const pending = new Set<Promise<void>>()
   const packer = createPacker()
   let sent = 0
-  let sentWeight = 0
+  let sentBytes = 0
   let timer: NodeJS.Timeout | undefined
-  let closed = false
-  let off = false
-  let faulted: number[] = []
+  let isClosed = false
+  let isOff = false
+  let faultTimes: number[] = []
 
   const drop = (reason: DropReason, count: number) => {
     drops[reason] = (drops[reason] ?? 0) + count
   }
 
-  const say = (details: object, message: string) => {
+  const warn = (details: object, message: string) => {
     try {
       log.warn(details, message)
     } catch {
@@ -68,66 +64,74 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  const fault = (error: unknown) => {
+  const countFault = (error: unknown) => {
     const at = now()
-    faulted = faulted.filter((other) => Math.abs(at - other) < MINUTE_MS)
-    faulted.push(at)
-    if (off || faulted.length < faults) return
-    off = true
-    faulted = []
+    faultTimes = faultTimes.filter((other) => Math.abs(at - other) < MINUTE_MS)
+    faultTimes.push(at)
+    if (isOff || faultTimes.length < maxFaultsPerMinute) return
+    isOff = true
+    faultTimes = []
     if (packer.count > 0) drop('recorder_off', packer.take().count)
-    say({ err: error }, `recording is off after ${faults} faults in a minute; it is tried again in ${pause} ms`)
+    warn({ err: error }, `recording is off after ${maxFaultsPerMinute} faults in a minute; next try in ${pauseMs} ms`)
     setTimeout(() => {
-      off = false
-      say({}, 'recording is tried again')
-    }, pause).unref()
+      isOff = false
+      warn({}, 'recording is on again')
+    }, pauseMs).unref()
   }
 
-  const hand = async (parcel: PackedBatch): Promise<void> => {
+  const sendAndCount = async (batch: PackedBatch): Promise<void> => {
     try {
-      await send(parcel)
+      await send(batch)
     } catch (error) {
-      drop('fault', parcel.count)
-      fault(error)
+      drop('fault', batch.count)
+      countFault(error)
     } finally {
-      sent -= parcel.count
-      sentWeight -= parcel.bytes.length
+      sent -= batch.count
+      sentBytes -= batch.bytes.length
     }
   }
 
-  const flush = () => {
+  const sendWaiting = () => {
     clearTimeout(timer)
     timer = undefined
     if (packer.count === 0) return
-    const parcel = packer.take()
-    sent += parcel.count
-    sentWeight += parcel.bytes.length
-    const handed = hand(parcel)
-    pending.add(handed)
-    void handed.finally(() => pending.delete(handed))
+    const batch = packer.take()
+    sent += batch.count
+    sentBytes += batch.bytes.length
+    const sending = sendAndCount(batch)
+    pending.add(sending)
+    void sending.finally(() => pending.delete(sending))
   }
 
   return {
-    record(evidence) {
-      if (off || closed) return drop('recorder_off', 1)
-      if (sent + packer.count >= limit || sentWeight + packer.byteLength >= weight) return drop('queue_full', 1)
+    /** Records evidence. Never throws, never waits, parses nothing: a copy, and once per batch a message. */
+    record(evidence: Evidence) {
+      if (isOff || isClosed) return drop('recorder_off', 1)
+      if (sent + packer.count >= maxWaiting || sentBytes + packer.byteLength >= maxWaitingBytes)
+        return drop('queue_full', 1)
       try {
         packer.add(evidence)
       } catch {
-        // An adapter's caller may hand over what is no observation.
+        // An adapter's caller may pass something that is not an observation.
         return drop('fault', 1)
       }
-      if (packer.count >= batch || packer.byteLength >= batchWeight) flush()
-      else timer ??= setTimeout(flush, interval).unref()
+      if (packer.count >= batchSize || packer.byteLength >= batchBytes) sendWaiting()
+      else timer ??= setTimeout(sendWaiting, flushIntervalMs).unref()
     },
-    stats: () => ({ waiting: sent + packer.count, drops: { ...drops }, on: !off && !closed }),
-    async flush() {
-      flush()
+    stats: (): { waiting: number; drops: DropCounts; on: boolean } => ({
+      waiting: sent + packer.count,
+      drops: { ...drops },
+      on: !isOff && !isClosed,
+    }),
+    /** Sends what waits; resolves when it is stored or dropped. */
+    async flush(): Promise<void> {
+      sendWaiting()
       await Promise.all(pending)
     },
-    async close() {
-      closed = true
-      flush()
+    /** Flushes for good. Later observations are dropped as `recorder_off`. */
+    async close(): Promise<void> {
+      isClosed = true
+      sendWaiting()
       while (pending.size > 0) await Promise.all(pending)
     },
   }

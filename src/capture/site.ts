@@ -1,14 +1,14 @@
-/** What classification needs to know of a site (contract 7). */
+/** What classification needs to know about a site. */
 export interface Site {
   id: number
-  /** Its hostnames, lower case; an empty list takes every hostname that no other site has. */
+  /** Its hostnames in lower case. A site with an empty list gets every hostname that no other site lists. */
   domains: readonly string[]
   /** IANA name. */
   timezone: string
   /** Whether a visitor's `Sec-GPC: 1` or `DNT: 1` is honoured. */
   respect_gpc: boolean
   visitor_salt: 'day' | 'week' | 'month' | 'never'
-  /** Paths of which no person's view is recorded; `*` stands for a run within a segment, `**` across segments. */
+  /** Paths for which no person's view is recorded; `*` matches within a segment, `**` across segments. */
   excluded_paths: readonly string[]
 }
 
@@ -18,8 +18,8 @@ export type SiteById = (id: number) => Site | undefined
 export const withoutWww = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
 
 /**
- * The site a hostname belongs to: the one that lists it, else the one that lists it with or without `www.`, else the
- * one that lists none. Of two that claim the same, the first.
+ * Creates the lookup of a hostname's site: the site that lists it, else one that lists it with or without `www.`, else
+ * one that lists no hostname. If two sites claim the same hostname, the first gets it.
  */
 export function createSiteLookup(sites: readonly Site[]): SiteByHostname {
   const exact = new Map<string, Site>()
@@ -29,6 +29,6 @@ export function createSiteLookup(sites: readonly Site[]): SiteByHostname {
       if (!exact.has(domain)) exact.set(domain, site)
       if (!loose.has(withoutWww(domain))) loose.set(withoutWww(domain), site)
     }
-  const rest = sites.find((site) => site.domains.length === 0)
-  return (hostname) => exact.get(hostname) ?? loose.get(withoutWww(hostname)) ?? rest
+  const fallback = sites.find((site) => site.domains.length === 0)
+  return (hostname) => exact.get(hostname) ?? loose.get(withoutWww(hostname)) ?? fallback
 }

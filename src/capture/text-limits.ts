@@ -1,6 +1,6 @@
 import { MAX_USER_AGENT_CHARS } from '../agents/identify.js'
 
-/** The most characters a row holds of a text that a stranger wrote. */
+/** The most characters that a row keeps of a text from outside. */
 export const MAX_CHARACTERS = {
   user_agent: MAX_USER_AGENT_CHARS,
   pathname: 2000,
@@ -13,15 +13,15 @@ export const MAX_CHARACTERS = {
 } as const
 
 /**
- * At most `limit` characters of `text`. What is cut is copied: a slice would keep the whole original in memory for as
- * long as a cache or queue holds it. Half a character pair at the cut becomes U+FFFD.
+ * Returns at most `limit` characters of `text`. A shortened text is a copy: a slice would keep the whole original in
+ * memory for as long as a cache or queue holds the slice. Half a surrogate pair at the end becomes U+FFFD.
  */
 export function truncate(text: string, limit: number): string {
   return text.length <= limit ? text : decoder.decode(encoder.encode(text.slice(0, limit)))
 }
-// Not `Buffer`: this runs where there is no Node, too.
+// Not `Buffer`: this also runs on platforms without Node.
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** A copy of `text` alone: what was cut out of a longer one keeps all of that in memory for as long as it lives. */
+/** Copies a text that was cut out of a longer one, so that it does not keep the longer one in memory. */
 export const detachedCopy = (text: string): string => Buffer.from(text).toString()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { ASSISTANTS } from '../capture/assistants.js'
 import { createSiteLookup } from '../capture/site.js'
-import { ASSISTANTS } from '../ingest/source.js'
 import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import { type ReadDependencies, runRead } from '../query/read.js'

@@ -1,42 +1,19 @@
 import type { Campaign } from '../capture/campaign.js'
-import { AI_UTM_MEDIUMS, type Category, type Source } from './source.js'
+import { AI_UTM_MEDIUMS, type Source } from './source.js'
 
-export const CHANNELS = [
-  'Cross-network',
-  'Paid Shopping',
-  'Paid Search',
-  'Paid Social',
-  'Paid Video',
-  'Display',
-  'Paid Other',
-  'Organic Shopping',
-  'Organic Social',
-  'Organic Video',
-  'AI Assistants',
-  'Organic Search',
-  'Email',
-  'Affiliates',
-  'Audio',
-  'SMS',
-  'Mobile Push Notifications',
-  'Referral',
-  'Direct',
-] as const
-export type Channel = (typeof CHANNELS)[number]
-
-/** Everything a rule may ask, in lower case; empty where there is none. */
+/** What rules may test, in lower case; empty if absent. */
 interface Visit {
-  category: Category | null
+  category: Source['category']
   source: string
-  /** What `utm_source` said, which may name a kind of link and not a place. */
+  /** The `utm_source`, which may name a kind of link and not a place. */
   tag: string
   medium: string
   campaign: string
   paid: boolean
-  /** The click id of the very network the visit came from. */
+  /** The click id belongs to the same network as the source. */
   clicked: boolean
   shopping: boolean
-  /** By referrer, tag or medium: whichever says so. */
+  /** The referrer, tag or medium names an AI assistant. */
   assistant: boolean
 }
 
@@ -46,12 +23,12 @@ const SOCIAL_MEDIUMS = new Set(['social', 'social-network', 'social-media', 'sm'
 const REFERRAL_MEDIUMS = new Set(['referral', 'app', 'link'])
 const EMAIL_WORDS = /e[-_ ]?mail|newsletter/
 
-/** A medium that was paid for, by its words: `paid-social`, `google_cpc`; not `podcpromo`. */
+/** Returns whether a medium was paid for, by whole words: `paid-social` and `google_cpc` are, `podcpromo` is not. */
 const isPaid = (medium: string) =>
   medium.startsWith('paid') || medium.split(/[^a-z0-9]+/).some((word) => PAID_MEDIUM_WORDS.has(word))
 
-/** The default channel groups of the field, first match wins; names and order as GA4 publishes them, with AI assistants. */
-const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
+/** The default channel groups as GA4 publishes them, in its order and with its names, plus AI assistants. The first match wins. */
+const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boolean])[] = [
   ['Cross-network', (v) => v.campaign.includes('cross-network')],
   ['Paid Shopping', (v) => v.shopping && isPaid(v.medium)],
   ['Paid Search', (v) => v.category === 'search' && (v.paid || v.clicked)],
@@ -75,8 +52,8 @@ const RULES: readonly (readonly [Channel, (visit: Visit) => boolean])[] = [
   ['Referral', (v) => REFERRAL_MEDIUMS.has(v.medium) || v.source !== ''],
 ]
 
-/** The channel of a visit, from its source, its campaign, and the source that its referrer alone names. */
-export function channelOf(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): Channel {
+/** Returns the channel of a visit, by its source, its campaign, and the source that its referrer alone names. */
+export function channelOf(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): string {
   const medium = (campaign.utm_medium ?? '').toLowerCase()
   const name = (campaign.utm_campaign ?? '').toLowerCase()
   const network = source?.name === 'Google' ? 'google' : source?.name === 'Bing' ? 'bing' : null

@@ -17,7 +17,7 @@ export interface PendingVerification {
 export interface UnmatchedView {
   row: EventRow
   visitor: VisitorIds
-  source: 'server' | 'browser'
+  reportedBy: 'server' | 'browser'
   view: PendingView
 }
 

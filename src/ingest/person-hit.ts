@@ -182,7 +182,7 @@ export function createPersonHits(
     made.viewRows.set(view, row)
     // One that is a little early may be of a view that the server tells of next: memory has that then.
     if (!browsing.covers(site.id, at - SESSION_TIMEOUT_MS))
-      made.unsure.set(row, { row, visitor: who, source: 'browser', view })
+      made.unsure.set(row, { row, visitor: who, reportedBy: 'browser', view })
     return undefined
   }
 }
@@ -204,7 +204,7 @@ const EMPTY_REPORT: BrowserReport = {
 /** The page before, where the referrer is one of the site's. */
 function referringPage({ referrer }: Hit, { hostname, site }: RequestContext): PageLocation | undefined {
   const found = parseReferrer(referrer)
-  if (found === undefined || found.app) return undefined
+  if (found === undefined || found.isApp) return undefined
   const isOwn = found.host === withoutWww(hostname) || site.domains.some((domain) => withoutWww(domain) === found.host)
   const [, , host = ''] = found.url.split('/', 3)
   const route = fragmentRoute(/#.*/s.exec(referrer ?? '')?.[0] ?? '')

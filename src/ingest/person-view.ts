@@ -104,7 +104,7 @@ export function addPersonView(seen: ObservedRequest, made: BatchDraft, deps: Per
   if (!heard) browsing.noteUnremembered(seen.at)
   if (!heard && isSure) return undefined
   const view = { at: seen.at, visitor_id, pathname: row.pathname, session: placed?.key, taken: false }
-  if (!isSure) made.unsure.set(row, { row, visitor: who, source: 'server', view })
+  if (!isSure) made.unsure.set(row, { row, visitor: who, reportedBy: 'server', view })
   if (!heard) return undefined
   browsing.serverViews.add(name, view)
   browsing.noteView(name, placed?.key, seen.at)

@@ -4,27 +4,27 @@ import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 export interface Referrer {
   /** Without credentials, port, query and fragment. */
   url: string
-  /** Lower case, without `www.`; of an app its package name. */
+  /** Lower case, without `www.`; the package name of an Android app. */
   host: string
   /** The path, for the few sites where it tells products apart. */
   path: string
-  app: boolean
+  isApp: boolean
 }
 
-/** Hosts that send nobody: the machine itself, and where a visitor went to pay or sign in and came back from. */
+/** The visitor's own machine refers nobody. */
 const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
 
 /**
- * A `Referer` header read without `URL`, undefined where it is none: not http(s) or an Android app, no host, a host with
- * characters no host has.
+ * Parses a `Referer` header without `URL`, which would cost more. Returns undefined if it is not http(s) or an Android app, or
+ * has no valid host.
  */
 export function parseReferrer(header: string | undefined): Referrer | undefined {
   if (!header) return undefined
   const scheme = header.indexOf('://')
   if (scheme < 0) return undefined
   const protocol = header.slice(0, scheme).toLowerCase()
-  const app = protocol === 'android-app'
-  if (!app && protocol !== 'https' && protocol !== 'http') return undefined
+  const isApp = protocol === 'android-app'
+  if (!isApp && protocol !== 'https' && protocol !== 'http') return undefined
   const end = authorityEnd(header, scheme + 3)
   const authority = header.slice(scheme + 3, end)
   const host = authority
@@ -39,13 +39,12 @@ export function parseReferrer(header: string | undefined): Referrer | undefined 
   const path = header.charAt(end) === '/' ? header.slice(end).replace(/[?#].*$/s, '') : '/'
   return {
     url: truncate(`${protocol}://${host}${path}`, MAX_CHARACTERS.referrer),
-    host: app ? host : withoutWww(host.replace(/\.$/, '')),
+    host: isApp ? host : withoutWww(host.replace(/\.$/, '')),
     path,
-    app,
+    isApp,
   }
 }
 
-/** Where the authority of a URL ends. */
 function authorityEnd(text: string, from: number): number {
   for (let i = from; i < text.length; i++) {
     const char = text[i]
@@ -54,7 +53,7 @@ function authorityEnd(text: string, from: number): number {
   return text.length
 }
 
-/** Whether a referrer is the site itself or the visitor's own machine: no arrival from elsewhere. */
+/** Returns whether a referrer is the site itself or the visitor's own machine, and so no arrival from elsewhere. */
 export const isOwnReferrer = ({ host }: Referrer, hostname: string, domains: readonly string[]): boolean =>
   host === withoutWww(hostname) ||
   LOCAL_HOSTS.has(host) ||

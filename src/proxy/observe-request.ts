@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { hasOptOutCookie, OBSERVED_HEADERS, type Observation } from '../capture/observation.js'
+import { OBSERVED_HEADERS, type Observation } from '../capture/observation.js'
+import { hasOptOutCookie } from '../capture/opt-out.js'
 import type { Hop } from './hop.js'
 
 /** What an Observation says of the request alone. */

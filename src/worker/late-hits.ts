@@ -29,7 +29,7 @@ export const createLateHitResolver =
   async (all: readonly EventRow[], asked: Unresolved): Promise<Resolution> => {
     const { additions, met } = await matchStoredViews(store, asked.unsure, asked.additions)
     const gone = new Map<EventRow, DropReason | undefined>()
-    for (const { row, source: half } of met) gone.set(row, half === 'server' ? 'same_view' : undefined)
+    for (const { row, reportedBy: half } of met) gone.set(row, half === 'server' ? 'same_view' : undefined)
     const unplaced = asked.unplaced.filter(({ row }) => !gone.has(row))
     if (unplaced.length === 0) {
       for (const { view } of met) view.taken = true

@@ -133,7 +133,7 @@ export async function matchStoredViews(
 
 /** The stored other half of a view: the nearest. */
 function findNearestHalf(
-  { row, visitor: who, source: half }: UnmatchedView,
+  { row, visitor: who, reportedBy: half }: UnmatchedView,
   stored: ReadonlyMap<string, readonly StoredHalf[]>,
 ): StoredHalf | undefined {
   const at = row.timestamp.getTime()
@@ -151,7 +151,7 @@ function findNearestHalf(
 }
 
 /** A browser says nothing of the response, and a server nothing of the browser. */
-const reportedColumns = ({ row, source: half }: UnmatchedView): Partial<EventRow> =>
+const reportedColumns = ({ row, reportedBy: half }: UnmatchedView): Partial<EventRow> =>
   half === 'browser'
     ? { ...row, status: null, duration_ms: null }
     : Object.fromEntries(SERVER_COLUMNS.map((column) => [column, row[column]]))

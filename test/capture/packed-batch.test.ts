@@ -57,11 +57,11 @@ const sorted = (given: Observation) =>
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
 
-t.test('what is packed comes out as it went in, whatever the texts', async () => {
+t.test('unpacking returns what was packed, whatever the texts', async () => {
   fc.assert(
     fc.property(fc.array(arbitraryObservation, { maxLength: 20 }), (given) => {
       const { count, bytes } = packBatch(given)
-      // The message channel copies; what arrives may lie at any place of its buffer.
+      // The message channel copies; what arrives may start anywhere in its buffer.
       const moved = new Uint8Array(bytes.length + 3).subarray(3)
       moved.set(bytes)
       const out = unpackObservations({ count, bytes: moved })
@@ -72,12 +72,12 @@ t.test('what is packed comes out as it went in, whatever the texts', async () =>
   )
 })
 
-t.test('thousands in one, whose bytes have to grow', async (t) => {
+t.test('packs thousands of observations, growing its buffer', async (t) => {
   const given = Array.from({ length: 3_000 }, (_, n) => observation({ pathname: `/${n}/${'é'.repeat(n % 400)}` }))
   t.strictSame(unpackObservations(packBatch(given)), given)
 })
 
-t.test('what no row could need is cut off', async (t) => {
+t.test('truncates texts that are longer than a row could need', async (t) => {
   const long = 'ä'.repeat(60_000)
   const [cut] = unpackObservations(
     packBatch([
@@ -99,7 +99,7 @@ t.test('what no row could need is cut off', async (t) => {
   t.equal(cut?.response?.['x-robots-tag']?.length, 1_024)
 })
 
-t.test('what is no observation is refused, and leaves nothing behind', async (t) => {
+t.test('rejects what is not an observation, and adds nothing of it', async (t) => {
   const packer = createPacker()
   packer.add(observation({ pathname: '/before' }))
   for (const wrong of [
@@ -113,15 +113,19 @@ t.test('what is no observation is refused, and leaves nothing behind', async (t)
     t.throws(() => packer.add(wrong), JSON.stringify(wrong))
   }
   packer.add(observation({ pathname: '/after' }))
-  const parcel = packer.take()
+  const batch = packer.take()
   t.strictSame(
-    unpackObservations(parcel).map(({ pathname }) => pathname),
+    unpackObservations(batch).map(({ pathname }) => pathname),
     ['/before', '/after'],
   )
-  t.strictSame([packer.count, packer.byteLength, unpackObservations(packer.take())], [0, 0, []], 'and it begins again')
+  t.strictSame(
+    [packer.count, packer.byteLength, unpackObservations(packer.take())],
+    [0, 0, []],
+    'and the packer is empty',
+  )
 })
 
-t.test('hits and observations, in their order', async (t) => {
+t.test('keeps hits and observations in their order', async (t) => {
   const hit: Hit = {
     site: 2,
     timestamp: '2026-11-21T08:00:00.000Z',

@@ -5,54 +5,49 @@ import { observation, unpackObservations } from '../fixtures/observations.js'
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-function recorder(given: Partial<RecorderOptions> = {}) {
+function startRecorder(given: Partial<RecorderOptions> = {}) {
   const batches: number[] = []
-  const said: string[] = []
+  const warnings: string[] = []
   let clock = 0
-  const made = createRecorder({
+  const recorder = createRecorder({
     send: async (batch) => {
       batches.push(batch.count)
     },
     now: () => clock,
     log: {
       warn: (_, message) => {
-        said.push(message)
+        warnings.push(message)
       },
     },
     ...given,
   })
   const record = (count: number) => {
-    for (let n = 0; n < count; n++) made.record(observation())
+    for (let n = 0; n < count; n++) recorder.record(observation())
   }
-  return {
-    made,
-    batches,
-    said,
-    record,
-    set: (ms: number) => {
-      clock = ms
-    },
+  const setClock = (ms: number) => {
+    clock = ms
   }
+  return { recorder, batches, warnings, record, setClock }
 }
 
-t.test('a batch goes out at its size, or at the end of its interval', async (t) => {
-  const { made, batches, record } = recorder({ batch: 10, flushIntervalMs: 30 })
+t.test('sends a batch at its size, or at the end of its interval', async (t) => {
+  const { recorder, batches, record } = startRecorder({ batchSize: 10, flushIntervalMs: 30 })
   record(25)
   t.strictSame(batches, [10, 10])
-  t.equal(made.stats().waiting, 25, 'sent is not yet stored')
+  t.equal(recorder.stats().waiting, 25, 'a batch that was sent is not yet stored')
   await wait(60)
   t.strictSame(batches, [10, 10, 5])
-  t.strictSame(made.stats(), { waiting: 0, drops: {}, on: true })
+  t.strictSame(recorder.stats(), { waiting: 0, drops: {}, on: true })
   await wait(40)
-  t.strictSame(batches, [10, 10, 5], 'and nothing when there is nothing')
+  t.strictSame(batches, [10, 10, 5], 'sends nothing when nothing waits')
 })
 
-t.test('the defaults are those of the design: 1,000 or 200 ms, 64,000 waiting', async (t) => {
-  const { made, batches, record } = recorder({ send: () => new Promise(() => {}) })
+t.test('by default sends at 1,000 observations or 200 ms, and lets 64,000 wait', async (t) => {
+  const { recorder, batches, record } = startRecorder({ send: () => new Promise(() => {}) })
   record(70_000)
-  t.strictSame(made.stats(), { waiting: 64_000, drops: { queue_full: 6_000 }, on: true })
+  t.strictSame(recorder.stats(), { waiting: 64_000, drops: { queue_full: 6_000 }, on: true })
   t.strictSame(batches, [])
-  const quick = recorder()
+  const quick = startRecorder()
   quick.record(999)
   t.strictSame(quick.batches, [])
   quick.record(1)
@@ -64,28 +59,28 @@ t.test('the defaults are those of the design: 1,000 or 200 ms, 64,000 waiting', 
   t.strictSame(quick.batches, [1_000, 1])
 })
 
-t.test('what waits at the store counts, and makes room once stored', async (t) => {
+t.test('counts what waits for the store, until it is stored', async (t) => {
   let store = () => {}
-  const { made, record } = recorder({
+  const { recorder, record } = startRecorder({
     maxWaiting: 10,
-    batch: 5,
+    batchSize: 5,
     send: () =>
       new Promise((resolve) => {
         store = resolve
       }),
   })
   record(12)
-  t.match(made.stats(), { waiting: 10, drops: { queue_full: 2 } })
+  t.match(recorder.stats(), { waiting: 10, drops: { queue_full: 2 } })
   store()
   await wait(0)
-  t.equal(made.stats().waiting, 5)
+  t.equal(recorder.stats().waiting, 5)
   record(6)
-  t.match(made.stats(), { waiting: 10, drops: { queue_full: 3 } })
+  t.match(recorder.stats(), { waiting: 10, drops: { queue_full: 3 } })
 })
 
-t.test('texts bound it too: a stranger decides how long they are', async (t) => {
+t.test('bounds the bytes that wait, because clients decide how long texts are', async (t) => {
   const sent: Observation[] = []
-  const { made } = recorder({
+  const { recorder } = startRecorder({
     send: (batch) => {
       sent.push(...unpackObservations(batch))
       return new Promise(() => {})
@@ -93,7 +88,7 @@ t.test('texts bound it too: a stranger decides how long they are', async (t) => 
   })
   const long = 'x'.repeat(60_000)
   for (let n = 0; n < 20_000; n++)
-    made.record(
+    recorder.record(
       observation({
         user_agent: `${n} ${long}`,
         pathname: `/${long}`,
@@ -102,7 +97,7 @@ t.test('texts bound it too: a stranger decides how long they are', async (t) => 
         headers: { accept: long },
       }),
     )
-  const { waiting, drops } = made.stats()
+  const { waiting, drops } = recorder.stats()
   // 64 MB of at most 41 KB each.
   t.ok(waiting > 1_600 && waiting < 1_700, `${waiting} wait`)
   t.equal(drops.queue_full, 20_000 - waiting)
@@ -115,27 +110,27 @@ t.test('texts bound it too: a stranger decides how long they are', async (t) => 
   t.match(sent[1]?.user_agent, /^1 x/)
 })
 
-t.test('a heavy batch goes out before it is a thousand; what is no observation is a fault', async (t) => {
-  const { made, batches } = recorder()
-  for (let n = 0; n < 300; n++) made.record(observation({ query: 'x'.repeat(8_000) }))
-  // 1 MB of 8,000 characters and the little else that an observation weighs: between 8,100 and 8,700 bytes.
+t.test('sends a heavy batch before it has 1,000 rows, and counts what is not an observation as a fault', async (t) => {
+  const { recorder, batches } = startRecorder()
+  for (let n = 0; n < 300; n++) recorder.record(observation({ query: 'x'.repeat(8_000) }))
+  // 1 MB of 8,000 characters and the little else in an observation: between 8,100 and 8,700 bytes each.
   t.equal(batches.length, 2)
   t.ok(
     batches.every((count) => count > 120 && count < 130),
     batches.join(),
   )
   // @ts-expect-error: a caller in JavaScript
-  t.doesNotThrow(() => made.record(undefined))
-  t.strictSame(made.stats().drops, { fault: 1 })
+  t.doesNotThrow(() => recorder.record(undefined))
+  t.strictSame(recorder.stats().drops, { fault: 1 })
 })
 
-t.test('faults are counted; ten in a minute switch it off, and it tries again', async (t) => {
-  let broken = true
-  const { made, said, record, set } = recorder({
-    batch: 1,
+t.test('counts faults; ten in a minute switch it off until the pause is over', async (t) => {
+  let isBroken = true
+  const { recorder, warnings, record, setClock } = startRecorder({
+    batchSize: 1,
     pauseMs: 50,
     send: () => {
-      if (broken) throw new Error('thrown at once')
+      if (isBroken) throw new Error('thrown at once')
       return Promise.resolve()
     },
   })
@@ -143,28 +138,28 @@ t.test('faults are counted; ten in a minute switch it off, and it tries again', 
     record(1)
     await wait(0)
   }
-  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 9 }, on: true })
-  set(60_001)
+  t.strictSame(recorder.stats(), { waiting: 0, drops: { fault: 9 }, on: true })
+  setClock(60_001)
   record(1)
   await wait(0)
-  t.ok(made.stats().on, 'the tenth, more than a minute behind them')
+  t.ok(recorder.stats().on, 'the tenth fault comes more than a minute after the others')
   record(9)
   await wait(0)
-  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 19 }, on: false })
-  t.match(said, [/off after 10 faults/])
+  t.strictSame(recorder.stats(), { waiting: 0, drops: { fault: 19 }, on: false })
+  t.match(warnings, [/off after 10 faults/])
   record(100)
-  t.match(made.stats().drops, { recorder_off: 100 })
-  broken = false
+  t.match(recorder.stats().drops, { recorder_off: 100 })
+  isBroken = false
   await wait(80)
-  t.match(said, [/off/, /tried again/])
+  t.match(warnings, [/off/, /on again/])
   record(1)
   await wait(0)
-  t.strictSame(made.stats(), { waiting: 0, drops: { fault: 19, recorder_off: 100 }, on: true })
+  t.strictSame(recorder.stats(), { waiting: 0, drops: { fault: 19, recorder_off: 100 }, on: true })
 })
 
-t.test('a log that throws, a clock that jumps and a rejection do not reach the site', async (t) => {
+t.test('a log that throws, a clock that jumps and a rejected send do not reach the site', async (t) => {
   const times = [5e15, -5e15, Number.NaN, 0, 1e9]
-  const made = createRecorder({
+  const recorder = createRecorder({
     send: () => Promise.reject(new Error('no')),
     now: () => times.pop() ?? 0,
     log: {
@@ -172,25 +167,25 @@ t.test('a log that throws, a clock that jumps and a rejection do not reach the s
         throw new Error('the log is broken')
       },
     },
-    batch: 1,
+    batchSize: 1,
     pauseMs: 10,
   })
-  for (let n = 0; n < 40; n++) t.doesNotThrow(() => made.record(observation()))
+  for (let n = 0; n < 40; n++) t.doesNotThrow(() => recorder.record(observation()))
   await wait(30)
-  t.equal(made.stats().waiting, 0)
+  t.equal(recorder.stats().waiting, 0)
 })
 
-t.test('close hands on what waits, and waits for it', async (t) => {
+t.test('close sends what waits, and resolves when it is stored', async (t) => {
   let stored = 0
-  const { made, record } = recorder({
+  const { recorder, record } = startRecorder({
     send: async (batch) => {
       await wait(30)
       stored += batch.count
     },
   })
   record(1_500)
-  await made.close()
+  await recorder.close()
   t.equal(stored, 1_500)
   record(1)
-  t.strictSame(made.stats(), { waiting: 0, drops: { recorder_off: 1 }, on: false })
+  t.strictSame(recorder.stats(), { waiting: 0, drops: { recorder_off: 1 }, on: false })
 })

@@ -529,7 +529,7 @@ t.test('nothing that a flood makes it forget is forgotten silently, and memory i
   const [first] = classify(view(0)).rows.events
   for (let n = 0; n < 300; n++) classify(view(1, { ip: `10.0.${n >> 8}.${n & 255}` }))
   const { rows, unsure } = classify(hitAt(2))
-  t.match(unsure, [{ half: 'browser', row: { visitor_id: first?.visitor_id } }], 'the store is asked')
+  t.match(unsure, [{ reportedBy: 'browser', row: { visitor_id: first?.visitor_id } }], 'the store is asked')
   t.equal(rows.events.length, 1)
   const known = startClassifier()
   known(view(0))
@@ -548,7 +548,7 @@ t.test('a site from which no browser told of anything has nothing remembered', a
   const first = classify(hitAt(1), view(2, { pathname: '/b' }), view(2, ON_TWO))
   t.match(
     first.unsure,
-    [{ half: 'browser', row: { visitor_id: here?.visitor_id } }],
+    [{ reportedBy: 'browser', row: { visitor_id: here?.visitor_id } }],
     'what was before the store is asked',
   )
   t.strictSame([browsing.hasBrowserHits(1), browsing.hasBrowserHits(2)], [true, false])

@@ -1,8 +1,7 @@
 import type { DropReason } from '../../capture/drops.js'
 import { isExcludedPath } from '../../capture/excluded-paths.js'
 import type { Hit } from '../../capture/hit.js'
-import { hasOptOutCookie } from '../../capture/observation.js'
-import { isOptedOut } from '../../capture/opt-out.js'
+import { hasOptOutCookie, isOptedOut } from '../../capture/opt-out.js'
 import { type Site, withoutWww } from '../../capture/site.js'
 
 /** The sites as the doors ask for them. */
