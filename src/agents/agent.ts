@@ -19,10 +19,10 @@ export const PURPOSES = [
 
 const text = z.string().trim().min(1)
 const url = z.url({ protocol: /^https?$/ })
-const suffix = z.string().regex(/^(?:\.[a-z0-9-]+){2,}$/, 'a dot and a host name')
-const mask = z.string().regex(/^[a-z0-9*-]+(?:\.[a-z0-9-]+){2,}$/, 'a host name with * in its first label')
+const suffix = z.string().regex(/^(?:\.[a-z0-9-]+){2,}$/, 'must be a dot and a hostname')
+const mask = z.string().regex(/^[a-z0-9*-]+(?:\.[a-z0-9-]+){2,}$/, 'must be a hostname, with * only in its first label')
 
-/** One known agent, as `catalog.json` writes it; its `meta.fields` say what each field means. */
+/** One known agent as `catalog.json` writes it. The file's `meta.fields` explain each field. */
 export const Agent = z
   .strictObject({
     id: z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/),
@@ -60,7 +60,17 @@ export const Agent = z
     note: text.optional(),
   })
   .refine((agent) => (agent.ua_match === 'never' || agent.ua_match === 'signature-only') === !agent.ua_tokens.length, {
-    message: 'an agent has tokens unless no User-Agent identifies it',
+    message: 'must be empty if no User-Agent identifies the agent, and not empty otherwise',
     path: ['ua_tokens'],
   })
 export type Agent = z.infer<typeof Agent>
+
+/** Returns the ways in which the operator lets others verify that a request is this agent's; empty if it publishes none. */
+export function verificationMethods(agent: Agent): ('ranges' | 'rdns' | 'web_bot_auth')[] {
+  if (agent.client_side) return []
+  const methods: ('ranges' | 'rdns' | 'web_bot_auth')[] = []
+  if (agent.ranges_url !== undefined) methods.push('ranges')
+  if (agent.rdns_suffixes !== undefined) methods.push('rdns')
+  if (agent.web_bot_auth !== undefined) methods.push('web_bot_auth')
+  return methods
+}

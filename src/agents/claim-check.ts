@@ -3,62 +3,53 @@ import type { Agent } from './catalog.js'
 import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'
 import type { Rdns, RdnsResult } from './rdns.js'
+import type { SignatureCheck } from './signature/signatures.js'
 import { VERDICTS, type Verdict, type VerifiableRequest, type Verifier } from './verdict.js'
 
-/** What is known of a request's Web Bot Auth signature. */
-export interface SignatureResult {
-  /** `invalid`: it is false, expired or repeated. `undecidable`: its keys could not be had. */
-  state: 'none' | 'valid' | 'invalid' | 'pending' | 'undecidable'
-  /** Whose key it is, or says it is. */
-  agent?: Agent | undefined
-  /** What it comes to where it is `pending`; never rejects, never pending again. */
-  later?: Promise<SignatureResult> | undefined
-}
-
 interface VerifierDeps {
-  /** Asked of one request object twice it must answer the same: a nonce that is seen twice has been replayed. */
-  signatures?: { check(request: VerifiableRequest, at: number): SignatureResult }
-  ranges: Pick<Ranges, 'ask'>
-  /** Absent: no DNS (`--offline`). */
+  /** Must return the same result if it is called twice with one request: a nonce that occurs twice is a replay. */
+  signatures?: { check(request: VerifiableRequest, at: number): SignatureCheck }
+  ranges: Pick<Ranges, 'lookUp'>
+  /** Absent if DNS must not be used (`--offline`). */
   rdns?: Rdns
 }
 
 /**
- * What one published way says: `open` is a way that could not be asked and might confirm yet; `silent` one that was
- * asked and proves nothing; undefined one that the operator does not publish.
+ * What one published way to verify shows. `open`: it could not be tried and might still confirm. `silent`: it was tried
+ * and proves nothing. Undefined: the operator does not publish this way.
  */
 type Evidence = 'confirms' | 'refutes' | 'open' | 'silent' | undefined
 
-const NO_SIGNATURE: SignatureResult = { state: 'none' }
+const NO_SIGNATURE: SignatureCheck = { state: 'none' }
 
 /**
- * Checks claims in the order Web Bot Auth, published ranges, reverse DNS; the first that confirms decides. `spoofed`
- * needs a way that refutes and none that might still confirm: a list that is missing or stale, or a DNS that does not
- * answer, is no evidence (contract 3).
+ * Checks claims by Web Bot Auth, published ranges and reverse DNS, in this order; the first that confirms decides. A claim
+ * is `spoofed` only if one way refutes it and no other might still confirm it. A missing or stale list, or a DNS that does
+ * not answer, is no evidence.
  */
 export function createVerifier({ signatures, ranges, rdns }: VerifierDeps): Verifier {
-  const signedOf = (request: VerifiableRequest, at: number): SignatureResult =>
+  const checkSignature = (request: VerifiableRequest, at: number): SignatureCheck =>
     signatures?.check(request, at) ?? NO_SIGNATURE
 
   return {
     signer(request, at) {
-      const { state, agent } = signedOf(request, at)
+      const { state, agent } = checkSignature(request, at)
       return state === 'valid' ? agent : undefined
     },
     check(agent, request, at) {
       if (!agent || agent.client_side) return { now: VERDICTS.unverifiable }
-      const signed = signedOf(request, at)
+      const signed = checkSignature(request, at)
       const signature = signatureEvidence(signed, agent)
       if (signature === 'confirms') return { now: VERDICTS.web_bot_auth }
       const address = parseAddress(request.ip)
-      const listed = address ? ranges.ask(agent, address, at) : listsOfAgent(agent).length > 0 ? 'unknown' : 'none'
+      const listed = address ? ranges.lookUp(agent, address, at) : listsOfAgent(agent).length > 0 ? 'unknown' : 'none'
       if (listed === 'inside') return { now: VERDICTS.ranges }
       const list = rangeEvidence(listed, agent)
-      const named = !agent.rdns_suffixes ? undefined : address && rdns ? rdns.lookUp(agent, address) : 'transient'
+      const name = !agent.rdns_suffixes ? undefined : address && rdns ? rdns.lookUp(agent, address) : 'transient'
       const later = signed.state === 'pending' && signature === 'open' ? signed.later : undefined
-      const now = verdictOf(signature, list, typeof named === 'string' ? dnsEvidence(named) : named && 'open')
-      if (!later && typeof named !== 'object') return { now }
-      return { now, later: settleLater(agent, list, later ?? signed, named) }
+      const now = verdictOf(signature, list, typeof name === 'string' ? dnsEvidence(name) : name && 'open')
+      if (!later && typeof name !== 'object') return { now }
+      return { now, later: settleLater(agent, list, later ?? signed, name) }
     },
   }
 }
@@ -66,7 +57,7 @@ export function createVerifier({ signatures, ranges, rdns }: VerifierDeps): Veri
 async function settleLater(
   agent: Agent,
   list: Evidence,
-  signed: SignatureResult | Promise<SignatureResult>,
+  signed: SignatureCheck | Promise<SignatureCheck>,
   named: RdnsResult | Promise<RdnsResult> | undefined,
 ): Promise<Verdict> {
   try {
@@ -77,31 +68,31 @@ async function settleLater(
   }
 }
 
-/** Only an operator that signs can be asked for a signature, and any of its keys speaks for it. */
-function signatureEvidence({ state, agent }: SignatureResult, claimed: Agent): Evidence {
-  const theirs = agent === undefined ? claimed.web_bot_auth !== undefined : agent.operator === claimed.operator
-  if (state === 'valid') return agent && theirs ? 'confirms' : 'silent'
-  if (claimed.web_bot_auth === undefined && !(agent && theirs)) return undefined
-  if (!theirs || state === 'none') return 'silent'
+/** Only an operator that signs can be expected to sign. Any of the operator's keys confirms any of its agents. */
+function signatureEvidence({ state, agent }: SignatureCheck, claimed: Agent): Evidence {
+  const sameOperator = agent === undefined ? claimed.web_bot_auth !== undefined : agent.operator === claimed.operator
+  if (state === 'valid') return agent && sameOperator ? 'confirms' : 'silent'
+  if (claimed.web_bot_auth === undefined && !(agent && sameOperator)) return undefined
+  if (!sameOperator || state === 'none') return 'silent'
   return state === 'invalid' ? 'refutes' : 'open'
 }
 
 function rangeEvidence(listed: RangeLookup, agent: Agent): Evidence {
   if (listed === 'inside') return 'confirms'
   if (listed === 'outside') return 'refutes'
-  // A page for people that does not name an address leaves the question open, unless another way answers it.
+  // A help page that does not mention the address leaves the question open, unless reverse DNS can answer it.
   if (listed === 'silent') return agent.rdns_suffixes ? 'silent' : 'open'
   return listed === 'unknown' ? 'open' : undefined
 }
 
-const dnsEvidence = (confirmed: RdnsResult): Evidence =>
-  (({ true: 'confirms', false: 'refutes', transient: 'open' }) as const)[confirmed]
+const dnsEvidence = (result: RdnsResult): Evidence =>
+  (({ true: 'confirms', false: 'refutes', transient: 'open' }) as const)[result]
 
 function verdictOf(signature: Evidence, list: Evidence, name: Evidence): Verdict {
   if (signature === 'confirms') return VERDICTS.web_bot_auth
   if (list === 'confirms') return VERDICTS.ranges
   if (name === 'confirms') return VERDICTS.rdns
-  const said = [signature, list, name]
-  if (said.includes('open')) return VERDICTS.indeterminate
-  return said.includes('refutes') ? VERDICTS.spoofed : VERDICTS.unverifiable
+  const evidence = [signature, list, name]
+  if (evidence.includes('open')) return VERDICTS.indeterminate
+  return evidence.includes('refutes') ? VERDICTS.spoofed : VERDICTS.unverifiable
 }

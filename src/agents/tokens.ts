@@ -4,9 +4,9 @@ import type { Agent, Catalog } from './catalog.js'
 export interface TokenMatch {
   agent: Agent
   token: string
-  /** Where it begins in the lower-cased user agent. */
+  /** Position of its first character in the lower-cased user agent. */
   at: number
-  /** Why it does not count, in the words `agents identify` prints; absent when it does. */
+  /** Why the token does not count, in the words that `agents identify` prints; absent if it counts. */
   ignoredBecause?: string
 }
 
@@ -16,7 +16,7 @@ interface TokenEntry {
   exclude: readonly string[]
 }
 
-/** One step of the walk: the next step by character code, and the tokens that end here. */
+/** One node of the trie: the next nodes by character code, and the tokens that end here. */
 interface TrieNode {
   next: Map<number, TrieNode>
   token?: TokenEntry
@@ -26,12 +26,12 @@ interface TrieNode {
 const isLetter = (code: number) => code >= 97 && code <= 122
 const isAlphanumeric = (code: number) => isLetter(code) || (code >= 48 && code <= 57)
 
-/** A word of likeness right before a token: what follows is whom the sender resembles, not who it is. */
+/** A comparison right before a token ("like Googlebot"): the token names another agent, not the sender. */
 const LIKENESS = /(?:^|[^a-z0-9])(?:like|compatible with)[\s"'(]+$/
 
 /**
- * All tokens of a catalog in one walk over a lower-cased user agent. What comes back includes those that do not count
- * (vetoed, or named only in likeness) with the reason. A token off its boundaries is no hit.
+ * Returns a function that finds all tokens of the catalog in a lower-cased user agent, in one pass. The result includes
+ * tokens that do not count (vetoed, or part of a comparison) with the reason. A token inside another word is no match.
  */
 export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => TokenMatch[] {
   const root: TrieNode = { next: new Map() }
@@ -78,8 +78,8 @@ function addToken(root: TrieNode, token: string): TrieNode {
 function toMatch({ agent, token, exclude }: TokenEntry, userAgent: string, at: number): TokenMatch {
   const veto = exclude.find((word) => userAgent.includes(word))
   if (veto !== undefined) return { agent, token, at, ignoredBecause: `vetoed by "${veto}"` }
-  // The words of likeness are at most 17 characters before the token: a longer look back would cost for nothing.
+  // A comparison begins at most 17 characters before the token, so 24 characters are enough.
   if (LIKENESS.test(userAgent.slice(Math.max(0, at - 24), at)))
-    return { agent, token, at, ignoredBecause: 'named as a likeness' }
+    return { agent, token, at, ignoredBecause: 'named only in a comparison' }
   return { agent, token, at }
 }

@@ -1,6 +1,6 @@
-import type { Agent } from './catalog.js'
+import type { Agent } from './agent.js'
 
-/** How a claim to be an agent was checked, and with what result (contract 3). */
+/** How a claim to be an agent was checked, and with which result. The folder's README defines each status. */
 export const VERIFICATION_STATUSES = [
   'web_bot_auth',
   'ranges',
@@ -9,15 +9,15 @@ export const VERIFICATION_STATUSES = [
   'unverifiable',
   'indeterminate',
 ] as const
-export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
+type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
 
 export interface Verdict {
-  /** True where confirmed, false where spoofed, null where nobody can say. */
+  /** True if confirmed, false if spoofed, null if neither can be shown. */
   verified: boolean | null
   verification: VerificationStatus
 }
 
-export const VERDICTS: { readonly [V in VerificationStatus]: Verdict } = {
+export const VERDICTS: { readonly [S in VerificationStatus]: Verdict } = {
   web_bot_auth: { verified: true, verification: 'web_bot_auth' },
   ranges: { verified: true, verification: 'ranges' },
   rdns: { verified: true, verification: 'rdns' },
@@ -26,7 +26,7 @@ export const VERDICTS: { readonly [V in VerificationStatus]: Verdict } = {
   indeterminate: { verified: null, verification: 'indeterminate' },
 }
 
-/** What of a request its verification needs; an `Observation` is one. */
+/** The parts of a request that its verification needs. An `Observation` has them all. */
 export interface VerifiableRequest {
   method: string
   hostname: string
@@ -36,19 +36,19 @@ export interface VerifiableRequest {
   user_agent?: string
   referrer?: string
   headers?: Readonly<Record<string, string>>
-  /** What a signature may cover, of a request that carries one (RFC 9421 2.2). */
+  /** What a signature may cover; present if the request carries a signature (RFC 9421 2.2). */
   signed?: { scheme: 'http' | 'https'; authority: string; target: string }
 }
 
-/** What can be said at once, and where more may be known soon, that: it never rejects and ends in bounded time. */
+/** The verdict that is known at once and, if more may be known soon, a promise that never rejects and ends in bounded time. */
 export interface ClaimCheck {
   now: Verdict
   later?: Promise<Verdict>
 }
 
 export interface Verifier {
-  /** The agent whose valid Web Bot Auth signature a request carries, whatever its user agent says; undefined: none. */
+  /** Returns the agent whose valid Web Bot Auth signature the request carries, whatever its user agent says. */
   signer(request: VerifiableRequest, at: number): Agent | undefined
-  /** Whether a request is this agent's. `at` is milliseconds since 1970, when it arrived. Never throws, never waits. */
+  /** Checks that the request is this agent's. `at` is its arrival in milliseconds since 1970. Never throws, never waits. */
   check(agent: Agent | undefined, request: VerifiableRequest, at: number): ClaimCheck
 }

@@ -18,7 +18,7 @@ export function heldAt({ data, ranges }: Config, at: number): { held: RangesStat
     outbound: async () => {
       throw new OutboundError('offline', 'nothing is fetched to look at what is held')
     },
-    kept: openListCache(join(data, 'agents')),
+    cache: openListCache(join(data, 'agents')),
     localPaths: ranges,
     offline: true,
     now: () => at,

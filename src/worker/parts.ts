@@ -36,7 +36,7 @@ export const createPartsFactory =
     const ranges = createRanges({
       catalog,
       outbound,
-      kept: openListCache(`${data}/agents`),
+      cache: openListCache(`${data}/agents`),
       localPaths: options.ranges,
       offline,
       now,

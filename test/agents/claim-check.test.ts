@@ -2,9 +2,10 @@ import { Resolver } from 'node:dns/promises'
 import t from 'tap'
 import { parseAddress } from '../../src/address.js'
 import { type Agent, loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
-import { createVerifier, type SignatureResult } from '../../src/agents/claim-check.js'
+import { createVerifier } from '../../src/agents/claim-check.js'
 import type { RangeLookup } from '../../src/agents/ranges/ranges.js'
 import { createRdns, type DnsResolver, type RdnsResult } from '../../src/agents/rdns.js'
+import type { SignatureCheck } from '../../src/agents/signature/signatures.js'
 import { VERDICTS, type VerifiableRequest } from '../../src/agents/verdict.js'
 import { type DnsAnswer, reverseName, serveDns } from '../fixtures/dns.js'
 
@@ -251,7 +252,7 @@ t.test('the verdict, from what each way says', async (t) => {
     ).agents.map((agent) => [agent.id, agent]),
   )
   type Way = [
-    signature: SignatureResult['state'],
+    signature: SignatureCheck['state'],
     signer: string | undefined,
     list: RangeLookup,
     name: RdnsResult | 'pending' | 'offline',
@@ -304,7 +305,7 @@ t.test('the verdict, from what each way says', async (t) => {
       signatures: {
         check: () => ({ state, agent: signer === undefined ? undefined : agents.get(signer), later: never }),
       },
-      ranges: { ask: () => list },
+      ranges: { lookUp: () => list },
       ...(name !== 'offline' && { rdns: { lookUp: () => (name === 'pending' ? never : name) } }),
     })
     const { now, later } = verifier.check(agents.get(id), request(), AT)
@@ -312,7 +313,7 @@ t.test('the verdict, from what each way says', async (t) => {
     const awaited = (name === 'pending' && agents.get(id)?.rdns_suffixes) || (state === 'pending' && id !== 'listed')
     t.equal(later !== undefined, Boolean(awaited) && expected === 'indeterminate', `${why}: whether there is a later`)
   }
-  const verifier = createVerifier({ ranges: { ask: () => 'inside' }, rdns: { lookUp: () => 'true' } })
+  const verifier = createVerifier({ ranges: { lookUp: () => 'inside' }, rdns: { lookUp: () => 'true' } })
   t.same(verifier.check(undefined, request(), AT), { now: VERDICTS.unverifiable }, 'an agent in no catalog')
   for (const ip of ['', 'nonsense', '1.2.3', '127.1'])
     t.same(verifier.check(agents.get('both'), request(ip), AT), { now: VERDICTS.indeterminate }, `no address: "${ip}"`)
@@ -320,7 +321,7 @@ t.test('the verdict, from what each way says', async (t) => {
 
   const laters: readonly [
     string,
-    SignatureResult | 'none',
+    SignatureCheck | 'none',
     RangeLookup,
     RdnsResult | undefined,
     keyof typeof VERDICTS,
@@ -338,7 +339,7 @@ t.test('the verdict, from what each way says', async (t) => {
     const later = signature === 'none' ? undefined : Promise.resolve(signature)
     const pending = createVerifier({
       signatures: { check: () => ({ state: later ? 'pending' : 'none', agent: later && agents.get(id), later }) },
-      ranges: { ask: () => list },
+      ranges: { lookUp: () => list },
       rdns: { lookUp: async () => name ?? 'transient' },
     })
     const checked = pending.check(agents.get(id), request(), AT)
@@ -346,7 +347,7 @@ t.test('the verdict, from what each way says', async (t) => {
     t.same(await checked.later, VERDICTS[expected], `${id}: later ${list} ${name} ${later ? 'signed' : ''}`)
   }
   const broken = createVerifier({
-    ranges: { ask: () => 'none' },
+    ranges: { lookUp: () => 'none' },
     rdns: { lookUp: () => Promise.reject(new Error('x')) },
   })
   t.same(await broken.check(agents.get('named'), request(), AT).later, VERDICTS.indeterminate, 'it never rejects')

@@ -301,11 +301,11 @@ t.test('what is no directory changes nothing', async (t) => {
     [good, { location: 'https://evil.test/' }, 302, /302/],
     [good, {}, 203, /203/],
     [good, { 'content-type': 'text/html' }, 200, /text\/html/],
-    ['<!doctype html>', {}, 200, /no set/],
-    ['{"keys":[', {}, 200, /no set/],
-    ['{"jwks":[]}', {}, 200, /no set/],
-    [`{"keys":[${Array(101).fill('{}').join(',')}]}`, {}, 200, /no set/],
-    [`{"keys":[], "pad":"${' '.repeat(256 << 10)}"}`, {}, 200, /over 262144/],
+    ['<!doctype html>', {}, 200, /not a set/],
+    ['{"keys":[', {}, 200, /not a set/],
+    ['{"jwks":[]}', {}, 200, /not a set/],
+    [`{"keys":[${Array(101).fill('{}').join(',')}]}`, {}, 200, /not a set/],
+    [`{"keys":[], "pad":"${' '.repeat(256 << 10)}"}`, {}, 200, /larger than 262144/],
   ]
   const { state, open, serve } = await world(t)
   serve(good)

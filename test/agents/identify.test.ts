@@ -204,11 +204,11 @@ t.test('explain says which token decided and why others did not', async (t) => {
     because: 'nothing',
   })
   const rows: [string, string, string][] = [
-    ['treat like Googlebot', 'googlebot', 'named as a likeness'],
-    ['xGPTBotanic', 'gptbot', 'inside another word'],
-    ['Google-Extended', 'google-extended', 'a robots.txt switch that no User-Agent carries'],
+    ['treat like Googlebot', 'googlebot', 'named only in a comparison'],
+    ['xGPTBotanic', 'gptbot', 'part of another word'],
+    ['Google-Extended', 'google-extended', 'a name in robots.txt that no User-Agent contains'],
     ['Googlebot-Image/1.0', 'googlebot', 'a longer or earlier token decided'],
-    ['GPTBot/1.2 curl/8', 'curl', 'a library counts only where nothing else matches'],
+    ['GPTBot/1.2 curl/8', 'curl', 'a library counts only if nothing else matches'],
     ['Claude-User (claude-code/2.1)', 'claude-user', 'vetoed by "claude-code"'],
   ]
   for (const [userAgent, agent_id, why] of rows)

@@ -185,11 +185,11 @@ t.test('every format of the catalog', async (t) => {
     ['prefixes-json', list('128.0.0.0/7'), /wider/, 'a seventh bit'],
     ['prefixes-json', '{"prefixes":[{"ipv6Prefix":"::/0"}]}', /wider/, 'all of IPv6'],
     ['prefixes-json', '{"prefixes":[{"ipv6Prefix":"2000::/15"}]}', /wider/, 'a fifteenth bit'],
-    ['prefixes-json', list('nonsense'), /1 entries of 2/, 'half of it unreadable'],
-    ['prefixes-json', list(7), /1 entries of 2/, 'a number'],
+    ['prefixes-json', list('nonsense'), /1 of 2 entries/, 'half of it unreadable'],
+    ['prefixes-json', list(7), /1 of 2 entries/, 'a number'],
     ['cidr-lines', '<html>\n<body>Too many requests</body>\n', /no address/, 'a page instead of lines'],
     ['cidr-lines', '# nothing\n\n', /no address/, 'comments'],
-    ['ip-lines', [...lines, 'x', 'y', 'z'].join('\n'), /3 entries of 203/, 'three slips of 203'],
+    ['ip-lines', [...lines, 'x', 'y', 'z'].join('\n'), /3 of 203 entries/, 'three slips of 203'],
     ['json-array', '{"a":"b"}', /no address/, 'an object of no addresses'],
     ['json-array', `${'['.repeat(50)}"1.2.3.4"${']'.repeat(50)}`, /no address/, 'too deep'],
     [
@@ -200,7 +200,7 @@ t.test('every format of the catalog', async (t) => {
     ],
     ['help-page-ips', '<p>We have moved.</p>', /no address/, 'prose without one'],
     ['ip-lines', '1.2.3.4\n'.repeat(200_001), /at most 200000/, 'too many'],
-    ['yaml', '- 1.2.3.4', /not known/, 'another format'],
+    ['yaml', '- 1.2.3.4', /unknown format/, 'another format'],
   ]
   for (const [format, text, error, why] of refused)
     t.throws(() => parseList(text, format), { message: error }, `${format}: ${why}`)
@@ -342,7 +342,7 @@ async function world(t: Test) {
         version: '1',
         allow: { address: () => true, port: () => true },
       }),
-      kept: openListCache(join(data, 'agents')),
+      cache: openListCache(join(data, 'agents')),
       localPaths: [],
       offline: false,
       now: () => clock.now,
@@ -352,7 +352,7 @@ async function world(t: Test) {
     })
   const ask = (ranges: ReturnType<typeof open>, id: string, ip: string, at = clock.now) => {
     const agent = catalog.get(id)
-    return agent && ranges.ask(agent, addressOf(ip), at)
+    return agent && ranges.lookUp(agent, addressOf(ip), at)
   }
   const paths = () =>
     asked
@@ -584,7 +584,7 @@ t.test("the operator's own copies", async (t) => {
   const wrong: readonly [string, string, RegExp][] = [
     ['nobody.json', '["1.2.3.4"]', /nobody\.json is named after no agent and no published list/],
     ['epsilon.json', '["1.2.3.4"]', /epsilon\.json is named after no agent/],
-    ['beta.json', '{"prefixes":[]}', /beta\.json has no address in it/],
+    ['beta.json', '{"prefixes":[]}', /beta\.json has no address/],
     ['beta.json', google('0.0.0.0/0'), /beta\.json has "0\.0\.0\.0\/0", which is wider/],
     ['beta.json', 'x', /beta\.json is not JSON/],
     ['help', 'nothing here', /help has no address/],
@@ -598,7 +598,7 @@ t.test("the operator's own copies", async (t) => {
   t.throws(() => open({ localPaths: ['/dev/null'] }), { message: /null is named after no agent/ })
   put('beta.json', google('8.8.8.0/24'))
   t.throws(() => open({ localPaths: [alpha, put('alpha.json', google('8.8.8.0/24'))] }), {
-    message: /both the addresses of alpha/,
+    message: /both hold the addresses of alpha/,
   })
   const real = loadCatalog()
   const names = real.agents

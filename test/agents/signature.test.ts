@@ -15,9 +15,8 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
-import { checkSignatures, originOf } from '../../src/agents/signature/check.js'
+import { checkSignatures, createNonces, originOf } from '../../src/agents/signature/check.js'
 import { Jwk, readDirectory, readKeys, thumbprint, verifySignature } from '../../src/agents/signature/keys.js'
-import { createNonces } from '../../src/agents/signature/nonces.js'
 import { createSignatures } from '../../src/agents/signature/signatures.js'
 import type { VerifiableRequest } from '../../src/agents/verdict.js'
 import type { Outbound } from '../../src/outbound/outbound.js'
@@ -639,9 +638,9 @@ t.test('vectors of the draft and a request that AhrefsBot really sent', async (t
       headers: { 'signature-input': input, signature, 'signature-agent': signatureAgent },
       signed: { scheme: 'https', authority, target: '/path/to/resource' },
     })
-    const held = { agent, directory: 'd', keys: readKeys([key]), others: false, fresh: true }
+    const directory = { agent, url: 'd', keys: readKeys([key]), others: false, fresh: true }
     const look = (request: VerifiableRequest, seconds: number) =>
-      checkSignatures(request, seconds * 1000, { directoryOf: () => held, nonces: createNonces(9) }).map((finding) =>
+      checkSignatures(request, seconds * 1000, { directoryOf: () => directory, nonces: createNonces(9) }).map((finding) =>
         finding.state === 'invalid' ? finding.reason : finding.state,
       )
     if (long) {
@@ -730,8 +729,8 @@ t.test('a key has its own dates, in seconds or as earlier drafts in milliseconds
     const look = (seconds: number) => {
       const [agent] = catalog.agents
       if (agent === undefined) throw new Error('no agent')
-      const held = { agent, directory: 'd', keys, others: false, fresh: true }
-      const [finding] = checkSignatures(request(), at(seconds), { directoryOf: () => held, nonces: createNonces(9) })
+      const directory = { agent, url: 'd', keys, others: false, fresh: true }
+      const [finding] = checkSignatures(request(), at(seconds), { directoryOf: () => directory, nonces: createNonces(9) })
       return finding?.state === 'invalid' ? finding.reason : finding?.state
     }
     t.same([look(AT - 6), look(AT - 5), look(AT + 5), look(AT + 6)], ['key_expired', 'valid', 'valid', 'key_expired'])

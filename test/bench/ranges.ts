@@ -43,7 +43,9 @@ export async function run(): Promise<void> {
   const [fours, sixes] = [4, 6].map((family) => addresses.filter((address) => address.family === family))
   const among = (list = addresses) =>
     nanoseconds(LOOKUPS, (i) => set.has(list[i % list.length] ?? { family: 4, words: [0] })).toFixed(0)
-  const verifier = createVerifier({ ranges: { ask: (_agent, address) => (set.has(address) ? 'inside' : 'outside') } })
+  const verifier = createVerifier({
+    ranges: { lookUp: (_agent, address) => (set.has(address) ? 'inside' : 'outside') },
+  })
   const gptbot = loadCatalog().get('gptbot')
   const requests = ips.map((ip) => ({ method: 'GET', hostname: 'a.com', pathname: '/', ip }))
   const checks = nanoseconds(LOOKUPS / 4, (i) =>

@@ -1,5 +1,5 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { listAgents } from '../../src/agents/listing.js'
+import { listAgents } from '../../src/agents/catalog.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { openDatabaseFile } from '../../src/duckdb/open.js'
 

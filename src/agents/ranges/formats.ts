@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { isGlobal, type Prefix, parsePrefix } from '../../address.js'
 
-/** A list that cannot be used, in one line. */
+/** The text or file is not a usable list. The message is one line and goes after the name of its source. */
 export class ListError extends Error {
   override readonly name = 'ListError'
 }
 
-/** The texts in a published list that should be prefixes or addresses. */
+/** Returns the entries of a published list that should be prefixes or addresses. */
 type ReadEntries = (text: string) => readonly unknown[]
 
 const json = (text: string): unknown => {
@@ -18,7 +18,7 @@ const json = (text: string): unknown => {
 }
 function read<T>(schema: z.ZodType<T>, text: string, what: string): T {
   const found = schema.safeParse(json(text))
-  if (!found.success) throw new ListError(`has not the form of ${what}`, { cause: found.error })
+  if (!found.success) throw new ListError(`does not have the form ${what}`, { cause: found.error })
   return found.data
 }
 
@@ -37,7 +37,7 @@ const Datadog = z.object({
 })
 const Stripe = z.object({ WEBHOOKS: z.array(z.unknown()) })
 
-/** Lines, without comments; of a line with more on it, its first word. */
+/** Returns the first word of each line, without comments. */
 const lineEntries: ReadEntries = (text) =>
   text
     .split(/\r\n?|\n/)
@@ -48,7 +48,7 @@ const lineEntries: ReadEntries = (text) =>
 const ADDRESS_KEY = /^(?:ip|cidr|prefix|address)(?:v?[46])?$|^ip(?:v?[46])?_?(?:address|prefix|cidr)(?:es)?$/i
 const MAX_DEPTH = 6
 
-/** Every text in an array, and every one under a key that says it is an address. */
+/** Returns every text in an array, and every text under a key that names an address. */
 const jsonEntries: ReadEntries = (text) => {
   const found: unknown[] = []
   const walk = (value: unknown, key: string | undefined, depth: number) => {
@@ -63,18 +63,18 @@ const jsonEntries: ReadEntries = (text) => {
   return found
 }
 
-// A version of a browser, a file name or a date in prose is no address: nothing of a word may stand on either side.
+// A browser version, a file name or a date is not an address, so no part of a word may touch the match.
 const V4 = /(?<![\w.:/@-])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?![\w/:-]|\.\w)/g
 const V6 = /(?<![\w.:/@-])[23][0-9a-f]{0,3}:[0-9a-f:]{2,36}(?:\/\d{1,3})?(?![\w/:-])/gi
 
-/** What stands in a page written for people: only what is global, since pages also show examples. */
+/** Returns the addresses in a help page. Only global ones, since pages also show examples. */
 const helpPageEntries: ReadEntries = (text) => {
-  const said = text
+  const plain = text
     .replaceAll('\\/', '/')
     .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, ' ')
     .replace(/&(?:nbsp|#160|#xa0);/gi, ' ')
     .replace(/&(?:sol|#47|#x2f);/gi, '/')
-  return [...said.matchAll(V4), ...said.matchAll(V6)]
+  return [...plain.matchAll(V4), ...plain.matchAll(V6)]
     .map(([token]) => token)
     .filter((token) => {
       const prefix = parsePrefix(token)
@@ -111,10 +111,10 @@ const awsEntries =
   (wanted: string): ReadEntries =>
   (text) => {
     const { prefixes, ipv6_prefixes } = read(Aws, text, '{"prefixes": [{"ip_prefix": …, "service": …}]}')
-    const of = ({ service }: { service: string }) => service === wanted
+    const isWanted = ({ service }: { service: string }) => service === wanted
     return [
-      ...prefixes.filter(of).map((one) => one.ip_prefix),
-      ...ipv6_prefixes.filter(of).map((one) => one.ipv6_prefix),
+      ...prefixes.filter(isWanted).map((one) => one.ip_prefix),
+      ...ipv6_prefixes.filter(isWanted).map((one) => one.ipv6_prefix),
     ]
   }
 
@@ -123,55 +123,51 @@ function readerOf(format: string): ReadEntries | undefined {
   return service === undefined ? FORMATS[format] : awsEntries(service)
 }
 
-/** Whether this program reads lists of that format; a test holds it against the catalog. */
+/** Returns true for a format that this program reads. A test checks every format of the catalog. */
 export const isKnownFormat = (format: string): boolean => readerOf(format) !== undefined
 
-/** A page for people names addresses, and may not name all: what is not on it proves nothing. */
+/** Returns true for a help page, which may be incomplete: an address that is not on it proves nothing. */
 export const isHelpPage = (format: string): boolean => FORMATS[format] === helpPageEntries
 
-/** The format of a file that does not say which it is. */
+/** Detects the format of a file from its text. */
 export function detectFormat(text: string): string {
   const start = stripInvisible(text).trimStart()
-  if (/^[[{]/.test(start))
-    return Google.safeParse(parseJson(start)).data?.prefixes.length ? 'prefixes-json' : 'json-array'
-  return start.startsWith('<') ? 'html-or-text' : 'cidr-lines'
-}
-
-const parseJson = (text: string): unknown => {
+  if (!/^[[{]/.test(start)) return start.startsWith('<') ? 'html-or-text' : 'cidr-lines'
   try {
-    return JSON.parse(text)
+    return Google.parse(JSON.parse(start)).prefixes.length > 0 ? 'prefixes-json' : 'json-array'
   } catch {
-    return undefined
+    return 'json-array'
   }
 }
 
-/** Byte order marks and characters of no width, which have been seen in the middle of published lists. */
+/** Removes byte order marks and zero-width characters, which occur in the middle of published lists. */
 const stripInvisible = (text: string): string => text.replace(/[\u200b-\u200d\u2060\ufeff]/g, '')
 
 const MAX_ENTRIES = 200_000
-/** One in so many entries may be unreadable: a slip in a long list must not cost the list. */
+/** One in so many entries may be unreadable: a typing error must not make a long list unusable. */
 const ENTRIES_PER_UNREADABLE = 100
 
 /**
- * The distinct prefixes of a published list (`reference/agents.md` 2.1). Throws `ListError` where it is not of the
- * format, holds none, too many or much that is no address, or holds a block that no one operator has: shorter than /8,
- * for IPv6 than /16.
+ * Returns the distinct prefixes of a published list. Throws `ListError` if the text does not have the format, holds no
+ * entries, too many or too many unreadable ones, or holds a block that no single operator owns: shorter than /8, or /16
+ * for IPv6.
  */
 export function parseList(text: string, format: string): Prefix[] {
   const entries = readerOf(format)?.(stripInvisible(text))
-  if (entries === undefined) throw new ListError(`has a format that is not known: ${format}`)
-  if (entries.length > MAX_ENTRIES) throw new ListError(`has ${entries.length} entries, at most ${MAX_ENTRIES}`)
+  if (entries === undefined) throw new ListError(`has an unknown format: ${format}`)
+  if (entries.length > MAX_ENTRIES)
+    throw new ListError(`has ${entries.length} entries, at most ${MAX_ENTRIES} are allowed`)
   const prefixes = new Map<string, Prefix>()
-  let slips = 0
+  let unreadable = 0
   for (const entry of entries) {
     const prefix = typeof entry === 'string' ? parsePrefix(entry.trim()) : undefined
-    if (!prefix) slips++
+    if (!prefix) unreadable++
     else if (prefix.bits < (prefix.family === 4 ? 8 : 16))
       throw new ListError(`has ${JSON.stringify(entry)}, which is wider than any one operator's network`)
     else prefixes.set(`${prefix.words.join(':')}/${prefix.bits}`, prefix)
   }
-  if (prefixes.size === 0) throw new ListError('has no address in it')
-  if (slips * ENTRIES_PER_UNREADABLE > entries.length)
-    throw new ListError(`has ${slips} entries of ${entries.length} that are no address`)
+  if (prefixes.size === 0) throw new ListError('has no address')
+  if (unreadable * ENTRIES_PER_UNREADABLE > entries.length)
+    throw new ListError(`has ${unreadable} of ${entries.length} entries that are not addresses`)
   return [...prefixes.values()]
 }

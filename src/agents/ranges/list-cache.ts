@@ -8,24 +8,16 @@ import { type Prefix, parsePrefix, prefixText } from '../../address.js'
 /** A list as it was last fetched. */
 export interface CachedList {
   prefixes: readonly Prefix[]
-  /** When the server last said that this is it; milliseconds since 1970. */
+  /** When the server last confirmed the list; milliseconds since 1970. */
   at: number
-  etag?: string
-  last_modified?: string
-}
-
-/** The copies in `<data>/agents/`, a file for each list. */
-export interface ListCache {
-  /** Undefined where there is none that can be read. */
-  read(url: string): CachedList | undefined
-  /** Whole or not at all, whatever happens meanwhile. */
-  write(url: string, copy: CachedList): Promise<void>
+  etag?: string | undefined
+  last_modified?: string | undefined
 }
 
 const PrefixText = z.string().transform((text, context) => {
   const parsed = parsePrefix(text)
   if (parsed) return parsed
-  context.addIssue('is no prefix')
+  context.addIssue('must be a prefix, such as 192.0.2.0/24')
   return z.NEVER
 })
 const CacheFile = z.object({
@@ -36,33 +28,30 @@ const CacheFile = z.object({
   prefixes: z.array(PrefixText).min(1),
 })
 
-/** A name that a person recognises, and no two URLs share. */
-function nameOf(url: string): string {
+/** Returns a file name that a person recognises and that no two URLs share. */
+function fileName(url: string): string {
   const { hostname, pathname } = new URL(url)
-  const shown = `${hostname}${pathname}`.replace(/[^a-z0-9.]+/gi, '-').slice(0, 80)
-  return `${shown}.${createHash('sha256').update(url).digest('hex').slice(0, 8)}.json`
+  const readable = `${hostname}${pathname}`.replace(/[^a-z0-9.]+/gi, '-').slice(0, 80)
+  return `${readable}.${createHash('sha256').update(url).digest('hex').slice(0, 8)}.json`
 }
 
-export function openListCache(directory: string): ListCache {
-  const fileOf = (url: string) => join(directory, nameOf(url))
+export type ListCache = ReturnType<typeof openListCache>
+
+/** The cached lists in `<data>/agents/`, one file per list. */
+export function openListCache(directory: string) {
+  const pathOf = (url: string) => join(directory, fileName(url))
   return {
-    read(url) {
+    /** Returns undefined if there is no copy or it cannot be read; the list is then fetched again. */
+    read(url: string): CachedList | undefined {
       try {
-        const file = CacheFile.parse(JSON.parse(readFileSync(fileOf(url), 'utf8')))
-        if (file.url !== url) return undefined
-        const { etag, last_modified, prefixes } = file
-        return {
-          prefixes,
-          at: Date.parse(file.refreshed_at),
-          ...(etag !== undefined && { etag }),
-          ...(last_modified !== undefined && { last_modified }),
-        }
+        const { refreshed_at, ...file } = CacheFile.parse(JSON.parse(readFileSync(pathOf(url), 'utf8')))
+        return file.url === url ? { ...file, at: Date.parse(refreshed_at) } : undefined
       } catch {
-        // Not there, or cut off by a fault long ago: it is fetched again.
         return undefined
       }
     },
-    async write(url, { prefixes, at, etag, last_modified }) {
+    /** Replaces the file in one step, so that a crash leaves either the old or the new copy. */
+    async write(url: string, { prefixes, at, etag, last_modified }: CachedList): Promise<void> {
       const file: z.input<typeof CacheFile> = {
         url,
         refreshed_at: new Date(at).toISOString(),
@@ -71,12 +60,12 @@ export function openListCache(directory: string): ListCache {
         prefixes: prefixes.map(prefixText),
       }
       mkdirSync(directory, { recursive: true })
-      const name = fileOf(url)
+      const path = pathOf(url)
       try {
-        await writeFile(`${name}.new`, `${JSON.stringify(file)}\n`)
-        await rename(`${name}.new`, name)
+        await writeFile(`${path}.new`, `${JSON.stringify(file)}\n`)
+        await rename(`${path}.new`, path)
       } catch (error) {
-        await rm(`${name}.new`, { force: true })
+        await rm(`${path}.new`, { force: true })
         throw error
       }
     },

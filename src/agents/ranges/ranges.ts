@@ -7,21 +7,11 @@ import { listsOfAgent } from './sources.js'
 import type { RangesStatus, RefreshResult } from './status.js'
 
 /**
- * What an agent's lists say of an address. `outside`: they are whole and fresh, and it is in none. `silent`: they are
- * fresh, but pages for people, which may not name all. `unknown`: one is missing or stale. `none`: it has no list.
+ * What an agent's lists say about an address. `outside`: all lists are present and fresh, and the address is in none.
+ * `silent`: the lists are fresh, but one is a help page, which may be incomplete. `unknown`: a list is missing or stale.
+ * `none`: the agent has no list.
  */
 export type RangeLookup = 'inside' | 'outside' | 'silent' | 'unknown' | 'none'
-
-export interface Ranges {
-  /** `at`: when the request came, in milliseconds since 1970. */
-  ask(agent: Agent, address: Address, at: number): RangeLookup
-  /** What is held, of every agent of which something is. */
-  status(): RangesStatus[]
-  /** Fetches every list now, and reads the operator's own files again. Never rejects. */
-  refresh(): Promise<RefreshResult[]>
-  /** Fetches what is due; call it every second or so. */
-  tick(): void
-}
 
 export interface RangesDeps extends PublishedListsDeps {
   /** Files and directories of `--ranges`. */
@@ -29,115 +19,115 @@ export interface RangesDeps extends PublishedListsDeps {
   offline: boolean
 }
 
-/** From then on a list says nothing (contract 3: stale). */
+/** Age from which a list is stale: it then proves nothing. */
 export const STALE_AFTER_MS = 7 * 86_400_000
 
-/**
- * The published addresses of the catalog's agents: from the operator's own files where there are some, otherwise fetched.
- * Throws one line that names the file where one of the operator's cannot be used.
- */
-export function createRanges(deps: RangesDeps): Ranges {
-  const { catalog, now } = deps
-  const fetched = createPublishedLists(deps)
-  let own = readLocalLists(deps.localPaths, catalog)
-  let lists = listsOfAll()
-  for (const file of own.ignored) deps.log('warn', `ranges: ${file} is named after no agent and no published list`)
+export type Ranges = ReturnType<typeof createRanges>
 
-  /** Which lists speak for which agent: the operator's own before those that are fetched. */
-  function listsOfAll(): Map<string, readonly RangeList[]> {
-    const known = new Map<LocalList, RangeList>()
+/**
+ * The published addresses of the catalog's agents, from local files where there are some, otherwise fetched. Throws an
+ * error of one line that names the file if a local file cannot be used.
+ */
+export function createRanges(deps: RangesDeps) {
+  const { catalog, now } = deps
+  const published = createPublishedLists(deps)
+  let local = readLocalLists(deps.localPaths, catalog)
+  let lists = listsByAgent()
+  for (const file of local.ignored) deps.log('warn', `ranges: ${file} is named after no agent and no published list`)
+
+  /** Chooses the lists of each agent: local lists before published ones. */
+  function listsByAgent(): Map<string, readonly RangeList[]> {
+    const created = new Map<LocalList, RangeList>()
     const listOf = (copy: LocalList): RangeList => {
-      const { file: source, prose, at, prefixes } = copy
-      const list = known.get(copy) ?? {
-        source,
-        own: true,
-        prose,
+      const { file, helpPage, at, prefixes } = copy
+      const list = created.get(copy) ?? {
+        source: file,
+        local: true,
+        helpPage,
         at: Math.min(at, now()),
         set: createPrefixSet(prefixes),
       }
-      known.set(copy, list)
+      created.set(copy, list)
       return list
     }
     return new Map(
       catalog.agents
         .filter((agent) => !agent.client_side)
         .map((agent) => {
-          const whole = own.byAgent.get(agent.id)
+          const whole = local.byAgent.get(agent.id)
           if (whole) return [agent.id, [listOf(whole)]]
           const each = listsOfAgent(agent).map(({ url }) => {
-            const copy = own.byUrl.get(url)
-            return copy ? listOf(copy) : fetched.get(url)
+            const copy = local.byUrl.get(url)
+            return copy ? listOf(copy) : published.get(url)
           })
           return [agent.id, each.filter((list) => list !== undefined)]
         }),
     )
   }
 
-  const isWanted = (list: PublishedList) => list.agents.some((id) => lists.get(id)?.includes(list))
+  const isUsed = (list: PublishedList) => list.agents.some((id) => lists.get(id)?.includes(list))
 
   return {
-    ask(agent, address, at) {
-      const mine = lists.get(agent.id) ?? []
-      if (mine.length === 0) return 'none'
+    /** Looks up the address of a request that arrived at `at`, in milliseconds since 1970. */
+    lookUp(agent: Agent, address: Address, at: number): RangeLookup {
+      const agentLists = lists.get(agent.id) ?? []
+      if (agentLists.length === 0) return 'none'
       let unknown = false
       let silent = false
-      for (const { set, at: of, own, prose } of mine) {
-        // A list that is newer than the request by as much says nothing of who was not in it then.
-        unknown ||= set === undefined || Math.abs(at - of) > STALE_AFTER_MS
-        silent ||= prose
-        if (set?.has(address) && (own || at - of <= STALE_AFTER_MS)) return 'inside'
+      for (const { set, at: refreshedAt, local, helpPage } of agentLists) {
+        // A list that is much newer than the request does not tell which addresses were listed then.
+        unknown ||= set === undefined || Math.abs(at - refreshedAt) > STALE_AFTER_MS
+        silent ||= helpPage
+        if (set?.has(address) && (local || at - refreshedAt <= STALE_AFTER_MS)) return 'inside'
       }
       return unknown ? 'unknown' : silent ? 'silent' : 'outside'
     },
-    status: () =>
+    /** Returns the status of every agent that has at least one list. */
+    status: (): RangesStatus[] =>
       [...lists].flatMap(([agent_id, all]) => {
-        const here = all.filter(({ set }) => set !== undefined)
-        if (here.length === 0) return []
-        const oldest = Math.min(...here.map(({ at }) => at))
+        const present = all.filter(({ set }) => set !== undefined)
+        if (present.length === 0) return []
+        const oldest = Math.min(...present.map(({ at }) => at))
         return {
           agent_id,
-          count: here.reduce((sum, { set }) => sum + (set?.count ?? 0), 0),
+          count: present.reduce((sum, { set }) => sum + (set?.count ?? 0), 0),
           refreshed_at: new Date(oldest).toISOString(),
-          source: here.map(({ source }) => source).join(' '),
-          stale: here.length < all.length || now() - oldest > STALE_AFTER_MS,
+          source: present.map(({ source }) => source).join(' '),
+          stale: present.length < all.length || now() - oldest > STALE_AFTER_MS,
         }
       }),
-    async refresh() {
-      const told: RefreshResult[] = []
+    /** Fetches every list now and reads the local files again. Never rejects. */
+    async refresh(): Promise<RefreshResult[]> {
+      const results: RefreshResult[] = []
       try {
-        own = readLocalLists(deps.localPaths, catalog)
-        lists = listsOfAll()
+        local = readLocalLists(deps.localPaths, catalog)
+        lists = listsByAgent()
       } catch (error) {
-        const says = error instanceof Error ? error.message : String(error)
-        told.push({
-          of: 'addresses',
-          agents: [],
-          source: deps.localPaths.join(' '),
-          count: 0,
-          status: 'failed',
-          error: says,
-        })
+        const message = error instanceof Error ? error.message : String(error)
+        const source = deps.localPaths.join(' ')
+        results.push({ of: 'addresses', agents: [], source, count: 0, status: 'failed', error: message })
       }
-      told.push(...localResults(lists), ...(await fetched.refresh(isWanted)))
-      return told
+      results.push(...localResults(lists), ...(await published.refresh(isUsed)))
+      return results
     },
+    /** Starts to fetch the lists that are due. Call it about once a second. */
     tick() {
-      if (!deps.offline) fetched.tick(isWanted)
+      if (!deps.offline) published.tick(isUsed)
     },
   }
 }
 
-/** The operator's own lists, each once with all whose it is. */
+/** Returns each local list once, with all agents that it belongs to. */
 function localResults(lists: ReadonlyMap<string, readonly RangeList[]>): RefreshResult[] {
   const agents = new Map<RangeList, string[]>()
   for (const [id, all] of lists)
-    for (const list of all) if (list.own) agents.set(list, [...(agents.get(list) ?? []), id])
+    for (const list of all) if (list.local) agents.set(list, [...(agents.get(list) ?? []), id])
   return [...agents].map(([{ source, set, at }, ids]) => ({
     agents: ids,
     source,
     count: set?.count ?? 0,
     refreshed_at: new Date(at).toISOString(),
-    of: 'addresses' as const,
+    of: 'addresses',
     status: 'file',
   }))
 }

@@ -1,13 +1,13 @@
 import type { Agent, Catalog } from '../catalog.js'
 
-/** A published list: several agents may be in one. */
+/** A published list. Several agents may share one. */
 export interface ListSource {
   url: string
   format: string
   agents: readonly string[]
 }
 
-/** The lists an agent's addresses are published in. */
+/** Returns the lists in which an agent's addresses are published. */
 export const listsOfAgent = (agent: Agent): { url: string; format: string }[] => [
   ...(agent.ranges_url === undefined || agent.ranges_format === undefined
     ? []
@@ -15,7 +15,7 @@ export const listsOfAgent = (agent: Agent): { url: string; format: string }[] =>
   ...(agent.ranges_extra ?? []),
 ]
 
-/** Every list of the catalog, each URL once. */
+/** Returns every list of the catalog, each URL once. */
 export function sourcesOfCatalog({ agents }: Catalog): ListSource[] {
   const sources = new Map<string, { url: string; format: string; agents: string[] }>()
   for (const agent of agents) {

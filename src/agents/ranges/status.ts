@@ -2,32 +2,32 @@ import { z } from 'zod'
 
 const Instant = z.iso.datetime()
 
-/** What is held of one agent's published addresses. */
+/** The published addresses of one agent as readership has them. */
 export const RangesStatus = z.object({
   agent_id: z.string(),
-  /** Prefixes, over all its lists. */
+  /** Number of prefixes in all its lists. */
   count: z.int().nonnegative(),
-  /** When its oldest list was last found as it is held. */
+  /** When its oldest list was last confirmed to be current. */
   refreshed_at: Instant,
-  /** The lists' URLs, or the operator's own file. */
+  /** The lists' URLs or local files. */
   source: z.string(),
-  /** A list is missing or older than a week: it refutes nothing. */
+  /** True if a list is missing or older than a week; the agent's ranges then refute nothing. */
   stale: z.boolean(),
 })
 export type RangesStatus = z.infer<typeof RangesStatus>
 
-/** How the refreshing of one list went. */
+/** The result of refreshing one list of addresses or one directory of keys. */
 export const RefreshResult = z.object({
   of: z.enum(['addresses', 'keys']),
   agents: z.array(z.string()),
-  /** The URL of the list or the directory, or the operator's own file. */
+  /** The URL of the list or directory, or the local file. */
   source: z.string(),
-  /** Prefixes, or keys, that are now held, from this time or a time before. */
+  /** Number of prefixes or keys in use afterwards, whether new or old. */
   count: z.int().nonnegative(),
   refreshed_at: Instant.optional(),
-  /** `file`: the operator's own copy, read again; `offline`: not asked for (`--offline`). */
+  /** `file`: a local file was read again. `offline`: nothing was requested (`--offline`). */
   status: z.enum(['updated', 'unchanged', 'file', 'failed', 'offline']),
-  /** Why it failed; what was held before is kept. */
+  /** Why it failed; the previous copy stays in use. */
   error: z.string().optional(),
 })
 export type RefreshResult = z.infer<typeof RefreshResult>

@@ -1,17 +1,17 @@
 import type { VerifiableRequest } from '../verdict.js'
 import { type CoveredComponent, MAX_FIELD_CHARS, memberOf, type SignatureInput } from './header-fields.js'
 
-/** A signature base, or why there is none: `invalid` by the request's own words, or beyond what we know of it. */
+/** A signature base, or why there is none: the request contradicts itself (`invalid`) or was not observed closely enough. */
 export type Base = { text: string } | { state: 'invalid' | 'undecidable'; reason: string }
 
-/** No honest signer covers more; each costs a look at a field. */
+/** No honest signer covers more components. */
 const MAX_COMPONENTS = 32
 
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
 /**
- * What was signed (RFC 9421 2.5), of a request over `scheme`. Fields come as Node joined their lines; those of which
- * only part is at hand leave it undecidable.
+ * Builds the text that was signed (RFC 9421 2.5) for a request over `scheme`. Field values are as Node joined their lines.
+ * The result is `undecidable` if a covered field was observed only in part.
  */
 export function signatureBase(signed: SignatureInput, request: VerifiableRequest, scheme: string): Base {
   const { components } = signed
@@ -24,7 +24,7 @@ export function signatureBase(signed: SignatureInput, request: VerifiableRequest
     const value = componentValue(component, request, scheme)
     if (typeof value !== 'string') return value
     if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
-    // RFC 9421 2.5: a base is ASCII, and a line break would be a component that nobody signed.
+    // RFC 9421 2.5: a base is ASCII. A line break would add a component that was not signed.
     if (!/^[\t\x20-\x7e]*$/.test(value)) return { state: 'invalid', reason: 'not_ascii' }
     lines.push(`${component.identifier}: ${value}`)
   }
@@ -47,7 +47,7 @@ function componentValue(
   return derived(request, scheme) ?? { state: 'undecidable', reason: 'unobserved_component' }
 }
 
-/** Derived components (RFC 9421 2.2); `undefined` where the request was not observed closely enough. */
+/** Derived components (RFC 9421 2.2). Undefined if the request was not observed closely enough. */
 const DERIVED: Readonly<Record<string, (request: VerifiableRequest, scheme: string) => string | undefined>> = {
   '@method': ({ method }) => method,
   '@scheme': (_, scheme) => scheme,
@@ -74,7 +74,7 @@ function fieldValue(
   request: VerifiableRequest,
 ): string | Exclude<Base, { text: string }> {
   const value = observedField(name, request)?.trim()
-  // Not observed is not the same as not sent.
+  // A field that was not observed may have been sent.
   if (value === undefined) return { state: 'undecidable', reason: 'unobserved_component' }
   if (key === undefined) return value
   if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
@@ -83,7 +83,7 @@ function fieldValue(
 
 function observedField(name: string, { headers, signed, user_agent, referrer }: VerifiableRequest): string | undefined {
   if (name === 'host') return signed?.authority
-  // An observation cannot tell an absent one from an empty one.
+  // An observation does not distinguish an absent user agent from an empty one.
   if (name === 'user-agent') return user_agent === '' ? undefined : user_agent
   if (name === 'referer') return referrer
   return headers !== undefined && Object.hasOwn(headers, name) ? headers[name] : undefined

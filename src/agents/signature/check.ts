@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Agent } from '../catalog.js'
 import type { VerifiableRequest } from '../verdict.js'
 import { signatureBase } from './base.js'
@@ -9,66 +10,86 @@ import {
   type SignatureInput,
 } from './header-fields.js'
 import { type Keys, verifySignature } from './keys.js'
-import type { Nonces } from './nonces.js'
 
-/** A directory as a check needs it. */
+/** A directory of keys as a check needs it. */
 export interface KeyDirectory {
   agent: Agent
-  /** Its URL, which together with a key is an identity; the same key elsewhere is another. */
-  directory: string
-  /** Absent: never fetched, or so long ago that it says nothing any more. */
-  keys?: Keys
-  /** It also publishes keys of kinds that we cannot use. */
+  /** Its URL. A key is an identity only together with the URL; the same key elsewhere is another identity. */
+  url: string
+  /** Absent if the directory was never fetched or its copy is too old. */
+  keys?: Keys | undefined
+  /** True if the directory also publishes keys of unsupported kinds. */
   others: boolean
-  /** That a key is not among them was true a moment ago. */
+  /** True if the copy was fetched within the last minute, so a missing key is really missing. */
   fresh: boolean
 }
 
 interface CheckContext {
-  /** Whose directory an origin has, as `https://example.com`; `undefined`: no agent's. */
+  /** Returns the directory of an origin such as `https://example.com`, or undefined if no agent has it. */
   directoryOf(origin: string): KeyDirectory | undefined
-  nonces: Nonces
+  nonces: ReturnType<typeof createNonces>
 }
 
-/** What one signature says; `key_unknown` where its directory has to be asked again before anybody can tell. */
+/** The result of checking one signature. `key_unknown`: the directory must be fetched again to decide. */
 export type SignatureFinding =
-  | { state: 'valid'; held: KeyDirectory }
-  | { state: 'invalid' | 'undecidable'; reason: string; held?: KeyDirectory }
-  | { state: 'key_unknown'; held: KeyDirectory }
+  | { state: 'valid'; directory: KeyDirectory }
+  | { state: 'invalid' | 'undecidable'; reason: string; directory?: KeyDirectory | undefined }
+  | { state: 'key_unknown'; directory: KeyDirectory }
 
-/** Of more signatures the rest is not looked at: each may cost a check. */
+/** Further signatures of a request are ignored, since each may cost a check. */
 const MAX_SIGNATURES = 4
-/** How far a signer's clock may be ahead of ours. */
 const MAX_CLOCK_SKEW_MS = 60_000
 const MAX_LIFETIME_MS = 86_400_000
+const MAX_NONCES = 100_000
 
-/** Whether a request carries one tagged `web-bot-auth`, as far as a look tells; of a long field nobody knows what was cut. */
+/**
+ * Remembers the nonces of valid signatures until they expire, at most `most`. If there are more, the oldest is forgotten,
+ * and its signature could be replayed; but only holders of a known agent's key can add nonces. Stores digests, so long
+ * nonces need no more memory. A restart forgets all.
+ */
+export function createNonces(most = MAX_NONCES) {
+  const expiries = new Map<string, number>()
+  return {
+    /** Returns true at the first use. `at` and `expires` are milliseconds since 1970. */
+    use(text: string, at: number, expires: number): boolean {
+      const nonce = hash('sha256', text, 'base64')
+      for (const [oldest, expiry] of expiries) {
+        if (expiry >= at && expiries.size < most) break
+        expiries.delete(oldest)
+      }
+      const expiry = expiries.get(nonce)
+      if (expiry !== undefined && expiry >= at) return false
+      expiries.delete(nonce)
+      expiries.set(nonce, expires)
+      return true
+    },
+  }
+}
+
+/** Returns true if a signature may be tagged `web-bot-auth`. A long field may have been cut, so it counts as tagged. */
 export function mayCarrySignature({ headers }: VerifiableRequest): boolean {
   const input = headers?.['signature-input']
   return input !== undefined && (input.includes('web-bot-auth') || input.length > MAX_FIELD_CHARS)
 }
 
 /**
- * The findings on each signature of a request that carries the tag, up to the first valid one; empty where the tag was
- * somewhere else. RFC 9421 3.2 with the rules of draft-ietf-webbotauth-httpsig-protocol.
+ * Checks the tagged signatures of a request, up to the first valid one; empty if none is tagged. Follows RFC 9421 3.2 with
+ * the rules of draft-ietf-webbotauth-httpsig-protocol.
  */
-export function checkSignatures(request: VerifiableRequest, at: number, knowledge: CheckContext): SignatureFinding[] {
-  const { headers = {} } = request
-  const input = headers['signature-input'] ?? ''
-  const signature = headers.signature ?? ''
-  const agent = headers['signature-agent'] ?? ''
-  if (input.length > MAX_FIELD_CHARS || signature.length > MAX_FIELD_CHARS || agent.length > MAX_FIELD_CHARS)
+export function checkSignatures(request: VerifiableRequest, at: number, context: CheckContext): SignatureFinding[] {
+  const { 'signature-input': input = '', signature = '', 'signature-agent': agent = '' } = request.headers ?? {}
+  if ([input, signature, agent].some((field) => field.length > MAX_FIELD_CHARS))
     return [{ state: 'undecidable', reason: 'too_long' }]
   const tagged = readSignatures(input, signature, MAX_SIGNATURES)
   if (tagged === undefined) return [{ state: 'invalid', reason: 'malformed' }]
   const field = agent === '' ? undefined : readSignatureAgent(agent)
-  const found: SignatureFinding[] = []
+  const findings: SignatureFinding[] = []
   for (const signed of tagged) {
-    const finding = checkSignature(signed, field, request, at, knowledge)
-    found.push(finding)
+    const finding = checkSignature(signed, field, request, at, context)
+    findings.push(finding)
     if (finding.state === 'valid') break
   }
-  return found
+  return findings
 }
 
 function checkSignature(
@@ -79,43 +100,43 @@ function checkSignature(
   { directoryOf, nonces }: CheckContext,
 ): SignatureFinding {
   const named = coveredAgentUrl(signed, field)
-  const held = named?.url === undefined ? undefined : directoryOf(originOf(named.url))
-  const claim = held && { held }
-  const wrong = termsViolation(signed, at)
-  if (wrong !== undefined) return { state: 'invalid', reason: wrong, ...claim }
+  const directory = named?.url === undefined ? undefined : directoryOf(originOf(named.url))
+  const violation = termsViolation(signed, at)
+  if (violation !== undefined) return { state: 'invalid', reason: violation, directory }
   if (field === undefined) return { state: 'undecidable', reason: 'signature_agent_missing' }
   if (named === undefined) return { state: 'invalid', reason: 'signature_agent_not_covered' }
-  if (held === undefined) return { state: 'undecidable', reason: 'directory_unknown' }
-  if (held.keys === undefined) return { state: 'key_unknown', held }
-  const key = held.keys.get(signed.keyid ?? '')
+  if (directory === undefined) return { state: 'undecidable', reason: 'directory_unknown' }
+  if (directory.keys === undefined) return { state: 'key_unknown', directory }
+  const key = directory.keys.get(signed.keyid ?? '')
   if (key === undefined) {
-    if (!held.fresh) return { state: 'key_unknown', held }
-    return held.others
-      ? { state: 'undecidable', reason: 'key_unsupported', held }
-      : { state: 'invalid', reason: 'key_unknown', held }
+    if (!directory.fresh) return { state: 'key_unknown', directory }
+    return directory.others
+      ? { state: 'undecidable', reason: 'key_unsupported', directory }
+      : { state: 'invalid', reason: 'key_unknown', directory }
   }
-  if (at < key.from || at > key.until) return { state: 'invalid', reason: 'key_expired', held }
-  if (signed.alg !== undefined && signed.alg !== key.alg) return { state: 'invalid', reason: 'alg_mismatch', held }
+  if (at < key.from || at > key.until) return { state: 'invalid', reason: 'key_expired', directory }
+  if (signed.alg !== undefined && signed.alg !== key.alg) return { state: 'invalid', reason: 'alg_mismatch', directory }
 
   const scheme = request.signed?.scheme === 'https' ? 'https' : 'http'
   const base = signatureBase(signed, request, scheme)
-  if ('state' in base) return { ...base, held }
+  if ('state' in base) return { ...base, directory }
   if (!verifySignature(key, base.text, signed.signature)) {
-    // Whoever ends TLS in front of us may not say so.
+    // A proxy that ends TLS in front of us may not tell that the client used https.
     const secure = scheme === 'https' ? base : signatureBase(signed, request, 'https')
     if ('state' in secure || secure.text === base.text || !verifySignature(key, secure.text, signed.signature))
-      return { state: 'invalid', reason: 'signature_mismatch', held }
+      return { state: 'invalid', reason: 'signature_mismatch', directory }
   }
-  // Without a nonce, the signer means it to be used again: pages and their parts fetched within a second carry the very
-  // same Ed25519 signature.
+  // Without a nonce the signer allows reuse: a page and its parts that are fetched within a second carry the same Ed25519
+  // signature.
   if (signed.nonce !== undefined) {
-    const nonce = `${held.directory} ${signed.keyid} ${signed.nonce}`
-    if (!nonces.use(nonce, at, (signed.expires ?? 0) * 1_000)) return { state: 'invalid', reason: 'replayed', held }
+    const nonce = `${directory.url} ${signed.keyid} ${signed.nonce}`
+    if (!nonces.use(nonce, at, (signed.expires ?? 0) * 1_000))
+      return { state: 'invalid', reason: 'replayed', directory }
   }
-  return { state: 'valid', held }
+  return { state: 'valid', directory }
 }
 
-/** What is wrong with a signature by its own words; undefined: nothing. */
+/** Returns what is wrong with the parameters of a signature, or undefined. */
 function termsViolation({ components, created, expires, keyid }: SignatureInput, at: number): string | undefined {
   if (created === undefined) return 'created_missing'
   if (expires === undefined) return 'expires_missing'
@@ -129,9 +150,9 @@ function termsViolation({ components, created, expires, keyid }: SignatureInput,
 }
 
 /**
- * The URL that a signature vouches for: of a dictionary the member it covers, and of several that of its own label; of
- * a bare string that string. No `url`: it is of a type we do not know, or nobody can tell which. Undefined: it covers
- * none, and whoever copied the signature could have put any there.
+ * Returns the URL of `Signature-Agent` that a signature covers: the covered member of a dictionary, or of several members
+ * the one with the signature's label, or the bare string. `url` is missing if the member has an unknown type or is
+ * ambiguous. Returns undefined if the signature covers no URL; anyone who copied the signature could have added one.
  */
 function coveredAgentUrl(
   { label, components }: SignatureInput,
@@ -147,5 +168,5 @@ function coveredAgentUrl(
   return members.length === 1 && only !== undefined ? { url: field.members.get(only) } : {}
 }
 
-/** A URL that is an origin and no more in the one spelling that the table of directories has; what is none is left alone. */
+/** Normalises a URL that is only an origin to the spelling of the directory table. Returns other URLs in lower case. */
 export const originOf = (url: string): string => url.toLowerCase().replace(/^(https:\/\/[^/?#@]*?)(?::443)?\/?$/, '$1')

@@ -8,38 +8,37 @@ import { readKeys } from './keys.js'
 export interface DirectoriesDeps {
   catalog: Catalog
   outbound: Outbound
-  /** Where the copies survive a restart. */
+  /** The cache file. */
   file: string
   /** Milliseconds since 1970. */
   now: () => number
-  /** From 0 to 1, exclusive. */
+  /** Between 0 and 1, exclusive. */
   random: () => number
-  /** Calls `run` once after `ms`; the answer takes it back. */
+  /** Calls `run` once after `ms`. The returned function cancels the call. */
   after: (ms: number, run: () => void) => () => void
   log: { warn(details: object, message: string): void }
 }
 
-/** One directory of keys as it is held. */
+/** The status of one directory of keys. */
 export interface DirectoryStatus {
   agent_ids: string[]
   directory: string
-  /** Usable keys. */
+  /** Number of usable keys. */
   keys: number
-  /** When the copy was fetched; ISO-8601 UTC. Absent: there is none. */
+  /** When the copy was fetched; ISO-8601 UTC. Absent if there is no copy. */
   refreshed_at?: string
-  /** Why the last attempt failed; absent after one that did not. */
+  /** Why the last fetch failed; absent if it succeeded. */
   error?: string
 }
 
-/** What is known of one directory. */
 interface DirectoryState {
   readonly url: string
   readonly agents: Agent[]
   copy?: DirectoryCopy
   error?: string
-  /** Attempts since the last that did not fail. */
+  /** Failed fetches since the last successful one. */
   failures: number
-  /** Not asked before: by the schedule, and for a signature. */
+  /** Earliest time of the next scheduled fetch, and of the next fetch because of a signature. */
   scheduled: number
   next: number
   running?: Promise<void>
@@ -48,9 +47,9 @@ interface DirectoryState {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** For how long a copy that cannot be renewed is believed. */
+/** A copy that cannot be renewed is used for this long. */
 const STALE_AFTER_MS = 7 * DAY_MS
-/** The longest waits after failures: of the schedule, and for a signature (as long as the draft lets a failure count). */
+/** Longest waits after failures: of the schedule, and for a signature (the draft lets a failure count for 5 minutes). */
 const MAX_SCHEDULED_WAIT_MS = 6 * HOUR_MS
 const MAX_DEMAND_WAIT_MS = 5 * MINUTE_MS
 const WELL_KNOWN_PATH = '/.well-known/http-message-signatures-directory'
@@ -58,77 +57,30 @@ const MAX_CONCURRENT_FETCHES = 4
 const NEVER = 0
 
 /**
- * The key directories of the catalog's agents and of nobody else: a URL is never asked because a request names it. Each
- * is asked once a day, at the first signature after its copy's lifetime, and, at most once a minute, for a key that its
- * copy does not have. A failure changes nothing of what is held, and doubles the wait for the next attempt.
+ * The key directories of the catalog's agents. No other URL is fetched, whatever a request names. Each directory is fetched
+ * once a day, at the first signature after its copy's lifetime, and at most once a minute for a key that its copy lacks.
+ * After a failure the copy stays in use and the wait for the next fetch doubles.
  */
 export function createDirectories(deps: DirectoriesDeps) {
   const { now, random, after, log } = deps
-  const byUrl = new Map<string, DirectoryState>()
-  const byOrigin = new Map<string, DirectoryState>()
+  const { byUrl, byOrigin } = directoriesOfCatalog(deps.catalog)
+  const all = [...byUrl.values()]
+  restoreCopies(deps, byUrl)
+  const cache = createCacheWriter(deps, all)
   let cancel: (() => void) | undefined
   let started = false
   let closed = false
-  let unkept = false
-  let complained = false
 
-  for (const agent of deps.catalog.agents) {
-    if (agent.web_bot_auth === undefined) continue
-    const origin = originOf(agent.web_bot_auth.signature_agent)
-    const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN_PATH}`
-    // A pattern over many directories is no directory.
-    if (!URL.canParse(url) || /[<>]/.test(url)) continue
-    const known = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: NEVER, next: NEVER }
-    known.agents.push(agent)
-    byUrl.set(url, known)
-    byOrigin.set(origin, known)
-  }
-  restore()
-
-  function restore(): void {
-    try {
-      for (const copy of readCachedDirectories(deps.file)) {
-        const known = byUrl.get(copy.directory)
-        // A clock that was wrong then must not make a copy last for ever.
-        if (known === undefined || copy.refreshed_at > now()) continue
-        known.copy = { ...copy, read: readKeys(copy.keys) }
-        known.scheduled = copy.refreshed_at + DAY_MS
-      }
-    } catch (error) {
-      log.warn(
-        { err: error, file: deps.file },
-        'the kept copies of key directories cannot be read and are fetched anew',
-      )
-    }
-  }
-
-  function keep(): void {
-    unkept = false
-    try {
-      const copies = [...byUrl.values()].flatMap(({ copy }) => copy ?? [])
-      writeCachedDirectories(
-        deps.file,
-        copies.map(({ read, ...copy }) => copy),
-      )
-      complained = false
-    } catch (error) {
-      if (!complained)
-        log.warn({ err: error, file: deps.file }, 'the copies of key directories cannot be kept for a restart')
-      complained = true
-    }
-  }
-
-  /** Asks a directory, or joins whoever is asking it. Never rejects. */
+  /** Fetches a directory, or joins the fetch that is running. Never rejects. */
   function fetch(directory: DirectoryState): Promise<void> {
-    directory.running ??= ask(directory).finally(() => {
+    directory.running ??= load(directory).finally(() => {
       delete directory.running
-      // Once for as many as are asked together: it waits for the disk.
-      if (unkept && ![...byUrl.values()].some(({ running }) => running)) keep()
+      cache.writeIfIdle()
     })
     return directory.running
   }
 
-  async function ask(directory: DirectoryState): Promise<void> {
+  async function load(directory: DirectoryState): Promise<void> {
     const from = now()
     directory.next = from + MINUTE_MS
     try {
@@ -138,13 +90,16 @@ export function createDirectories(deps: DirectoriesDeps) {
       delete directory.error
       directory.failures = 0
       directory.scheduled = from + DAY_MS
-      unkept = true
+      cache.changed()
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const offline = error instanceof OutboundError && error.reason === 'offline'
-      // One that never answered is news to nobody: it stands in what is held.
+      // A directory that never responded is not logged; its status shows the error.
       if (directory.copy !== undefined && directory.error === undefined && !offline)
-        log.warn({ directory: directory.url, reason: message }, 'a key directory cannot be renewed; its copy is kept')
+        log.warn(
+          { directory: directory.url, reason: message },
+          'a key directory cannot be renewed; its copy stays in use',
+        )
       directory.error = message
       directory.failures += 1
       const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
@@ -153,42 +108,34 @@ export function createDirectories(deps: DirectoriesDeps) {
     }
   }
 
+  /** Sets the timer for the next scheduled fetch. */
   function plan(): void {
     cancel?.()
     cancel = undefined
     if (!started) return
-    const first = Math.min(...[...byUrl.values()].filter(({ running }) => !running).map(({ scheduled }) => scheduled))
+    const first = Math.min(...all.filter(({ running }) => !running).map(({ scheduled }) => scheduled))
     if (!Number.isFinite(first)) return
-    // Spread, so that one directory is not asked by all installations at once. One never asked is asked soon: until then
-    // whoever only a signature identifies is taken for a person.
+    // Spread over time, so that not all installations fetch at once. A directory that was never fetched is fetched soon:
+    // until then an agent that only its signature identifies is taken for a person.
     const spread = first === NEVER ? 5_000 : MINUTE_MS
     cancel = after(Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * spread, () => void run())
   }
 
   async function run(): Promise<void> {
-    await inTurn([...byUrl.values()].filter((directory) => directory.scheduled <= now()))
+    await fetchAll(all.filter((directory) => directory.scheduled <= now()))
     plan()
   }
 
-  async function inTurn(directories: readonly DirectoryState[]): Promise<void> {
-    const rest = [...directories]
-    const one = async () => {
-      for (let next = rest.shift(); next !== undefined; next = rest.shift()) await fetch(next)
+  async function fetchAll(directories: readonly DirectoryState[]): Promise<void> {
+    const waiting = [...directories]
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await fetch(next)
     }
-    await Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, one))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, work))
   }
 
-  const held = (): DirectoryStatus[] =>
-    [...byUrl.values()].map(({ url, agents, copy, error }) => ({
-      agent_ids: agents.map(({ id }) => id),
-      directory: url,
-      keys: copy?.read.size ?? 0,
-      ...(copy && { refreshed_at: new Date(copy.refreshed_at).toISOString() }),
-      ...(error !== undefined && { error }),
-    }))
-
   return {
-    /** The directory of an origin, as a check needs it; renews a copy past its lifetime in passing. */
+    /** Returns the directory of an origin for a check. Also starts to renew a copy that is past its lifetime. */
     directoryOf(origin: string): KeyDirectory | undefined {
       const directory = byOrigin.get(origin)
       const [agent] = directory?.agents ?? []
@@ -198,29 +145,32 @@ export function createDirectories(deps: DirectoriesDeps) {
       if (started && copy !== undefined && age > copy.lifetime && directory.next <= now()) void fetch(directory)
       return {
         agent,
-        directory: url,
+        url,
         others: copy !== undefined && copy.others > 0,
         fresh: age < MINUTE_MS && directory.error === undefined,
-        ...(copy !== undefined && age < STALE_AFTER_MS && { keys: copy.read }),
+        keys: age < STALE_AFTER_MS ? copy?.usableKeys : undefined,
       }
     },
-    /** Asks for a key that is not held; undefined where that has to wait. Never rejects. */
+    /** Fetches a directory for a key that its copy lacks. Returns undefined if that has to wait. Never rejects. */
     renew(url: string): Promise<void> | undefined {
       const directory = byUrl.get(url)
       if (directory === undefined || !started) return undefined
       if (directory.running) return directory.running
       return directory.next <= now() ? fetch(directory) : undefined
     },
+    /** Fetches every directory now. Never rejects; the `error` of an entry says what failed. */
     async refresh(): Promise<DirectoryStatus[]> {
-      await inTurn([...byUrl.values()])
+      await fetchAll(all)
       plan()
-      return held()
+      return all.map(statusOf)
     },
-    held,
+    status: (): DirectoryStatus[] => all.map(statusOf),
+    /** Starts the schedule. */
     start() {
       started = true
       plan()
     },
+    /** Stops the schedule. Fetches that are still running change nothing any more. */
     close() {
       started = false
       closed = true
@@ -229,3 +179,68 @@ export function createDirectories(deps: DirectoriesDeps) {
     },
   }
 }
+
+function directoriesOfCatalog({ agents }: Catalog) {
+  const byUrl = new Map<string, DirectoryState>()
+  const byOrigin = new Map<string, DirectoryState>()
+  for (const agent of agents) {
+    if (agent.web_bot_auth === undefined) continue
+    const origin = originOf(agent.web_bot_auth.signature_agent)
+    const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN_PATH}`
+    // The catalog has patterns that stand for many directories, such as `https://<name>.example`.
+    if (!URL.canParse(url) || /[<>]/.test(url)) continue
+    const directory = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: NEVER, next: NEVER }
+    directory.agents.push(agent)
+    byUrl.set(url, directory)
+    byOrigin.set(origin, directory)
+  }
+  return { byUrl, byOrigin }
+}
+
+function restoreCopies({ file, now, log }: DirectoriesDeps, byUrl: ReadonlyMap<string, DirectoryState>): void {
+  try {
+    for (const copy of readCachedDirectories(file)) {
+      const directory = byUrl.get(copy.directory)
+      // A copy from the future was written with a wrong clock and would never become stale.
+      if (directory === undefined || copy.refreshed_at > now()) continue
+      directory.copy = { ...copy, usableKeys: readKeys(copy.keys) }
+      directory.scheduled = copy.refreshed_at + DAY_MS
+    }
+  } catch (error) {
+    log.warn({ err: error, file }, 'the cached key directories cannot be read and are fetched again')
+  }
+}
+
+/** Writes the copies to disk once for as many fetches as run together, and logs the first of several failures. */
+function createCacheWriter({ file, log }: DirectoriesDeps, directories: readonly DirectoryState[]) {
+  let pending = false
+  let failed = false
+  return {
+    changed() {
+      pending = true
+    },
+    writeIfIdle() {
+      if (!pending || directories.some(({ running }) => running)) return
+      pending = false
+      try {
+        const copies = directories.flatMap(({ copy }) => copy ?? [])
+        writeCachedDirectories(
+          file,
+          copies.map(({ usableKeys, ...copy }) => copy),
+        )
+        failed = false
+      } catch (error) {
+        if (!failed) log.warn({ err: error, file }, 'the key directories cannot be cached for a restart')
+        failed = true
+      }
+    },
+  }
+}
+
+const statusOf = ({ url, agents, copy, error }: DirectoryState): DirectoryStatus => ({
+  agent_ids: agents.map(({ id }) => id),
+  directory: url,
+  keys: copy?.usableKeys.size ?? 0,
+  ...(copy && { refreshed_at: new Date(copy.refreshed_at).toISOString() }),
+  ...(error !== undefined && { error }),
+})

@@ -3,21 +3,23 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { Jwk } from './keys.js'
 
-/** A directory's copy as it lies on disk. */
-const Copy = z.object({
+/** A copy of a directory as it is stored on disk. */
+const CachedDirectory = z.object({
+  /** Its URL. */
   directory: z.string(),
   /** Milliseconds since 1970. */
   refreshed_at: z.number(),
-  /** Milliseconds that `Cache-Control` gave it. */
+  /** Milliseconds for which the copy is fresh, from `Cache-Control`. */
   lifetime: z.number(),
+  /** Number of keys of unsupported kinds. */
   others: z.number(),
   keys: z.array(Jwk).max(100),
 })
-export type Copy = z.infer<typeof Copy>
-const CacheFile = z.object({ directories: z.array(Copy) })
+export type CachedDirectory = z.infer<typeof CachedDirectory>
+const CacheFile = z.object({ directories: z.array(CachedDirectory) })
 
-/** The copies of an earlier run; throws where the file is not one of ours, and gives none where there is no file. */
-export function readCachedDirectories(path: string): Copy[] {
+/** Reads the copies of an earlier run; none if there is no file. Throws if the file does not have the expected form. */
+export function readCachedDirectories(path: string): CachedDirectory[] {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -28,8 +30,8 @@ export function readCachedDirectories(path: string): Copy[] {
   return CacheFile.parse(JSON.parse(text)).directories
 }
 
-/** Replaces the file in one step, so that a crash leaves the old or the new one. */
-export function writeCachedDirectories(path: string, directories: readonly Copy[]): void {
+/** Replaces the file in one step, so that a crash leaves either the old or the new file. */
+export function writeCachedDirectories(path: string, directories: readonly CachedDirectory[]): void {
   mkdirSync(dirname(path), { recursive: true })
   const part = openSync(`${path}.part`, 'w', 0o600)
   try {

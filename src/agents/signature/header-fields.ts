@@ -10,20 +10,20 @@ import {
   Token,
 } from 'structured-headers'
 
-/** Longer texts are not read: the longest that honest signers send is a third of it, and it could have been cut on its way here. */
+/** Longer fields are not read: they may have been cut in capture. Honest signers send at most a third of this. */
 export const MAX_FIELD_CHARS = 4_096
 
-/** The tag of the profile (draft-ietf-webbotauth-httpsig-protocol). */
+/** The tag of draft-ietf-webbotauth-httpsig-protocol. */
 const WEB_BOT_AUTH_TAG = 'web-bot-auth'
 
 /** One covered component (RFC 9421 2). */
 export interface CoveredComponent {
   name: string
-  /** Its parameters other than `key`, which we do not understand. */
+  /** Its parameters other than `key`, none of which is supported. */
   unknown: readonly string[]
-  /** The member of a dictionary field that is meant. */
+  /** The member of a dictionary field that is covered. */
   key?: string
-  /** As it stands in the signature base: name and parameters, serialised. */
+  /** Name and parameters as serialised in the signature base. */
   identifier: string
 }
 
@@ -42,7 +42,7 @@ export interface SignatureInput {
   signature: Uint8Array
 }
 
-/** A value as a dictionary's member or whole field; `undefined` where it is not what the field must be. */
+/** Returns undefined if parsing throws. */
 const tryParse = <T>(read: () => T): T | undefined => {
   try {
     return read()
@@ -51,12 +51,12 @@ const tryParse = <T>(read: () => T): T | undefined => {
   }
 }
 
-/** The dictionary's members by name; `undefined` where the text is no dictionary (RFC 8941 3.2). */
+/** Returns the members by name, or undefined if the text is not a dictionary (RFC 8941 3.2). */
 const tryDictionary = (text: string): Dictionary | undefined => tryParse(() => parseDictionary(text))
 
 /**
- * The signatures that carry the tag, `most` at most; none of them is checked. `undefined` where the two fields are not
- * well formed or do not belong together, so that nothing can be said of them but that.
+ * Reads the signatures that carry the tag, `most` at most, without checking them. Returns undefined if one of the two
+ * fields is malformed or they do not belong together.
  */
 export function readSignatures(input: string, signature: string, most: number): SignatureInput[] | undefined {
   const inputs = tryDictionary(input)
@@ -102,7 +102,7 @@ function readSigned(label: string, member: InnerList, signature: Uint8Array): Si
 
 function readComponent(item: Item): CoveredComponent | undefined {
   const [name, params] = item
-  // RFC 9421 2: identifiers are strings, and those of fields in lower case.
+  // RFC 9421 2: identifiers are strings, and names of fields are in lower case.
   if (typeof name !== 'string' || name !== name.toLowerCase()) return undefined
   const component: CoveredComponent = {
     name,
@@ -115,21 +115,21 @@ function readComponent(item: Item): CoveredComponent | undefined {
   return { ...component, key }
 }
 
-/** The member `key` of a dictionary field as it stands in a signature base (RFC 9421 2.1.2); `undefined` where there is none. */
+/** Returns the member `key` of a dictionary field as serialised in a signature base (RFC 9421 2.1.2). */
 export function memberOf(field: string, key: string): string | undefined {
   const member = tryDictionary(field)?.get(key)
   if (member === undefined) return undefined
   return tryParse(() => (isInnerList(member) ? serializeInnerList(member) : serializeItem(member)))
 }
 
-/** What `Signature-Agent` names: by member, or in the form of earlier drafts once for all. */
+/** `Signature-Agent`: one URL per member, or in the form of earlier drafts one URL for all signatures. */
 export type SignatureAgent =
   | { form: 'dictionary'; members: ReadonlyMap<string, string> }
   | { form: 'string'; url: string }
 
 /**
- * `Signature-Agent` in the three forms that are met: a dictionary of strings, a string, and a string without its
- * quotation marks. Members whose `type` is not `directory` are left out, as the draft has it. `undefined`: none of these.
+ * Reads `Signature-Agent` in the three forms that occur: a dictionary of strings, a string, and a string without quotation
+ * marks. Ignores members whose `type` is not `directory`, as the draft requires. Returns undefined for any other form.
  */
 export function readSignatureAgent(text: string): SignatureAgent | undefined {
   const value = text.trim()

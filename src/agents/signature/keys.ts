@@ -1,7 +1,7 @@
 import { constants, createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
 import { z } from 'zod'
 
-/** A public key as a directory publishes it, without what we do not use: the JWK members of RFC 7517, 7518 and 8037. */
+/** The members that are used of a public key in a directory (RFC 7517, 7518 and 8037). */
 const Ed25519 = z.object({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string().regex(/^[\w-]{43}$/) })
 const Rsa = z.object({
   kty: z.literal('RSA'),
@@ -20,9 +20,9 @@ export type Jwk = z.infer<typeof Jwk>
 
 const Directory = z.object({ keys: z.array(z.unknown()).max(100) })
 
-export interface Key {
+interface Key {
   jwk: Jwk
-  /** As RFC 9421 registers it. */
+  /** The name that RFC 9421 registers. */
   alg: 'ed25519' | 'rsa-pss-sha512'
   /** Milliseconds since 1970, both inclusive. */
   from: number
@@ -30,18 +30,18 @@ export interface Key {
   key: KeyObject
 }
 
-/** By thumbprint, which is computed here: what a directory calls its keys is not looked at. */
+/** Keys by thumbprint, which is computed here. The key ids that a directory states are ignored. */
 export type Keys = ReadonlyMap<string, Key>
 
-/** Whose private halves everybody has: the examples of RFC 9421 B.1.2 and B.1.4, which must not sign in earnest. */
+/** The example keys of RFC 9421 B.1.2 and B.1.4. Their private keys are public, so they must not confirm anything. */
 const PUBLISHED_EXAMPLE_KEYS = new Set([
   'oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA',
   'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
 ])
 
 /**
- * The usable keys of a directory's body, at most 100. `others` counts entries of other kinds and those that are not
- * sound: a signature by one of them could not be checked. Throws where it is no key set at all.
+ * Reads the usable keys of a directory, at most 100. `others` counts entries of other kinds and malformed entries:
+ * signatures by those keys cannot be checked. Throws if the body is not a key set.
  */
 export function readDirectory(body: string): { keys: Keys; others: number } {
   const { keys: entries } = Directory.parse(JSON.parse(body))
@@ -85,26 +85,26 @@ function readKey(jwk: Jwk): Key | undefined {
   }
 }
 
-/** Below 2,048 bits it could be broken; above 8,192, or with a long exponent, a check costs too much. */
+/** A key below 2,048 bits could be broken. Above 8,192 bits, or with a long exponent, a check costs too much. */
 function isStrong(key: KeyObject): boolean {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return modulusLength >= 2_048 && modulusLength <= 8_192 && publicExponent >= 3n && publicExponent <= 0xffff_ffffn
 }
 
-/** No instant in seconds is as large before the year 5138. */
+/** Returns milliseconds. A time in seconds reaches this bound only in the year 5138. */
 const instant = (time: number): number => (Math.abs(time) < 1e11 ? time * 1_000 : time)
 
-/** The members a thumbprint is made of, in its order (RFC 7638 3.2, RFC 8037 2). */
+/** Returns the members of a thumbprint in their order (RFC 7638 3.2, RFC 8037 2). */
 const material = (jwk: Jwk): JsonWebKey =>
   jwk.kty === 'OKP' ? { crv: jwk.crv, kty: jwk.kty, x: jwk.x } : { e: jwk.e, kty: jwk.kty, n: jwk.n }
 
-/** SHA-256 over a key's required members, base64url (RFC 7638). */
+/** Returns the SHA-256 of a key's required members, base64url (RFC 7638). */
 export const thumbprint = (jwk: Jwk): string =>
   createHash('sha256')
     .update(JSON.stringify(material(jwk)))
     .digest('base64url')
 
-/** Whether `signature` over `base` was made with the private half of `key`. Never throws. */
+/** Returns true if `signature` over `base` was made with the private key of `key`. Never throws. */
 export function verifySignature({ alg, key }: Key, base: string, signature: Uint8Array): boolean {
   const data = Buffer.from(base, 'latin1')
   try {
