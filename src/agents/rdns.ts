@@ -1,5 +1,5 @@
 import { type Address, addressKey, parseAddress } from '../address.js'
-import { createRecent } from '../cache.js'
+import { createRecentCache } from '../cache.js'
 import type { Agent } from './catalog.js'
 
 /**
@@ -41,7 +41,7 @@ export type Rdns = ReturnType<typeof createRdns>
  */
 export function createRdns(deps: RdnsDeps) {
   const { resolver, clock, timeoutMs = 2_000, maxConcurrent = 32, maxQueued = 1_000, maxCached = 20_000 } = deps
-  const cache = createRecent<string, { result: RdnsResult; until: number }>(maxCached)
+  const cache = createRecentCache<string, { result: RdnsResult; until: number }>(maxCached)
   const pending = new Map<string, Promise<RdnsResult>>()
   const queue = new Set<() => void>()
   let running = 0

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { loadCatalog } from '../agents/catalog.js'
-import { listAgents } from '../agents/catalog.js'
+import { listAgents, loadCatalog } from '../agents/catalog.js'
 import { RangesStatus } from '../agents/ranges/status.js'
 import type { PdfRenderer } from '../export/pdf.js'
 import { createBlockedPaths } from '../http/blocked-paths.js'

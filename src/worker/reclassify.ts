@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
-import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
 import { verificationMethods } from '../agents/catalog.js'
+import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
 import { memoize } from '../cache.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import { ApiError } from '../errors.js'

@@ -640,8 +640,8 @@ t.test('vectors of the draft and a request that AhrefsBot really sent', async (t
     })
     const directory = { agent, url: 'd', keys: readKeys([key]), others: false, fresh: true }
     const look = (request: VerifiableRequest, seconds: number) =>
-      checkSignatures(request, seconds * 1000, { directoryOf: () => directory, nonces: createNonces(9) }).map((finding) =>
-        finding.state === 'invalid' ? finding.reason : finding.state,
+      checkSignatures(request, seconds * 1000, { directoryOf: () => directory, nonces: createNonces(9) }).map(
+        (finding) => (finding.state === 'invalid' ? finding.reason : finding.state),
       )
     if (long) {
       t.same(look(of(host), created + 1), ['window_too_long'], `${what}: a window of a hundred years`)
@@ -730,7 +730,10 @@ t.test('a key has its own dates, in seconds or as earlier drafts in milliseconds
       const [agent] = catalog.agents
       if (agent === undefined) throw new Error('no agent')
       const directory = { agent, url: 'd', keys, others: false, fresh: true }
-      const [finding] = checkSignatures(request(), at(seconds), { directoryOf: () => directory, nonces: createNonces(9) })
+      const [finding] = checkSignatures(request(), at(seconds), {
+        directoryOf: () => directory,
+        nonces: createNonces(9),
+      })
       return finding?.state === 'invalid' ? finding.reason : finding?.state
     }
     t.same([look(AT - 6), look(AT - 5), look(AT + 5), look(AT + 6)], ['key_expired', 'valid', 'valid', 'key_expired'])

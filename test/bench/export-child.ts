@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import { listAgents } from '../../src/agents/catalog.js'
+import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { duckdbDialect } from '../../src/dialects/duckdb.js'
 import { startEngine } from '../../src/engine/client.js'
 import { createPdfRenderer } from '../../src/export/pdf.js'

@@ -1,5 +1,4 @@
-import { loadCatalog } from '../../src/agents/catalog.js'
-import { listAgents } from '../../src/agents/catalog.js'
+import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { openDatabaseFile } from '../../src/duckdb/open.js'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import { listAgents } from '../../src/agents/catalog.js'
+import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { type BlockedUrls, filterBlocked, mayBeBlocked } from '../../src/query/blocked-urls.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
