@@ -1,12 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-
-
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANTS } from '../../src/capture/assistants.js'
-
-
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
 import { threadsFor } from '../../src/duckdb/thread-priority.js'
