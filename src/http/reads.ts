@@ -30,7 +30,10 @@ const Meta = z
   })
   .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
 
-export type ReadDeps = Pick<ReadDependencies, 'store' | 'now' | 'catalog' | 'blocked' | 'policy' | 'holdings'> & {
+export type ReadDeps = Pick<
+  ReadDependencies,
+  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'
+> & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>
 

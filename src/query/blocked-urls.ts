@@ -14,7 +14,7 @@ export interface BlockedUrls {
    */
   readonly candidates: readonly { readonly hostname: string; readonly patterns?: readonly string[] }[]
   /** Whether each of these is, exactly; asked for at most `AT_ONCE` of them. */
-  blocks(urls: readonly Url[]): Promise<readonly boolean[]>
+  areBlocked(urls: readonly Url[]): Promise<readonly boolean[]>
 }
 
 /** More patterns than this are not worth telling apart in SQL. */
@@ -46,13 +46,13 @@ export const MAX_URLS_AT_ONCE = 1_000
 
 /** Those that are blocked. */
 export async function filterBlocked<U extends Url>(
-  { blocks }: Pick<BlockedUrls, 'blocks'>,
+  { areBlocked }: Pick<BlockedUrls, 'areBlocked'>,
   urls: readonly U[],
 ): Promise<U[]> {
   const found: U[] = []
   for (let from = 0; from < urls.length; from += MAX_URLS_AT_ONCE) {
     const some = urls.slice(from, from + MAX_URLS_AT_ONCE)
-    const said = await blocks(some)
+    const said = await areBlocked(some)
     found.push(...some.filter((_, n) => said[n]))
   }
   return found

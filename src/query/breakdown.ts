@@ -1,8 +1,7 @@
 import { raw, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import { combineDimensions, selectParts } from './combined-dimension.js'
 import { findDimension, requireDimension } from './dimensions.js'
-import { groupByDimension } from './grouping.js'
+import { combineDimensions, groupByDimension, selectParts } from './grouping.js'
 import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
@@ -47,7 +46,7 @@ export function topCombinations(
   const by = groupByDimension(only && more.length === 0 ? only : combineDimensions(dimensions, dialect), dialect)
   const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, dialect)
   return ask.list(
-    { key: names, order: RANKING[ask.plan.audience], metrics, limit: limit },
+    { key: names, order: RANKING[ask.plan.audience], metrics, limit },
     (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by, metrics)}) v`,
   )
 }

@@ -2,34 +2,27 @@ import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import { type Dimension, findDimension, propKey, type Table } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, listConditions } from './filters.js'
 import { goalFilter } from './goals.js'
+import { dimensionColumn } from './grouping.js'
 import { operatorNamed } from './operators.js'
 import type { Plan } from './plan.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { inWindow } from './window-conditions.js'
 
-export { beforeWindowEnd, inWindow, startedInWindow } from './window-conditions.js'
-
-/** A dimension's value in a row. The text is the dimension table's own, never the request's. */
-export const dimensionColumn = (d: Dimension, dialect: Dialect): Sql => {
-  const key = propKey(d)
-  return key === undefined ? raw(d.value ?? d.name) : dialect.jsonText(raw('props'), key)
-}
-
-/** The site's rows of the window that pass the filters: the clause that every read shares. */
+/** Selects the site's rows in the window that pass the filters: the clause that every read shares. */
 export const whereClause = (plan: Plan, dialect: Dialect): Sql =>
   sql`${inWindow(plan)} and ${filterCondition(plan, dialect)}`
 
-/** The filters alone: never null, so that `not` is its opposite. */
+/** The filters as a condition. It is never null, so `not` gives the opposite. */
 export const filterCondition = (plan: Plan, dialect: Dialect, filters: readonly Filter[] = plan.filters): Sql => {
   if (filters.length === 0) return raw('true')
-  const { mandatory: always, ...freely } = plan
+  const { mandatory, ...withoutMandatory } = plan
   return combine(
-    filters.map((f) => filterSql(f, always?.includes(f) ? freely : plan, dialect)),
+    filters.map((f) => filterSql(f, mandatory?.includes(f) ? withoutMandatory : plan, dialect)),
     ' and ',
   )
 }
 
-/** What is told of a session as a whole and is on none of its rows: its type, and its value in `sessions`. */
+/** Values of a session as a whole that are on none of its rows: the type, and the value in `sessions`. */
 const SESSION_COLUMNS = [
   { name: 'exit_page', type: 'varchar', value: 'exit_page' },
   { name: 'duration', type: 'double precision', value: 'ms / 1000.0' },
@@ -37,8 +30,8 @@ const SESSION_COLUMNS = [
 type SessionColumn = (typeof SESSION_COLUMNS)[number]
 
 /**
- * The rows to ask of: the table, or people's rows beside what is known of their sessions when something asks for it. By
- * goal: the rows that reach one, with its name as `goal`; a row that reaches two is there twice. `from`: some of them.
+ * The rows to select from: the table, joined with values of the session if a filter or `also` needs them. Grouped by goal,
+ * the rows that reach a goal, with its name as `goal`; a row that reaches two goals occurs twice. `from` replaces the table.
  */
 export function sourceRows(
   table: Table,
@@ -49,40 +42,40 @@ export function sourceRows(
   from = raw(table),
 ): Sql {
   if (table === 'agent_events') return from
-  const asked = (by: readonly Filter[]) => {
+  const sessionColumns = (by: readonly Filter[]) => {
     const names = [...listConditions(by).map((c) => c.dimension), ...(also ? [also.name] : [])]
     return SESSION_COLUMNS.filter(({ name }) => names.includes(name))
   }
-  if (also?.name !== 'goal') return joinSessionColumns(from, asked(filters), [], plan, dialect)
-  const goals = (plan.goals ?? []).map((goal) => ({ name: goal.name, by: goalFilter(goal) }))
+  if (also?.name !== 'goal') return joinSessionColumns(from, sessionColumns(filters), [], plan, dialect)
+  const goals = (plan.goals ?? []).map((goal) => ({ name: goal.name, filter: goalFilter(goal) }))
   if (goals.length === 0) return raw('(select *, cast(null as varchar) as goal from events where false)')
-  const columns = asked([...filters, ...goals.map(({ by }) => by)])
-  const reaching = goals.map(({ name, by }) => {
-    const joined = asked([...filters, by])
-    const others = columns.filter((one) => !joined.includes(one))
-    return sql`select e.*, ${name} as goal from ${joinSessionColumns(from, joined, others, plan, dialect)} as e where ${filterCondition(plan, dialect, [by])}`
+  const columns = sessionColumns([...filters, ...goals.map(({ filter }) => filter)])
+  const reaching = goals.map(({ name, filter }) => {
+    const joined = sessionColumns([...filters, filter])
+    const empty = columns.filter((one) => !joined.includes(one))
+    return sql`select e.*, ${name} as goal from ${joinSessionColumns(from, joined, empty, plan, dialect)} as e where ${filterCondition(plan, dialect, [filter])}`
   })
   return sql`(${join(reaching, ' union all ')})`
 }
 
-/** People's rows with these columns of their sessions, and `others` empty. */
+/** Joins people's rows with these columns of their sessions; the columns `empty` are null. */
 function joinSessionColumns(
   from: Sql,
   columns: readonly SessionColumn[],
-  others: readonly SessionColumn[],
+  empty: readonly SessionColumn[],
   plan: Plan,
   dialect: Dialect,
 ): Sql {
-  if (columns.length + others.length === 0) return from
+  if (columns.length + empty.length === 0) return from
   const added = SESSION_COLUMNS.flatMap((one) => {
     if (columns.includes(one)) return [raw(`x.${one.name}`)]
-    return others.includes(one) ? [raw(`cast(null as ${one.type}) as ${one.name}`)] : []
+    return empty.includes(one) ? [raw(`cast(null as ${one.type}) as ${one.name}`)] : []
   })
-  const whole = sql`left join (${sessionValues(columns, plan, dialect)}) x on x.session_id = e.session_id`
-  return sql`(select e.*, ${join(added, ', ')} from ${from} e ${columns.length > 0 ? whole : raw('')})`
+  const values = sql`left join (${sessionValues(columns, plan, dialect)}) x on x.session_id = e.session_id`
+  return sql`(select e.*, ${join(added, ', ')} from ${from} e ${columns.length > 0 ? values : raw('')})`
 }
 
-/** These of every session that has a row in the window, over the whole session. */
+/** Selects these columns of every session that has a row in the window, computed over the whole session. */
 const sessionValues = (columns: readonly SessionColumn[], plan: Plan, dialect: Dialect): Sql => {
   const values = raw(columns.map(({ name, value }) => `${value} as ${name}`).join(', '))
   const earlier = sql`(select * from events where site_id = ${plan.site} and session_start < ${plan.window.start}
@@ -107,16 +100,16 @@ function filterSql(f: Filter, plan: Plan, dialect: Dialect): Sql {
 
 const combine = (parts: readonly Sql[], separator: ' and ' | ' or '): Sql => sql`(${join(parts, separator)})`
 
-/** The visitor did it in the window, within what always has to hold. */
+/** Selects rows of visitors who have a row in the window that passes the filter and the mandatory filters. */
 const visitorDid = (f: Filter, plan: Plan, dialect: Dialect): Sql => {
-  const both = [...(plan.mandatory ?? []), f]
-  return sql`(visitor_id in (select visitor_id from ${sourceRows('events', plan, dialect, both)} as done where ${inWindow(plan)} and ${filterCondition(plan, dialect, both)}))`
+  const all = [...(plan.mandatory ?? []), f]
+  return sql`(visitor_id in (select visitor_id from ${sourceRows('events', plan, dialect, all)} as done where ${inWindow(plan)} and ${filterCondition(plan, dialect, all)}))`
 }
 
 function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base'], dialect: Dialect): Sql {
   const d = findDimension(c.dimension, 'filters')
   const own = dimensionColumn(d, dialect)
-  // A property is looked up once; a column's own null test is what the engine can use to skip rows.
+  // Looks a property up only once. For a column, `is not null` is a test that lets the engine skip rows.
   const known = (test: Sql) =>
     propKey(d) === undefined ? sql`(${own} is not null and ${test})` : sql`coalesce(${test}, false)`
   if (base === 'is_set') return d.type === 'text' ? known(sql`${own} <> ''`) : sql`(${own} is not null)`
@@ -156,14 +149,14 @@ function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base
   }
 }
 
-/** `*` stays within a path's segment, `**` crosses; the whole value has to match (contract 4). */
+/** Translates a wildcard pattern for the whole value: `*` stays within a path segment, `**` crosses segments. */
 export const wildcardPattern = (pattern: string): string =>
   `(?s)^${pattern
     .split(/(\*+)/)
     .map((part) => (part === '*' ? '[^/]*' : part.startsWith('*') ? '.*' : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&')))
     .join('')}$`
 
-/** The regular expressions that filters hold, as the engine will see them: it alone can say whether it reads them. */
+/** The regular expressions in filters, for the engine to check. */
 export const regexPatterns = (filters: readonly Filter[]): string[] =>
   listConditions(filters)
     .filter((c) => operatorNamed(c.op).base === 'matches')

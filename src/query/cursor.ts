@@ -1,47 +1,43 @@
 import type { Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 
-/** The rows of one statement, some at a time. */
-export interface Cursor {
-  /** The next rows: `query` is run by the first call, and the same rows go on in those that follow. */
-  next(query: Sql): Promise<ResultRow[]>
-  /** Whether a statement was run, and whether all of its rows were given out. */
-  state(): 'unasked' | 'open' | 'ended'
-  /** The statement is stopped where it still runs. */
-  close(): Promise<void>
-}
+/** Reads the rows of one statement in parts. */
+export type Cursor = ReturnType<typeof createCursor>
 
-/** Opens nothing yet. `size` is the most rows given at once, whatever the store hands out. */
-export function createCursor(store: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): Cursor {
-  let parts: AsyncIterator<ResultRow[]> | undefined
-  let part: ResultRow[] = []
-  let at = 0
+/** Creates a cursor that has run nothing yet. `size` bounds the rows of a part, whatever the store hands out. */
+export function createCursor(store: Pick<Store, 'stream'>, size: number, signal?: AbortSignal) {
+  let chunks: AsyncIterator<ResultRow[]> | undefined
+  let chunk: ResultRow[] = []
+  let position = 0
   let ended = false
-  const more = async (): Promise<boolean> => {
-    while (at === part.length && !ended && parts) {
-      const { value, done } = await parts.next()
-      part = done ? [] : value
-      at = 0
+  const hasMore = async (): Promise<boolean> => {
+    while (position === chunk.length && !ended && chunks) {
+      const { value, done } = await chunks.next()
+      chunk = done ? [] : value
+      position = 0
       ended = done === true
     }
-    return at < part.length
+    return position < chunk.length
   }
   return {
-    state: () => (parts === undefined ? 'unasked' : ended ? 'ended' : 'open'),
-    async next(query) {
-      parts ??= store.stream(query, signal)[Symbol.asyncIterator]()
+    /** `idle` until a statement has run, `ended` once all of its rows have been returned. */
+    state: (): 'idle' | 'open' | 'ended' => (chunks === undefined ? 'idle' : ended ? 'ended' : 'open'),
+    /** The next rows. Only the first call runs `query`; later calls continue with its rows. */
+    async next(query: Sql): Promise<ResultRow[]> {
+      chunks ??= store.stream(query, signal)[Symbol.asyncIterator]()
       const rows: ResultRow[] = []
-      while (rows.length < size && (await more())) {
-        const taken = part.slice(at, at + size - rows.length)
-        at += taken.length
+      while (rows.length < size && (await hasMore())) {
+        const taken = chunk.slice(position, position + size - rows.length)
+        position += taken.length
         rows.push(...taken)
       }
-      // Looked ahead, so that the last rows are known to be the last.
-      await more()
+      // Looks ahead, so that the state is `ended` with the last rows.
+      await hasMore()
       return rows
     },
-    async close() {
-      await parts?.return?.()
+    /** Stops the statement if it is still running. */
+    async close(): Promise<void> {
+      await chunks?.return?.()
     },
   }
 }

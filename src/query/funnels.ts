@@ -1,9 +1,11 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import { filterCondition, startedInWindow } from './conditions.js'
+import { filterCondition } from './conditions.js'
 import { type GoalCondition, goalFilter } from './goals.js'
 import { TOTAL } from './grouping.js'
-import { matchingSessions, sessionsInWindow } from './metrics.js'
+import { matchingSessions } from './metrics.js'
 import type { Plan } from './plan.js'
+import { sessionsInWindow } from './sessions.js'
+import { startedInWindow } from './window-conditions.js'
 
 /** Hits in order (contract 7). */
 export interface Funnel {

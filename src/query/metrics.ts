@@ -1,17 +1,14 @@
 import { ApiError } from '../errors.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, keepConditions } from './filters.js'
 import { type Grouping, groupColumns } from './grouping.js'
-import { pageMetricsFromAggregates } from './page-aggregates.js'
 import type { Plan } from './plan.js'
-import { metricsFromAggregates } from './session-aggregates.js'
 import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
-
-export { IS_INTERACTIVE, sessionsInWindow } from './sessions.js'
 
 /** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
 export const METRICS = {
@@ -77,50 +74,50 @@ export const isCount = (metric: string): boolean => COUNT_METRICS.has(metric)
 const VIEW_FLAG = raw("case when kind = 'pageview' then 1 else 0 end as views")
 const EVENT_FLAG = sql`case when ${IS_INTERACTIVE} then 1 else 0 end as acts`
 
-/** What people did in the window: `value, visitors, pageviews, events`. */
+/** Selects what people did in the window: `value, visitors, pageviews, events`. */
 export function hitMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
-  const kept = metricsFromAggregates(plan, dialect, by, ['visitors', 'pageviews', 'events'])
-  if (kept) return kept
-  const { filters } = plan
-  const own = by.value(raw('timestamp'))
+  const aggregated = metricsFromAggregates(plan, dialect, by, ['visitors', 'pageviews', 'events'])
+  if (aggregated) return aggregated
+  const value = by.value(raw('timestamp'))
   const where = filterCondition(plan, dialect)
-  const { sealed, isWhole: whole, rest } = splitHits(plan, by)
-  const hit = sql`${sourceRows('events', plan, dialect, filters, by.dimension, rest)} as e where ${where}`
-  if (sealed === undefined) {
+  const { aggregates, isWhole, hits } = splitHits(plan, by)
+  const hit = sql`${sourceRows('events', plan, dialect, plan.filters, by.dimension, hits)} as e where ${where}`
+  if (aggregates === undefined) {
     return sql`
-      select ${own} as value, count(distinct visitor_id) as visitors,
+      select ${value} as value, count(distinct visitor_id) as visitors,
         count(*) filter (where kind = 'pageview') as pageviews, count(*) filter (where ${IS_INTERACTIVE}) as events
       from ${hit} group by value`
   }
   return sql`
     select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
-    from (select ${by.value(raw('started'))} as value, visitor_id, views, acts from ${sealed} as s where ${whole} and ${where}
-      union all select ${own} as value, visitor_id, ${VIEW_FLAG}, ${EVENT_FLAG} from ${hit}) b
+    from (select ${by.value(raw('started'))} as value, visitor_id, views, acts from ${aggregates} as s where ${isWhole} and ${where}
+      union all select ${value} as value, visitor_id, ${VIEW_FLAG}, ${EVENT_FLAG} from ${hit}) b
     group by value`
 }
 
 /**
- * Which of the window's sessions have a row that passes the filters, under which value: `session_id, value, entered`,
- * and what `more` counts of those rows.
+ * Selects the sessions of the window with a hit that passes the filters, once per value of those hits: `session_id, value,
+ * entered`, and the columns `more` computed from those hits.
  */
 export function matchingSessions(plan: Plan, dialect: Dialect, by: Grouping, more?: Sql): Sql {
-  const whole = more === undefined && canUseSessionAggregates(plan.filters, by.dimension)
-  const { sealed, rest } = whole
-    ? splitSessions(plan, excludesMixed(plan.filters, by.dimension))
-    : { sealed: undefined, rest: sql`(select * from events where ${startedInWindow(plan)})` }
+  const { filters } = plan
+  const { aggregates, hits } =
+    more === undefined && canUseSessionAggregates(filters, by.dimension)
+      ? splitSessions(plan, excludesMixed(filters, by.dimension))
+      : { aggregates: undefined, hits: sql`(select * from events where ${startedInWindow(plan)})` }
   const where = filterCondition(plan, dialect)
   const counted = sql`
     select session_id, ${by.value(raw('session_start'))} as value, ${enteredFlag(plan, dialect, by)} as entered
       ${more ?? raw('')}
-    from ${sourceRows('events', plan, dialect, plan.filters, by.dimension, rest)} as e
+    from ${sourceRows('events', plan, dialect, filters, by.dimension, hits)} as e
     where ${where} group by session_id, value`
-  return sealed === undefined
+  return aggregates === undefined
     ? counted
-    : sql`select session_id, ${by.value(raw('started'))} as value, 1 as entered from ${sealed} as s where ${where}
+    : sql`select session_id, ${by.value(raw('started'))} as value, 1 as entered from ${aggregates} as s where ${where}
         union all ${counted}`
 }
 
-/** People's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
+/** Selects people's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
 export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
   const means = raw('avg(ms) / 1000 as duration, avg(views) as views_per_session')
   const { filters } = plan
@@ -129,21 +126,21 @@ export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql 
       select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
       from (${sessionsInWindow(plan, dialect)}) s group by value`
   }
-  const { sealed, rest } = splitSessions(plan, excludesMixed(filters, by.dimension))
-  if (sealed && canUseSessionAggregates(filters, by.dimension)) {
+  const { aggregates, hits } = splitSessions(plan, excludesMixed(filters, by.dimension))
+  if (aggregates && canUseSessionAggregates(filters, by.dimension)) {
     const where = filterCondition(plan, dialect)
     const sums = raw('count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen')
     return sql`
       select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
         sum(seen) * 1.0 / sum(n) as views_per_session
       from (
-        select ${by.value(raw('started'))} as value, ${sums} from ${sealed} as s where ${where} group by ${groupColumns(by)}
+        select ${by.value(raw('started'))} as value, ${sums} from ${aggregates} as s where ${where} group by ${groupColumns(by)}
         union all
         select value, ${sums} from (
           select session_id, ${by.value(raw('session_start'))} as value
-          from ${sourceRows('events', plan, dialect, filters, by.dimension, rest)} as e
+          from ${sourceRows('events', plan, dialect, filters, by.dimension, hits)} as e
           where ${where} group by session_id, value) m
-        join (${sessionsFromHits(rest, dialect)}) s on s.session_id = m.session_id group by value) b
+        join (${sessionsFromHits(hits, dialect)}) s on s.session_id = m.session_id group by value) b
       group by value`
   }
   return sql`
@@ -152,16 +149,16 @@ export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql 
     group by value`
 }
 
-/** A fetch that may be the agent's whose name it bears: a spoofed claim says nothing of that agent. */
+/** Excludes spoofed fetches: they say nothing about the agent whose name they use. */
 export const NOT_SPOOFED = raw("verification <> 'spoofed'")
 
-const countVerifiedAs = (...how: readonly string[]): Sql =>
-  raw(`sum(case when verification in (${how.map((one) => `'${one}'`).join(', ')}) then n else 0 end)`)
+const countVerifiedAs = (...results: readonly string[]): Sql =>
+  raw(`sum(case when verification in (${results.map((one) => `'${one}'`).join(', ')}) then n else 0 end)`)
 const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
 
 /**
- * What agents fetched in the window: `value` and these metrics of agents. Rows are counted by how their check ended, of
- * which there are few, and summed up from there: that is what the engine does fastest.
+ * Selects what agents fetched in the window: `value` and these metrics of agents. Rows are counted by their verification,
+ * which has few values, and summed from there: the engine does that fastest.
  */
 export function agentMetrics(
   plan: Plan,
@@ -170,19 +167,21 @@ export function agentMetrics(
   metrics: readonly string[] = METRICS.agent,
 ): Sql {
   const agents = metrics.includes('agents')
-  const cut = raw(agents ? 'value, verification, agent_id' : 'value, verification')
+  const groups = raw(agents ? 'value, verification, agent_id' : 'value, verification')
+  const [proven, spoofed] = [countVerifiedAs(...VERIFIED_BY), countVerifiedAs('spoofed')]
   return sql`
     select value, sum(n) as fetches, sum(pages) as pageviews, ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
-      ${countVerifiedAs(...VERIFIED_BY)} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified, ${countVerifiedAs('spoofed')} as spoofed,
-      ${countVerifiedAs('indeterminate')} as indeterminate, ${countVerifiedAs('unverifiable')} as unverifiable, sum(size) as bytes
+      ${proven} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified, ${spoofed} as spoofed,
+      ${countVerifiedAs('indeterminate')} as indeterminate, ${countVerifiedAs('unverifiable')} as unverifiable,
+      sum(size) as bytes
     from (
       select ${by.value(raw('timestamp'))} as value, verification, ${raw(agents ? 'agent_id,' : '')} count(*) as n,
         count(*) filter (where is_pageview) as pages, sum(bytes) as size
-      from agent_events where ${whereClause(plan, dialect)} group by ${cut}) f
+      from agent_events where ${whereClause(plan, dialect)} group by ${groups}) f
     group by value`
 }
 
-/** `value` and these metrics of the audience, null where there is nothing to say. */
+/** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */
 export function metricsBy(
   plan: Plan,
   dialect: Dialect,
@@ -197,24 +196,24 @@ export function metricsBy(
         union all select value, pageviews from (${agentMetrics(plan, dialect, by, ['pageviews'])}) f) b
       group by value`
   }
-  const kept =
+  const aggregated =
     by.dimension?.name === 'pathname'
       ? pageMetricsFromAggregates(plan, dialect, metrics)
       : metricsFromAggregates(plan, dialect, by, metrics)
-  if (kept) return kept
+  if (aggregated) return aggregated
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
     from (${hitMetrics(plan, dialect, by)}) h full outer join (${sessionMetrics(plan, dialect, by)}) v
       on h.value is not distinct from v.value`
 }
 
-/** 1 for a session whose entry the filters' paths allow, and which entered at `value` where that is a path. */
+/** 1 for a session whose entry page passes the filters on `pathname` and, grouped by path, is the group's path. */
 function enteredFlag(plan: Plan, dialect: Dialect, by: Grouping): Sql {
   const entries = plan.filters.flatMap((f) => entryFilter(f) ?? [])
   const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
   return sql`max(case when ${there} and ${filterCondition(plan, dialect, entries)} then 1 else 0 end)`
 }
 
-/** What a filter says of a session's entry: its conditions on the path, asked of the entry page. */
-export const entryFilter = (f: Filter): Filter | undefined =>
+/** The filter's conditions on `pathname`, applied to the entry page. */
+const entryFilter = (f: Filter): Filter | undefined =>
   keepConditions(f, (c) => (c.dimension === 'pathname' ? { ...c, dimension: 'entry_page' } : undefined))

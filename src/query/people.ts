@@ -1,6 +1,6 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import { beforeWindowEnd } from './conditions.js'
 import type { Plan } from './plan.js'
+import { beforeWindowEnd } from './window-conditions.js'
 
 /**
  * Whom the site identified by the window's end: `known_id` (a visitor id) and `person`, the last identified id that was

@@ -1,6 +1,5 @@
 import { ApiError } from '../errors.js'
 import type { Granularity } from '../sql.js'
-import type { AggregateState } from './aggregate-split.js'
 import { chooseGranularity } from './buckets.js'
 import { shift, startOf, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
@@ -8,20 +7,28 @@ import type { Envelope, Range } from './envelope.js'
 import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
 import { type Goal, resolveGoals } from './goals.js'
 
-/** A query with everything resolved: what SQL is made from. */
+/** How far the store has aggregated sessions. */
+export interface AggregateState {
+  /** Sessions that started before are aggregated. */
+  readonly watermark: Date
+  /** The start of the earliest aggregated session that has got hits since; undefined if there is none. */
+  readonly staleSince: Date | undefined
+}
+
+/** A query with everything resolved: SQL is built from it. */
 export interface Plan {
   readonly site: number
   readonly audience: Audience
   readonly window: Window
   readonly tz: string
   readonly granularity: Granularity
-  /** All have to hold; the segment's are among them, and goals are resolved. */
+  /** All have to hold. They include the segment's; conditions on goals are resolved. */
   readonly filters: readonly Filter[]
-  /** Those of them that nothing lifts: no read leaves one out, and what else a visitor did is asked of their rows alone. */
+  /** The filters of a share. No read leaves one out, and `has_done` looks only at rows that pass them. */
   readonly mandatory?: readonly Filter[]
-  /** The site's; absent: it has none. */
+  /** The site's goals; absent: it has none. */
   readonly goals?: readonly Goal[]
-  /** Absent: `compare=none`. */
+  /** Absent for `compare=none`. */
   readonly comparison?: Window
   /** Absent: every session is read from its hits. */
   readonly aggregates?: AggregateState
@@ -30,48 +37,40 @@ export interface Plan {
 export interface PlanInput {
   readonly site: { readonly id: number; readonly timezone: string }
   readonly audience: Audience
-  /** Filters may name a dimension of either readership (`sideOf`), not only those that the audience has. */
-  readonly either?: boolean
+  /** Filters may name a dimension of people or of agents (`planForTable`), not only one that the audience has. */
+  readonly mixesAudiences?: boolean
   readonly segment: readonly Filter[]
-  /** What whoever asks cannot take away (`Plan.always`). */
   readonly mandatory?: readonly Filter[]
   readonly goals?: readonly Goal[]
   readonly now: Date
-  /** The site's first row, for `range=all`; undefined where there is none. */
+  /** The time of the site's first row, for `range=all`; undefined if it has none. */
   readonly firstRow?: Date | undefined
   readonly aggregates?: AggregateState | undefined
 }
 
-/** Envelope and what it refers to, to plan. Pure. Throws `validation_error` with the field. */
-export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, resolved: PlanInput): Plan {
-  const tz = envelope.tz ?? resolved.site.timezone
-  const window = resolveWindow(envelope, tz, resolved.now, resolved.firstRow)
-  checkFilters(envelope.filters ?? [], resolved, 'filters')
-  checkFilters(resolved.segment, resolved, 'segment')
+/** Resolves an envelope to a plan. Pure. Throws `validation_error` with the field. */
+export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input: PlanInput): Plan {
+  const { site, audience, mixesAudiences, segment, mandatory = [], goals = [], now, firstRow, aggregates } = input
+  const { filters = [] } = envelope
+  const tz = envelope.tz ?? site.timezone
+  const window = resolveWindow(envelope, tz, now, firstRow)
+  checkFilters(filters, input, 'filters')
+  checkFilters(segment, input, 'segment')
   const comparison = comparisonWindow(window, envelope.compare, tz)
-  const { goals = [] } = resolved
-  // Of both readerships where the read asks of either: it would have to be left out of one.
-  checkFilters(
-    resolved.mandatory ?? [],
-    { audience: resolved.either ? 'all' : resolved.audience, either: false },
-    'share',
-  )
-  const always = resolveGoals(resolved.mandatory ?? [], goals, 'share')
-  const asked = [
-    ...resolveGoals(envelope.filters ?? [], goals, 'filters'),
-    ...resolveGoals(resolved.segment, goals, 'segment'),
-  ]
+  // A mandatory filter must apply to people and to agents if the read mixes them: none may be left out for one of them.
+  checkFilters(mandatory, { audience: mixesAudiences ? 'all' : audience, mixesAudiences: false }, 'share')
+  const resolved = resolveGoals(mandatory, goals, 'share')
   return {
-    site: resolved.site.id,
-    audience: resolved.audience,
+    site: site.id,
+    audience,
     window,
     tz,
     granularity: chooseGranularity(window, tz, envelope.granularity),
-    filters: [...always, ...asked],
-    ...(always.length > 0 ? { mandatory: always } : {}),
+    filters: [...resolved, ...resolveGoals(filters, goals, 'filters'), ...resolveGoals(segment, goals, 'segment')],
+    ...(resolved.length > 0 ? { mandatory: resolved } : {}),
     goals,
     ...(comparison ? { comparison } : {}),
-    ...(resolved.aggregates ? { aggregates: resolved.aggregates } : {}),
+    ...(aggregates ? { aggregates } : {}),
   }
 }
 
@@ -116,31 +115,34 @@ function rangeWindow(range: Range, tz: string, now: Date, first: Date | undefine
   }
 }
 
-/** `previous`: as long, and right before; `year`: the same local times a year earlier. */
+/** `previous`: the window of equal length right before; `year`: the same local times a year earlier. */
 function comparisonWindow({ start, end }: Window, compare: Envelope['compare'], tz: string): Window | undefined {
   if (compare === 'none') return undefined
   if (compare === 'previous') return { start: new Date(2 * start.getTime() - end.getTime()), end: start }
   return { start: shift(start, { years: -1 }, tz), end: shift(end, { years: -1 }, tz) }
 }
 
-/** The same plan over the window it is compared with: nothing else changes (spec 2.1, compare). */
-export const withWindow = (plan: Plan, comparison: Window): Plan => ({ ...plan, window: comparison })
+/** The same plan over another window. */
+export const withWindow = (plan: Plan, window: Window): Plan => ({ ...plan, window })
 
-/** The plan as one of the two kinds of row can be asked it: by the conditions whose dimensions it has (`partOf`). */
+/** The plan with only those conditions whose dimension the table has (see `keepConditions`). */
 export const planForTable = (plan: Plan, table: Table): Plan =>
   keepDimensions(plan, (name) => findDimension(name, 'filters').tables.includes(table))
 
-/** The plan for the whole site: without the conditions that pick URLs. */
+/** The plan for the whole site: without the conditions that select URLs. */
 export const withoutUrlFilters = (plan: Plan): Plan => keepDimensions(plan, (name) => !URL_DIMENSIONS.includes(name))
 
-/** The plan as a list of URLs can be asked it: none of them is known to pass what always has to hold of more than URLs. */
+/**
+ * The plan for a list of URLs, such as a sitemap: only the conditions that select URLs. If a mandatory filter has any other
+ * condition, no URL passes, because nothing shows that it meets the condition.
+ */
 export const planForUrlList = (plan: Plan): Plan => {
   const urls = keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name))
-  const told = listConditions(plan.mandatory ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
-  return told ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
+  const decidable = listConditions(plan.mandatory ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
+  return decidable ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
 }
 
-/** The plan without the conditions that pick what reaches a goal; what else a visitor did stays asked. */
+/** The plan without conditions on `goal`. Those inside `has_done` and `has_not_done` stay. */
 export const withoutGoalFilters = (plan: Plan): Plan => ({
   ...plan,
   filters: plan.filters.flatMap((f) =>
@@ -160,18 +162,19 @@ const keepDimensions = (plan: Plan, keeps: (dimension: string) => boolean): Plan
   const keep = (condition: Condition) => (keeps(condition.dimension) ? condition : undefined)
   return { ...plan, filters: plan.filters.flatMap((f) => (isMandatory(plan, f) ? f : (keepConditions(f, keep) ?? []))) }
 }
-const isMandatory = ({ mandatory: always = [] }: Plan, filter: Filter): boolean => always.includes(filter)
+const isMandatory = ({ mandatory = [] }: Plan, filter: Filter): boolean => mandatory.includes(filter)
 
 function checkFilters(
   filters: readonly Filter[],
-  { audience, either }: Pick<PlanInput, 'audience' | 'either'>,
+  { audience, mixesAudiences }: Pick<PlanInput, 'audience' | 'mixesAudiences'>,
   field: string,
 ): void {
   for (const { dimension } of listConditions(filters)) {
     const known = findDimension(dimension, field)
-    if (!either) requireDimension(known, audience, field)
+    if (!mixesAudiences) requireDimension(known, audience, field)
   }
   if (audience !== 'human' && filters.some(isBehavioural)) {
-    throw new ApiError('validation_error', `has_done and has_not_done are for audience human, not ${audience}.`, field)
+    const message = `has_done and has_not_done are only available for audience human, not for ${audience}.`
+    throw new ApiError('validation_error', message, field)
   }
 }

@@ -24,115 +24,126 @@ import {
   type Warning,
 } from './read-context.js'
 
-/** What an answer is made of: `data`, and how many rows are in it. */
+/** What a read returns: `data`, and the number of rows in it. */
 export interface ReadResult {
   readonly data: unknown
   readonly rows: number
-  /** How it understood what was asked, where `meta.query` would say otherwise: a granularity that it chose itself. */
+  /** Values that replace those of `meta.query`: for example a granularity that the read chose itself. */
   readonly query?: Readonly<Record<string, unknown>>
 }
 
-/** One read endpoint as a value: all that the runner, the routes, the documents and the tests know of it. */
+/**
+ * Which audiences a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
+ * compares people with agents and applies a filter on a dimension of one of them to that one. `default` applies if the
+ * request names no audience, and `allowed` lists all that are accepted (absent: all three).
+ */
+type ReadAudience =
+  | { readonly only: Audience; readonly mixesAudiences?: true }
+  | { readonly default: Audience; readonly allowed?: readonly Audience[] }
+
+export const PEOPLE_ONLY: ReadAudience = { default: 'human', allowed: ['human'] }
+
+/** One read endpoint: everything that the runner, the routes, the API document and the tests know about it. */
 export interface Read {
-  /** The URL's path, `/api/stats/funnel/{id}`; the file's is the same. */
+  /** The URL's path, `/api/stats/funnel/{id}`; the file has the same path below `src/reads`. */
   readonly path: string
   readonly summary: string
-  /** Every parameter it takes: the envelope's, paging on lists, its own. */
+  /** All query parameters: the envelope's, paging for lists, and the read's own. */
   readonly query: z.ZodRawShape
   /** The shape of `data`. */
   readonly data: z.ZodType
   readonly list: boolean
-  /**
-   * The audience it is about whatever is asked, or the one it is about when nothing is. `either`: it sets one readership
-   * beside the other, and a filter on what only one of them has is asked of that one alone. `among`: the only audiences
-   * that have what it tells; any other is refused.
-   */
-  readonly audience:
-    | { readonly only: Audience; readonly either?: true }
-    | { readonly unless_asked: Audience; readonly among?: readonly Audience[] }
-  /** A comparison that is its own, whatever is asked for. */
+  readonly audience: ReadAudience
+  /** Overrides the requested comparison. */
   readonly compare?: 'previous' | 'none'
-  /** A window that is its own, whatever window is asked for. */
+  /** Overrides the requested window. */
   window?(now: Date): Window
-  /** Values of the envelope's parameters that are not the envelope's here: they alone reach its own parameters. */
-  owns?(name: string, value: string): boolean
-  /** An answer that no site and no window changes. */
+  /** Returns true for values of an envelope parameter that this read takes for a parameter of its own. */
+  ownsParameter?(name: string, value: string): boolean
+  /** A result that depends on no site and no window. */
   readonly staticResult?: ReadResult
-  /** Its own parameters and the words of its path, parsed, and the answer they lead to. */
+  /** Parses the read's own parameters and path words; `run` then computes the result. */
   prepare(
     query: URLSearchParams,
     words: Readonly<Record<string, string>>,
-  ): { params: Readonly<Record<string, unknown>>; answer(ask: ReadContext): Promise<ReadResult> }
+  ): { params: Readonly<Record<string, unknown>>; run(context: ReadContext): Promise<ReadResult> }
 }
 
 interface ReadDefinition<P extends z.ZodRawShape>
-  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'owns'> {
+  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'ownsParameter'> {
   params: P
   list?: boolean
-  audience?: Read['audience']
-  /** `words` are those of the path, by name, as they came. */
-  run(ask: ReadContext, params: z.output<z.ZodObject<P>>, words: Readonly<Record<string, string>>): Promise<ReadResult>
+  audience?: ReadAudience
+  /** `words` are the words of the path by name, unparsed. */
+  run(
+    context: ReadContext,
+    params: z.output<z.ZodObject<P>>,
+    words: Readonly<Record<string, string>>,
+  ): Promise<ReadResult>
 }
 
-export function defineRead<P extends z.ZodRawShape>(read: ReadDefinition<P>): Read {
-  const parameters = z.object(read.params)
+/** Creates a read with the envelope's parameters, paging if it is a list, and its own. The default audience is people. */
+export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P>): Read {
+  const { params: shape, list = false, audience = { default: 'human' }, run, ...rest } = definition
+  const schema = z.object(shape)
   return {
-    path: read.path,
-    summary: read.summary,
-    data: read.data,
-    list: read.list ?? false,
-    audience: read.audience ?? { unless_asked: 'human' },
-    query: { ...ENVELOPE_SHAPE, ...(read.list ? PAGING_SHAPE : {}), ...read.params },
+    ...rest,
+    list,
+    audience,
+    query: { ...ENVELOPE_SHAPE, ...(list ? PAGING_SHAPE : {}), ...shape },
     prepare(query, words) {
-      const params = parseParameters(parameters, query)
-      return { params, answer: (ask) => read.run(ask, params, words) }
+      const params = parseParameters(schema, query)
+      return { params, run: (context) => run(context, params, words) }
     },
-    ...(read.window ? { window: read.window } : {}),
-    ...(read.compare ? { compare: read.compare } : {}),
-    ...(read.owns ? { owns: read.owns } : {}),
   }
 }
 
-/** A read whose answer is known: it takes no parameters. */
-export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, fixed: ReadResult): Read => ({
+/** Creates a read whose result is constant: it takes no parameters. */
+export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, staticResult: ReadResult): Read => ({
   ...read,
-  staticResult: fixed,
+  staticResult,
   list: false,
-  audience: { unless_asked: 'human' },
+  audience: { default: 'human' },
   query: {},
-  prepare: () => ({ params: {}, answer: async () => fixed }),
+  prepare: () => ({ params: {}, run: async () => staticResult }),
 })
 
+/** What a read needs from its caller. */
 export interface ReadDependencies {
   readonly store: Pick<Store, 'query' | 'dialect'>
-  /** Aborted when nobody waits for the answer any more: what is asked of the store for it stops. */
+  /** Aborted when the client has gone: running queries stop. */
   readonly signal?: AbortSignal
   now(): Date
   site(id: number): Promise<Site | undefined>
-  /** A saved segment's filters, of that site only. */
+  /** The filters of a saved segment; undefined unless it belongs to the site. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
-  /** Filters that hold whatever is asked: of a share. One on what the asked audience lacks is `validation_error`. */
+  /**
+   * Filters of a share, which apply whatever is requested. A filter on a dimension that the audience does not have is
+   * `validation_error`.
+   */
   readonly mandatory?: readonly Filter[]
-  /** Throws where whoever asks may not ask by this dimension. */
+  /** Throws if the caller may not use this dimension. */
   checkDimension?(dimension: string, field: string): void
-  /** The site's goals. Absent: it has none. */
+  /** The site's goals; absent: it has none. */
   goals?(site: number): Promise<readonly Goal[]>
-  /** A funnel of that site only. Absent: there is none. */
+  /** A funnel of the site; absent: it has none. */
   funnel?(id: string, site: number): Promise<Funnel | undefined>
   readonly catalog: readonly CatalogAgent[]
   readonly assistants: readonly Assistant[]
   /**
-   * What the site's policy, as it is now, keeps every agent of purpose `search` or `assistant` from: of this operator's
-   * or of all. Absent, or undefined: nothing is known to be.
+   * The URLs that the site's current policy disallows for every agent of purpose `search` or `assistant`, of one operator
+   * or of all. Absent or undefined: no policy is known.
    */
-  blocked?(site: number, operator: string | undefined): Promise<BlockedUrls | undefined>
-  /** The policy of one of a site's hostnames (contract 5, policy), as whoever keeps it has it. Absent: nobody does. */
+  blockedUrls?(site: number, operator: string | undefined): Promise<BlockedUrls | undefined>
+  /** The policy of one of the site's hostnames; absent: no policy is recorded. */
   policy?(site: number, question: PolicyQuery): Promise<unknown>
-  /** Absent: nothing is held. */
-  holdings?(): Promise<readonly AgentRanges[]>
+  /** The downloaded address ranges of agents; absent: there are none. */
+  agentRanges?(): Promise<readonly AgentRanges[]>
+  /** Called with each statement that the read runs, before it runs. */
+  onStatement?(statement: Sql): void
 }
 
-/** The `meta` of an answer (spec 2.3, contract 4). */
+/** The `meta` of a response. */
 export interface Meta {
   query: Record<string, unknown>
   rows: number
@@ -145,32 +156,30 @@ export interface Meta {
   warnings?: readonly Warning[]
 }
 
-/** Query string to envelope, plan, SQL, rows and `{ data, meta }`. Throws `ApiError` and nothing else that is expected. */
+/** Runs a read: query string to plan, SQL, rows and `{ data, meta }`. Throws `ApiError` for an invalid query. */
 export async function runRead(
   read: Read,
   query: URLSearchParams,
-  deps: ReadDependencies,
+  dependencies: ReadDependencies,
   words: Readonly<Record<string, string>> = {},
 ): Promise<{ data: unknown; meta: Meta }> {
-  if (read.staticResult)
-    return {
-      data: read.staticResult.data,
-      meta: { query: {}, rows: read.staticResult.rows, sampled: false, took_ms: 0 },
-    }
-  const { data, meta } = await (await prepareRead(read, query, deps, words)).run()
+  if (read.staticResult) {
+    const { data, rows } = read.staticResult
+    return { data, meta: { query: {}, rows, sampled: false, took_ms: 0 } }
+  }
+  const { data, meta } = await (await prepareRead(read, query, dependencies, words)).run()
   return { data, meta }
 }
 
-/** A query that was understood: what it is about, and its answer, all at once or some rows at a time. */
+/** A validated query, ready to run at once or in parts. */
 export interface PreparedRead {
   readonly plan: Plan
   readonly site: Site
   readonly segment: string | undefined
   run(): Promise<ReadResponse>
   /**
-   * A whole list: the read's own answer, given again and again over the next rows of one statement, so that no more
-   * than `size` of them are ever held. Of a read that asks for no page one answer. What a client left is stopped by
-   * `signal`; `return` ends the statement.
+   * A whole list, in responses of at most `size` rows from one statement, so that no more rows are in memory. A read
+   * without pages gives one response. `signal` stops the statement when the client has gone; `return` ends it.
    */
   stream(rows: Pick<Store, 'stream'>, size: number, signal?: AbortSignal): AsyncGenerator<ReadResponse>
 }
@@ -178,108 +187,96 @@ export interface PreparedRead {
 export interface ReadResponse {
   readonly data: unknown
   readonly meta: Meta
-  /** The metrics it was asked for: columns that a table of it has. */
+  /** The metrics that the read computed: the metric columns of its tables. */
   readonly metrics: ReadonlySet<string>
 }
 
-/** Throws `ApiError` for what is wrong with the query. Only for reads that are not fixed. */
+/** Validates a query. Throws `ApiError` if it is invalid. Not for reads with a static result. */
 export async function prepareRead(
   read: Read,
   query: URLSearchParams,
-  deps: ReadDependencies,
+  dependencies: ReadDependencies,
   words: Readonly<Record<string, string>> = {},
 ): Promise<PreparedRead> {
-  const store = { dialect: deps.store.dialect, query: (asked: Sql) => deps.store.query(asked, deps.signal) }
-  const now = deps.now()
-  const own = read.window?.(now)
-  const { own: asks, shared } = read.owns ? splitQuery(query, read.owns) : { own: query, shared: query }
+  const { signal, mandatory = [], catalog, assistants, onStatement } = dependencies
+  const store = { dialect: dependencies.store.dialect, query: (asked: Sql) => dependencies.store.query(asked, signal) }
+  const now = dependencies.now()
+  const window = read.window?.(now)
+  const { own, shared } = read.ownsParameter ? splitQuery(query, read.ownsParameter) : { own: query, shared: query }
   const envelope = {
     ...parseParameters(Envelope, shared),
-    ...(own && { ...own, compare: 'none' as const }),
+    ...(window && { ...window, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
   const paging = read.list ? parseParameters(Paging, shared) : undefined
-  const { params, answer } = read.prepare(asks, words)
-  const site = await deps.site(envelope.site)
-  if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
-  const segment = envelope.segment === undefined ? [] : await deps.segment(envelope.segment, site.id)
-  if (!segment) throw new ApiError('not_found', 'There is no such segment.', 'segment')
-  if (deps.checkDimension) {
-    for (const { dimension } of listConditions(envelope.filters ?? [])) deps.checkDimension(dimension, 'filters')
-    for (const { dimension } of listConditions(segment)) deps.checkDimension(dimension, 'segment')
+  const { params, run } = read.prepare(own, words)
+  const { site, segment } = await findSiteAndSegment(envelope, dependencies)
+  if (dependencies.checkDimension) {
+    for (const { dimension } of listConditions(envelope.filters ?? []))
+      dependencies.checkDimension(dimension, 'filters')
+    for (const { dimension } of listConditions(segment)) dependencies.checkDimension(dimension, 'segment')
     if (typeof params.dimension === 'string')
-      deps.checkDimension(findDimension(params.dimension, 'dimension').name, 'dimension')
+      dependencies.checkDimension(findDimension(params.dimension, 'dimension').name, 'dimension')
   }
   const audience = resolveAudience(read, envelope.audience)
-  const first = envelope.range === 'all' && !envelope.start ? await firstRowTime(site.id, store) : undefined
-  const either = 'only' in read.audience && read.audience.either === true
-  const goals = (await deps.goals?.(site.id)) ?? []
-  const sealed = audience === 'agent' && !either ? undefined : await readAggregateState(store)
-  const { mandatory: always = [] } = deps
+  const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
   const plan = createPlan(envelope, {
     site,
     audience,
-    either,
+    mixesAudiences,
     segment,
-    mandatory: always,
-    goals,
+    mandatory,
+    goals: (await dependencies.goals?.(site.id)) ?? [],
     now,
-    firstRow: first,
-    aggregates: sealed,
+    firstRow: envelope.range === 'all' && !envelope.start ? await firstRowTime(site.id, store) : undefined,
+    aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),
   })
   await checkPatterns(regexPatterns(plan.filters), store)
 
-  const { catalog, assistants } = deps
-  const blocked = async (operator: string | undefined) => deps.blocked?.(site.id, operator)
-  const policy = async (question: PolicyQuery) =>
-    deps.policy ? deps.policy(site.id, question) : { hostnames: [], agents: [], versions: [], path: '/' }
-  const holdings = async () => (await deps.holdings?.()) ?? []
-  const funnel = async (id: string) => deps.funnel?.(id, site.id)
-  const known = { catalog, assistants, blocked, policy, holdings, funnel }
-  const context = { plan, site, now, ...known, name: read.path }
-  const { start, end } = plan.window
-  const answered = async (asked: ReadContext): Promise<ReadResponse> => {
-    const { data, rows, query: understood } = await answer(asked)
+  const options = {
+    plan,
+    site,
+    now,
+    catalog,
+    assistants,
+    name: read.path,
+    onStatement,
+    blockedUrls: async (operator: string | undefined) => dependencies.blockedUrls?.(site.id, operator),
+    policy: async (question: PolicyQuery) =>
+      dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },
+    agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
+    funnel: async (id: string) => dependencies.funnel?.(id, site.id),
+  }
+  const respond = async (context: ReadContext): Promise<ReadResponse> => {
+    const result = await run(context)
     const meta: Meta = {
       query: {
-        // Before the envelope's: a path that journeys start at is not the window's start.
+        // First, so that a path at which journeys start does not replace the window's start.
         ...params,
-        site: site.id,
-        // Beside a `start` it says nothing: an end that is not given is now.
-        ...(envelope.start ? {} : { range: envelope.range }),
-        start: start.toISOString(),
-        end: end.toISOString(),
-        compare: envelope.compare,
-        tz: plan.tz,
-        granularity: plan.granularity,
-        filters: envelope.filters ?? [],
-        ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
-        audience,
-        ...asked.paging,
-        ...understood,
+        ...queryOf(envelope, plan),
+        ...context.paging,
+        ...result.query,
       },
-      rows,
+      rows: result.rows,
       sampled: false,
-      took_ms: Math.max(0, deps.now().getTime() - now.getTime()),
-      ...(paging && asked.total !== undefined ? { total: asked.total, ...asked.paging } : {}),
-      ...(plan.comparison
-        ? { comparison: { start: plan.comparison.start.toISOString(), end: plan.comparison.end.toISOString() } }
-        : {}),
-      ...(asked.warnings.length > 0 ? { warnings: asked.warnings } : {}),
+      took_ms: Math.max(0, dependencies.now().getTime() - now.getTime()),
+      ...(paging && context.total !== undefined ? { total: context.total, ...context.paging } : {}),
+      ...(plan.comparison ? { comparison: isoWindow(plan.comparison) } : {}),
+      ...(context.warnings.length > 0 ? { warnings: context.warnings } : {}),
     }
-    return { data, meta, metrics: asked.metrics }
+    return { data: result.data, meta, metrics: context.metrics }
   }
   return {
     plan,
     site,
     segment: envelope.segment,
-    run: () => answered(createReadContext({ ...context, store, paging })),
+    run: () => respond(createReadContext({ ...options, store, paging })),
     async *stream(rows, size, signal) {
       const cursor = createCursor(rows, size, signal)
-      const asks = cacheFirstQueries(store, cursor)
+      const cachingStore = cacheFirstQueries(store, cursor)
       try {
         do {
-          yield await answered(createReadContext({ ...context, store: asks, paging: undefined, cursor }))
+          yield await respond(createReadContext({ ...options, store: cachingStore, paging: undefined, cursor }))
         } while (cursor.state() === 'open')
       } finally {
         await cursor.close()
@@ -288,32 +285,57 @@ export async function prepareRead(
   }
 }
 
-/** What a read asks before its list it would ask again for each part of it: the first answer stands. */
+/** Throws `not_found` for an unknown site or segment. */
+async function findSiteAndSegment(envelope: Envelope, dependencies: ReadDependencies) {
+  const site = await dependencies.site(envelope.site)
+  if (!site) throw new ApiError('not_found', 'Site not found.', 'site')
+  const segment = envelope.segment === undefined ? [] : await dependencies.segment(envelope.segment, site.id)
+  if (!segment) throw new ApiError('not_found', 'Segment not found.', 'segment')
+  return { site, segment }
+}
+
+const isoWindow = ({ start, end }: Window) => ({ start: start.toISOString(), end: end.toISOString() })
+
+/** The envelope in canonical names, as `meta.query` returns it. `range` is left out if `start` replaced it. */
+const queryOf = (envelope: Envelope, plan: Plan) => ({
+  site: plan.site,
+  ...(envelope.start ? {} : { range: envelope.range }),
+  ...isoWindow(plan.window),
+  compare: envelope.compare,
+  tz: plan.tz,
+  granularity: plan.granularity,
+  filters: envelope.filters ?? [],
+  ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
+  audience: plan.audience,
+})
+
+/** Caches the queries that a read runs before its list, because the read runs again for each part of the list. */
 function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pick<Store, 'query' | 'dialect'> {
-  const known = new Map<string, Promise<ResultRow[]>>()
+  const cache = new Map<string, Promise<ResultRow[]>>()
   return {
     dialect: store.dialect,
-    query(asked) {
-      const name = JSON.stringify([asked.text, asked.values], (_, value) =>
+    query(statement) {
+      const key = JSON.stringify([statement.text, statement.values], (_, value) =>
         typeof value === 'bigint' ? `${value}n` : value,
       )
-      const before = known.get(name)
-      if (before) return before
-      const rows = store.query(asked)
-      if (cursor.state() === 'unasked') known.set(name, rows)
+      const cached = cache.get(key)
+      if (cached) return cached
+      const rows = store.query(statement)
+      if (cursor.state() === 'idle') cache.set(key, rows)
       return rows
     },
   }
 }
 
-function resolveAudience({ audience }: Read, asked: Audience | undefined): Audience {
+function resolveAudience({ audience }: Read, requested: Audience | undefined): Audience {
   if ('only' in audience) return audience.only
-  const { unless_asked, among } = audience
-  if (asked === undefined || !among || among.includes(asked)) return asked ?? unless_asked
-  throw new ApiError('validation_error', `This is known of ${among.join(' and ')} alone, not of ${asked}.`, 'audience')
+  const { allowed } = audience
+  if (requested === undefined || !allowed || allowed.includes(requested)) return requested ?? audience.default
+  const message = `Only available for audience ${allowed.join(' or ')}, not for ${requested}.`
+  throw new ApiError('validation_error', message, 'audience')
 }
 
-/** The site's first row, of either readership, so that both are asked about the same window. */
+/** The time of the site's first row of either table, so that both audiences have the same window. */
 async function firstRowTime(site: number, store: ReadDependencies['store']): Promise<Date | undefined> {
   const [row] = await store.query(sql`
     select min(first) as first from (select min(timestamp) as first from events where site_id = ${site}
@@ -321,7 +343,10 @@ async function firstRowTime(site: number, store: ReadDependencies['store']): Pro
   return row?.first instanceof Date ? row.first : undefined
 }
 
-/** Only the engine knows what it can read as RE2: asked before the rows are, so that its refusal is told from a fault. */
+/**
+ * Throws `validation_error` on `field` if a pattern is not RE2. Only the engine knows, so it compiles the patterns in a
+ * query of their own: its refusal is then no other failure.
+ */
 export async function checkPatterns(
   patterns: readonly string[],
   store: ReadDependencies['store'],
@@ -332,9 +357,9 @@ export async function checkPatterns(
   try {
     await store.query(sql`select ${join(tests, ', ')}`)
   } catch (cause) {
-    // Without a cause of the engine's it was busy, or the asker left.
+    // An error without a cause from the engine: it was busy, or the client has gone.
     if (cause instanceof ApiError && cause.cause === undefined) throw cause
     await store.query(raw('select 1'))
-    throw new ApiError('validation_error', 'A pattern is no RE2 regular expression.', field, { cause })
+    throw new ApiError('validation_error', 'Not a valid RE2 pattern.', field, { cause })
   }
 }

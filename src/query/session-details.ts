@@ -1,9 +1,9 @@
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import { startedInWindow } from './conditions.js'
-import { sessionsInWindow } from './metrics.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
+import { sessionsInWindow } from './sessions.js'
+import { startedInWindow } from './window-conditions.js'
 
 /** Where and when a session began: enough to find all of its rows without looking through the site's. */
 export interface SessionStart {

@@ -38,7 +38,7 @@ export function sessionSteps(plan: Plan, dialect: Dialect, most: number, start?:
   const viewsIn = (hits: Sql) =>
     sql`select session_id, timestamp, pathname from ${hits} e where kind = 'pageview' and ${passing}`
   if (start === undefined) {
-    const { sealed, rest } = splitSessions(plan, false)
+    const { aggregates: sealed, hits: rest } = splitSessions(plan, false)
     const counted = stepsFromViews(viewsIn(rest), most)
     return sealed === undefined
       ? counted

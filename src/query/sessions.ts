@@ -2,17 +2,18 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import { splitSessions } from './aggregate-split.js'
 import type { Plan } from './plan.js'
 
-/** What `events` counts. */
+/** Selects the hits that the metric `events` counts. */
 export const IS_INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
-/** Of that, what makes a session no bounce: that a flag was shown is nothing that a visitor did. */
+/** Selects the hits that prevent a bounce. That a flag was shown does not: the visitor did nothing. */
 const PREVENTS_BOUNCE = sql`${IS_INTERACTIVE} and event_name is distinct from 'flag_exposure'`
+/** A session with at least this much engaged time is no bounce. */
 const MIN_ENGAGED_MS = raw('10000')
 
-/** Of two pageviews in the same millisecond the path that sorts last: log files know seconds only. */
-export const exitPage = (dialect: Dialect): Sql =>
+/** The last pageview's path. Log files have whole seconds only: of two in the same millisecond the greater path wins. */
+const exitPage = (dialect: Dialect): Sql =>
   sql`${dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
 
-/** Sessions counted from their hits. */
+/** Computes sessions from their hits: the columns of `sessionsInWindow`. */
 export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
   select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
@@ -23,16 +24,15 @@ export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
   from ${hits} e group by session_id`
 
 /**
- * The sessions that started in the window, each over its whole length, whatever the window and the filters cut
- * (contract 4): `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. What is not
- * asked of it costs nothing.
+ * Selects the sessions that started in the window, each over its whole length, whatever the window and the filters cut:
+ * `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. Unused columns cost nothing.
  */
 export function sessionsInWindow(plan: Plan, dialect: Dialect): Sql {
-  const { sealed, rest } = splitSessions(plan, false)
-  const counted = sessionsFromHits(rest, dialect)
-  return sealed === undefined
+  const { aggregates, hits } = splitSessions(plan, false)
+  const counted = sessionsFromHits(hits, dialect)
+  return aggregates === undefined
     ? counted
     : sql`
-      select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page from ${sealed} s
+      select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page from ${aggregates} s
       union all ${counted}`
 }

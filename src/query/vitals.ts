@@ -1,7 +1,8 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
-import { dimensionColumn, sourceRows, whereClause } from './conditions.js'
+import { sourceRows, whereClause } from './conditions.js'
 import type { Dimension } from './dimensions.js'
+import { dimensionColumn } from './grouping.js'
 import type { Plan } from './plan.js'
 
 export const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const

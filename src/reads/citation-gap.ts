@@ -10,7 +10,7 @@ export default defineRead({
   summary: 'Per URL: fetches for answers, arrivals from assistants, ratio, verdict',
   params: { operator: Operator },
   list: true,
-  audience: { only: 'all', either: true },
+  audience: { only: 'all', mixesAudiences: true },
   data: z.array(
     comparableRow({
       hostname: z.string(),
@@ -23,9 +23,9 @@ export default defineRead({
         .describe("The first that fits; ratios are measured by the median of the site's."),
     }),
   ),
-  run: async (ask, { operator }) => {
-    const judged = citationVerdicts(ask, { assistants: ask.assistants, operator })
-    const page = await ask.list(
+  run: async (context, { operator }) => {
+    const judged = citationVerdicts(context, { assistants: context.assistants, operator })
+    const page = await context.list(
       {
         key: ['hostname', 'pathname'],
         order: ['fetches desc', 'arrivals desc'],
@@ -33,10 +33,10 @@ export default defineRead({
       },
       judged,
     )
-    const blocked = await ask.blocked(operator)
+    const blocked = await context.blockedUrls(operator)
     const urls = page.map((url) => ({ hostname: String(url.hostname), pathname: String(url.pathname), url }))
     const shut = new Set(blocked ? (await filterBlocked(blocked, urls)).map(({ url }) => url) : [])
-    ask.warn(ARRIVALS_ARE_A_LOWER_BOUND)
+    context.warn(ARRIVALS_ARE_A_LOWER_BOUND)
     return { data: page.map((url) => (shut.has(url) ? { ...url, verdict: 'blocked' } : url)), rows: page.length }
   },
 })

@@ -119,25 +119,25 @@ export default defineRead({
   data: PolicyReport.extend({
     headers: HeaderRows.describe('X-Robots-Tag and Content-Usage that agents were answered in the window, by page.'),
   }),
-  run: async (ask, { hostname, agent_id, path }) => {
+  run: async (context, { hostname, agent_id, path }) => {
     const asked = {
       ...(hostname === undefined ? {} : { hostname }),
       ...(agent_id === undefined ? {} : { agent_id }),
       ...(path === undefined ? {} : { path }),
     }
-    const report = PolicyReport.parse(await ask.policy(asked))
+    const report = PolicyReport.parse(await context.policy(asked))
     if (report.hostname === undefined) return { data: { ...report, headers: [] }, rows: 0 }
     const of = sql`hostname = ${report.hostname}`
-    const statuses = await lastStatuses(ask, of, report)
+    const statuses = await lastStatuses(context, of, report)
     for (const link of report.llms?.sections.flatMap(({ links }) => links) ?? []) {
       const status = link.offsite ? undefined : statuses.get(pathOf(link.url))
       if (status !== undefined) link.last_status = status
     }
     const headers = HeaderRows.parse(
-      await ask.rows(sql`
+      await context.rows(sql`
         select pathname, x_robots_tag, content_usage, count(*) as fetches
         from agent_events
-        where ${whereClause(ask.plan, ask.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
+        where ${whereClause(context.plan, context.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
         group by pathname, x_robots_tag, content_usage
         order by fetches desc, pathname, x_robots_tag nulls last, content_usage nulls last
         limit ${MAX_HEADER_ROWS}`),
@@ -150,7 +150,7 @@ const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathna
 
 /** By path, of the links of llms.txt. */
 async function lastStatuses(
-  ask: ReadContext,
+  context: ReadContext,
   of: Sql,
   { llms }: z.output<typeof PolicyReport>,
 ): Promise<Map<string, number>> {
@@ -161,9 +161,9 @@ async function lastStatuses(
     paths.map((path) => sql`${path}`),
     ', ',
   )
-  const rows = await ask.rows(sql`
-    select pathname, ${ask.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${whereClause(ask.plan, ask.dialect)} and ${of} and pathname in (${among})
+  const rows = await context.rows(sql`
+    select pathname, ${context.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
+    from agent_events where ${whereClause(context.plan, context.dialect)} and ${of} and pathname in (${among})
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

@@ -95,9 +95,9 @@ export async function run([
     funnel: async (id) => FUNNELS.find((each) => String(each.id) === id),
     catalog: listAgents(loadCatalog()),
     assistants: ASSISTANTS,
-    blocked: async () => ({
+    blockedUrls: async () => ({
       candidates: [{ hostname: 'example.com', patterns: ['/page/1'] }],
-      blocks: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/page/12')),
+      areBlocked: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/page/12')),
     }),
   }
   try {

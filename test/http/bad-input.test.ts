@@ -282,8 +282,8 @@ t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
 
   /** A dimension that only the other readership has. */
   async function foreign(read: Read) {
-    if ('only' in read.audience && read.audience.either) return
-    const audience = 'only' in read.audience ? read.audience.only : read.audience.unless_asked
+    if ('only' in read.audience && read.audience.mixesAudiences) return
+    const audience = 'only' in read.audience ? read.audience.only : read.audience.default
     const table = audience === 'agent' ? 'agent_events' : 'events'
     for (const { name } of DIMENSIONS.filter(({ tables }) => !tables.includes(table)))
       await refused(

@@ -59,7 +59,7 @@ const literal = (text: string) => text.replaceAll('*', '')
 
 /** The texts at every place of a filter where there may be any, as conditions none of which should hold. */
 function conditions(read: Read, texts: readonly string[]): object[] {
-  const audience = 'only' in read.audience ? read.audience.only : read.audience.unless_asked
+  const audience = 'only' in read.audience ? read.audience.only : read.audience.default
   const known = TEXTS.filter((d) => audiencesWith(d).includes(audience))
   return [
     ...known.map(({ name }, i) => {
@@ -122,7 +122,7 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
     // One session is told whole, and what is there now has few rows.
     if (!path.includes('{id}') && path !== '/api/policy' && !path.endsWith('realtime'))
       t.not(nothing.data, everything.data, `${path}: the harmless text finds nothing`)
-    const human = !('only' in read.audience) && read.audience.unless_asked === 'human'
+    const human = !('only' in read.audience) && read.audience.default === 'human'
     const all = await answered(`${base}&filters=${encoded([{ or: conditions(read, ATTEMPTS) }])}`)
     t.same(all, nothing, `${path}: all of them in filters`)
     if (human) {

@@ -198,7 +198,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
       t.equal((await among.ask(known, '')).status, 403, `${path} is shown to nobody`)
       continue
     }
-    const audiences = 'only' in about ? [about.only] : (about.among ?? ['human', 'agent', 'all'])
+    const audiences = 'only' in about ? [about.only] : (about.allowed ?? ['human', 'agent', 'all'])
     for (const audience of audiences)
       for (const [query, why] of audience === 'human' ? [EITHER, ...BEHAVIOUR] : [EITHER]) {
         const asked = `&audience=${audience}${query}${needed(path)}`

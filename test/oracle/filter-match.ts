@@ -7,9 +7,9 @@ export interface SiteRows {
   /** Milliseconds: from, up to and without. */
   window: readonly [number, number]
   /** Of a session, over its whole length. */
-  exitPage(session: bigint): string | undefined
+  sessionExitPage(session: bigint): string | undefined
   /** From a session's first row to its last. */
-  seconds?(session: bigint): number | undefined
+  sessionSeconds?(session: bigint): number | undefined
   goals?: readonly Goal[]
 }
 /** As it is kept (contract 7), in canonical names. */
@@ -83,8 +83,8 @@ function visitorDid(filter: Node, row: Row, world: SiteRows): boolean {
 }
 
 export function dimensionValue(dimension: string, row: Row, world: SiteRows): unknown {
-  if (dimension === 'duration') return 'session_id' in row ? world.seconds?.(row.session_id) : undefined
-  if (dimension === 'exit_page') return 'session_id' in row ? world.exitPage(row.session_id) : undefined
+  if (dimension === 'duration') return 'session_id' in row ? world.sessionSeconds?.(row.session_id) : undefined
+  if (dimension === 'exit_page') return 'session_id' in row ? world.sessionExitPage(row.session_id) : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
     // Half a surrogate pair is no JSON to the store: such a row has no properties.

@@ -14,12 +14,13 @@ export function goals(own: SiteView): (AnswerRow & { id: number })[] {
   const rows = (q.goals ?? []).map((goal) => {
     const filter = goalFilter(goal)
     const done = hits.filter((row) => fits(row, filter))
-    const long = visits.filter(({ visit }) => visit.rows.some((row) => fits(row, filter)))
+    const long = visits.filter(({ session: visit }) => visit.rows.some((row) => fits(row, filter)))
     const counts = {
       scroll: countDistinct(done, (row) => `${row.session_id} ${row.hostname} ${row.pathname}`),
       duration: long.length,
     }
-    const who = goal.type === 'duration' ? long.map(({ visit }) => visitorOf(visit)) : done.map((row) => row.visitor_id)
+    const who =
+      goal.type === 'duration' ? long.map(({ session: visit }) => visitorOf(visit)) : done.map((row) => row.visitor_id)
     const visitors = new Set(who).size
     return {
       ...{ id: goal.id, name: goal.name },
@@ -86,7 +87,7 @@ export function stepsReached(
 ) {
   const tests = funnel.steps.map(goalFilter)
   const most = (funnel.window_minutes ?? Infinity) * 60_000
-  const rows = visits.flatMap(({ visit }) =>
+  const rows = visits.flatMap(({ session: visit }) =>
     visit.rows.map((row) => ({ row, id: per === 'session' ? visit.id : visitorOf(visit), start: visit.start })),
   )
   return [...groupBy(rows, ({ id }) => id)].map(([id, own]) => {

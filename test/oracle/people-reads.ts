@@ -26,7 +26,7 @@ const parseObject = (json: string | null | undefined): unknown => {
 /** `stats/sessions`: the window's, the newest first. */
 export const sessions = ({ sessionsInWindow: visits }: SiteView): AnswerRow[] =>
   rank(
-    visits.map(({ visit }) => visit),
+    visits.map(({ session: visit }) => visit),
     ({ start }) => [start],
     ({ id }) => [id],
   ).map(session)
@@ -96,7 +96,7 @@ export function personOfVisitor(events: readonly EventRow[], until: number): (vi
 /** `stats/visitors`: who had a hit in the window, the newest first; who was identified is one, however many their ids. */
 export function visitors({ hitsInWindow: hits, sessionsInWindow: visits, events, q }: SiteView): AnswerRow[] {
   const person = personOfVisitor(events, q.window[1])
-  const started = groupBy(visits, ({ visit }) => person(visitorOf(visit)))
+  const started = groupBy(visits, ({ session: visit }) => person(visitorOf(visit)))
   const ever = groupBy(
     events.filter((row) => row.timestamp.getTime() < q.window[1]),
     (row) => person(row.visitor_id),
@@ -134,7 +134,7 @@ export function visitors({ hitsInWindow: hits, sessionsInWindow: visits, events,
 const MAX_NAMED_PATHS = 20
 /** `stats/journeys`: the pages of each session in their order, or from the first view of `start` on. */
 export function journeys({ sessionsInWindow: visits }: SiteView, depth: number, start: string | undefined): AnswerRow {
-  const walks = visits.flatMap(({ visit }) => {
+  const walks = visits.flatMap(({ session: visit }) => {
     const paths = visit.views.map((row) => row.pathname).filter((path, i, all) => path !== all[i - 1])
     const from = start === undefined ? 0 : paths.indexOf(start)
     return from < 0 ? [] : [paths.slice(from, from + depth)]
@@ -199,9 +199,9 @@ export function retention({ sessions, sessionsInWindow: visits, q }: SiteView, u
     if (visit.start < to && (!known || visit.start < known.start)) debut.set(visitorOf(visit), visit)
   }
   const came = new Map(
-    [...groupBy(visits, ({ visit }) => visitorOf(visit))].map(([id, all]) => [
+    [...groupBy(visits, ({ session: visit }) => visitorOf(visit))].map(([id, all]) => [
       id,
-      new Set(all.map((one) => of(one.visit))),
+      new Set(all.map((one) => of(one.session))),
     ]),
   )
   const cohorts = periods.map(({ t, label: own }, i) => {

@@ -23,7 +23,7 @@ export type Metrics = Record<string, number>
 /** By a goal a row falls into several places, or none. */
 type Keys = Key | readonly Key[]
 interface SessionRows {
-  visit: MatchingSession['visit']
+  visit: MatchingSession['session']
   own: EventRow[]
 }
 
@@ -40,7 +40,7 @@ export function recount(all: Rows, q: Question) {
   function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
     const byKey = groupByMany(hits, keyOf)
     const visitsByKey = new Map<Key, SessionRows[]>()
-    for (const { visit, passed } of visits) {
+    for (const { session: visit, matchingRows: passed } of visits) {
       for (const [key, own] of groupByMany(passed, keyOfVisit)) {
         const found = visitsByKey.get(key)
         if (found) found.push({ visit, own })

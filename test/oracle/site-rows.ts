@@ -31,8 +31,8 @@ export interface Session {
 }
 /** A session of the window, and those of its rows that pass the filters. */
 export interface MatchingSession {
-  visit: Session
-  passed: EventRow[]
+  session: Session
+  matchingRows: EventRow[]
 }
 
 export interface SiteView {
@@ -71,8 +71,8 @@ function buildSiteView(all: Rows, q: Question): SiteView {
   const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
   const world: SiteRows = {
     ...{ events, window: q.window, goals: q.goals ?? [] },
-    exitPage: (id) => sessions.get(id)?.exit,
-    seconds: (id) => sessions.get(id)?.seconds,
+    sessionExitPage: (id) => sessions.get(id)?.exit,
+    sessionSeconds: (id) => sessions.get(id)?.seconds,
   }
   const judged = new Map<Row, boolean>()
   const passes = (row: Row) => {
@@ -91,8 +91,8 @@ function buildSiteView(all: Rows, q: Question): SiteView {
     fetchesInWindow: all.agent_events.filter((row) => row.site_id === q.site && within(row.timestamp) && passes(row)),
     sessionsInWindow: [...sessions.values()]
       .filter((visit) => within(new Date(visit.start)))
-      .map((visit) => ({ visit, passed: visit.rows.filter(passes) }))
-      .filter(({ passed }) => passed.length > 0),
+      .map((visit) => ({ session: visit, matchingRows: visit.rows.filter(passes) }))
+      .filter(({ matchingRows }) => matchingRows.length > 0),
     allowsEntry: ({ entry }) => q.filters.every((filter) => allowsEntry(filter, entry) !== false),
     passesFilter: (row, filter) => matches(filter, row, world),
     keyOf: (dimension) => (row) => {

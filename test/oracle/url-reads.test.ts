@@ -30,7 +30,7 @@ const blocks = ({ hostname, pathname }: Url, operator?: string) =>
     (operator === 'OpenAI' && pathname === '/'))
 const blocked = async (_: number, operator: string | undefined): Promise<BlockedUrls> => ({
   candidates: [{ hostname: 'one.example', patterns: ['/members/', '/p/3*', ...(operator === 'OpenAI' ? ['/$'] : [])] }],
-  blocks: async (urls) => urls.map((url) => blocks(url, operator)),
+  areBlocked: async (urls) => urls.map((url) => blocks(url, operator)),
 })
 const catalog = AGENTS.map(
   ([agent_id, operator, purpose, respects_robots]): CatalogAgent => ({
@@ -43,7 +43,7 @@ const given: UrlWorld = {
   assistants: new Map(ASSISTANTS),
 }
 const deps: ReadDependencies = {
-  ...{ store, catalog, blocked, now: () => new Date(NOW) },
+  ...{ store, catalog, blockedUrls: blocked, now: () => new Date(NOW) },
   site: async (id) => ({
     ...{ id, timezone: TZ, visitor_salt: 'never', owns: (hostname) => hostOf(id, hostname) },
     ...(id === 2 ? { citation_threshold: 1.5 } : {}),

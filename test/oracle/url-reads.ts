@@ -95,7 +95,7 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     const same = last && row.timestamp.getTime() === last.timestamp.getTime() && bytes(row.pathname, last.pathname) > 0
     if (row.kind === 'pageview' && (later || same)) exits.set(row.session_id, row)
   }
-  const world: SiteRows = { events, window: q.window, exitPage: (id) => exits.get(id)?.pathname }
+  const world: SiteRows = { events, window: q.window, sessionExitPage: (id) => exits.get(id)?.pathname }
   const passes = (row: Row, asks: (dimension: string) => boolean = () => true) =>
     q.filters.every((filter) => passesFilter(filter, row, world, asks) !== false)
   const [from, to] = q.window

@@ -195,7 +195,7 @@ const agents = [true, false, null].flatMap((verified, i) =>
 const world = {
   events,
   window: [window.start.getTime(), window.end.getTime()] as const,
-  exitPage: (id: bigint) => events.find((row) => row.session_id === id && row.kind === 'pageview')?.pathname,
+  sessionExitPage: (id: bigint) => events.find((row) => row.session_id === id && row.kind === 'pageview')?.pathname,
 }
 
 t.test('in the engine', async (t) => {

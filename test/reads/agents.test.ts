@@ -287,9 +287,9 @@ t.test('citation-gap: verdicts', async (t) => {
   ]
   const blocked: BlockedUrls = {
     candidates: [{ hostname: 'example.com', patterns: ['/shut/'] }],
-    blocks: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/shut/') && pathname !== '/shut/open'),
+    areBlocked: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/shut/') && pathname !== '/shut/open'),
   }
-  const ask = await asker(world, { blocked: async () => blocked })
+  const ask = await asker(world, { blockedUrls: async () => blocked })
   const { data } = await ask('citation-gap')
   for (const [pathname, verdict, why] of wanted) t.match(data, rowsWith(data, { ...{ pathname, verdict } }), why)
   const only = '{"dimension":"pathname","op":"is","value":"/gap"}'
@@ -550,7 +550,7 @@ t.test('what may be blocked takes in all that is', async (t) => {
     async (patterns, paths) => {
       const blocked: BlockedUrls = {
         candidates: [{ hostname: 'h', patterns }],
-        blocks: async (urls) =>
+        areBlocked: async (urls) =>
           urls.map(({ hostname, pathname }) => hostname === 'h' && patterns.some((rule) => fits(rule, pathname))),
       }
       const urls = paths.map((pathname) => ({ hostname: 'h', pathname }))
@@ -581,13 +581,13 @@ t.test('what may be blocked takes in all that is', async (t) => {
   ]
   for (const [rule, pathname, within, why] of same) {
     const places = [{ hostname: 'h', patterns: [rule] }]
-    const condition = mayBeBlocked({ candidates: places, blocks: async () => [] }, store.dialect)
+    const condition = mayBeBlocked({ candidates: places, areBlocked: async () => [] }, store.dialect)
     const found = await store.query(sql`
       select 1 as one from (select 'h' as hostname, ${pathname} as pathname) u where ${condition}`)
     t.equal(found.length === 1, within, `${rule} and ${pathname}: ${why}`)
   }
   const nothing = await store.query(
-    sql`select 1 as one where ${mayBeBlocked({ candidates: [], blocks: async () => [] }, store.dialect)}`,
+    sql`select 1 as one where ${mayBeBlocked({ candidates: [], areBlocked: async () => [] }, store.dialect)}`,
   )
   t.strictSame(nothing, [], 'nothing where there is no policy')
 
@@ -597,6 +597,6 @@ t.test('what may be blocked takes in all that is', async (t) => {
     asked.push(urls.length)
     return urls.map(({ pathname }) => pathname.endsWith('7'))
   }
-  const found = await filterBlocked({ blocks: sevens }, many)
+  const found = await filterBlocked({ areBlocked: sevens }, many)
   t.strictSame([found.length, found.at(-1)?.pathname, asked], [250, '/2497', [1_000, 1_000, 500]])
 })

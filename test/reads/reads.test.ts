@@ -21,7 +21,7 @@ const gptbot = {
 const docs = { type: 'page' as const, match: { op: 'matches_wildcard', value: '/docs**' } }
 const bought = { type: 'event' as const, match: { op: 'is', value: 'signup' } }
 const tells = ({ audience }: Read, asked: Audience) =>
-  'only' in audience || !audience.among || audience.among.includes(asked)
+  'only' in audience || !audience.allowed || audience.allowed.includes(asked)
 const deps: Omit<ReadDependencies, 'store'> = {
   now: () => NOW,
   site: async (id) =>
@@ -480,8 +480,7 @@ t.test('every read, of every audience', async (t) => {
         continue
       }
       const query = `audience=${audience}&range=7d&dimension=pathname&compare=previous`
-      const { unless_asked, among } = { unless_asked: undefined, among: undefined, ...read.audience }
-      if (unless_asked !== undefined && among?.every((one) => one !== audience)) {
+      if ('default' in read.audience && read.audience.allowed?.every((one) => one !== audience)) {
         await t.rejects(ask(path, `site=1&${query}`), { code: 'validation_error', field: 'audience' }, path)
         continue
       }

@@ -10,5 +10,5 @@ export default defineRead({
   list: true,
   audience: { only: 'agent' },
   data: metricsRows,
-  run: (ask, { dimension }) => breakdown(ask, dimension),
+  run: (context, { dimension }) => breakdown(context, dimension),
 })

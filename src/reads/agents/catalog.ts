@@ -33,19 +33,20 @@ export default defineRead({
       seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),
     }),
   ),
-  run: async (ask) => {
-    const found = await ask.rows(sql`
+  run: async (context) => {
+    const found = await context.rows(sql`
       select agent_id, count(*) as fetches, max(timestamp) as last_seen
-      from agent_events where ${whereClause(ask.plan, ask.dialect)} group by agent_id`)
+      from agent_events where ${whereClause(context.plan, context.dialect)} group by agent_id`)
     const seen = new Map(
       found.map(({ agent_id, fetches, last_seen }) => [
         agent_id,
         { fetches, last_seen: last_seen instanceof Date ? last_seen.toISOString() : undefined },
       ]),
     )
-    const held = new Map((await ask.holdings()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
-    const known = ask.plan.filters.length > 0 ? ask.catalog.filter(({ agent_id }) => seen.has(agent_id)) : ask.catalog
-    const data = ask.page(known).map((agent) => {
+    const held = new Map((await context.agentRanges()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
+    const known =
+      context.plan.filters.length > 0 ? context.catalog.filter(({ agent_id }) => seen.has(agent_id)) : context.catalog
+    const data = context.page(known).map((agent) => {
       const row = seen.get(agent.agent_id)
       const ranges = held.get(agent.agent_id)
       return { ...agent, ...(ranges && { ranges }), ...(row && { seen: row }) }

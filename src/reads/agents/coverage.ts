@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { beforeWindowEnd, filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
 import { type Plan, planForTable, planForUrlList } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
+import { beforeWindowEnd } from '../../query/window-conditions.js'
 import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count, comparableRow, formatInstants, Instant, metricShapes } from '../shapes.js'
@@ -28,7 +29,7 @@ export default defineRead({
       .describe('`fetches`: most fetched first (default); `stale`: never fetched first, then longest ago.'),
   },
   list: true,
-  audience: { only: 'agent', either: true },
+  audience: { only: 'agent', mixesAudiences: true },
   data: z.array(
     comparableRow({
       hostname: z.string(),
@@ -47,16 +48,16 @@ export default defineRead({
       pageviews: Count.describe('By people, in the window.'),
     }),
   ),
-  run: async (ask, { order }) => {
-    const { plan, dialect } = ask
-    const sitemap = await sitemapRows(ask)
-    const page = await ask.list(
+  run: async (context, { order }) => {
+    const { plan, dialect } = context
+    const sitemap = await sitemapRows(context)
+    const page = await context.list(
       { key: URL_KEY, order: RANKING[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
       (p) =>
         sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, dialect, sitemap)}) u`,
     )
-    const crawlers = await agentsByUrl(ask, page)
-    const last = await lastCrawlByUrl(ask, page)
+    const crawlers = await agentsByUrl(context, page)
+    const last = await lastCrawlByUrl(context, page)
     const data = page.map(({ never: _, listed, ...url }) => {
       const name = urlKey(url)
       const at = url.last_crawl instanceof Date ? url.last_crawl.getTime() : undefined
@@ -75,9 +76,9 @@ export default defineRead({
 const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
 /** The site's share of what sitemaps list: they are kept by hostname. */
-async function sitemapRows(ask: ReadContext): Promise<Sql> {
-  const known = await ask.rows(sql`select distinct hostname from sitemap_urls`)
-  const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => ask.site.owns(hostname))
+async function sitemapRows(context: ReadContext): Promise<Sql> {
+  const known = await context.rows(sql`select distinct hostname from sitemap_urls`)
+  const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => context.site.owns(hostname))
   const ours =
     own.length === 0
       ? raw('false')
@@ -85,7 +86,7 @@ async function sitemapRows(ask: ReadContext): Promise<Sql> {
           own.map((name) => sql`${name}`),
           ', ',
         )})`
-  return sql`sitemap_urls where ${ours} and ${filterCondition(planForUrlList(ask.plan), ask.dialect)}`
+  return sql`sitemap_urls where ${ours} and ${filterCondition(planForUrlList(context.plan), context.dialect)}`
 }
 
 /**
@@ -121,9 +122,9 @@ const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
 }
 
 /** Who fetched each of these URLs in the window, by name. */
-async function agentsByUrl({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
+async function agentsByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
-  const found = await ask(sql`
+  const found = await query(sql`
     select hostname, pathname, agent_id from agent_events
     where ${whereClause(side, dialect)} and ${NOT_SPOOFED} and ${columnsMatch(URL_KEY, page)}
     group by hostname, pathname, agent_id order by agent_id`)
@@ -133,11 +134,11 @@ async function agentsByUrl({ plan, dialect, rows: ask }: ReadContext, page: read
 }
 
 /** What the last crawl of each of these URLs brought; of several in one millisecond the worst. */
-async function lastCrawlByUrl({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
+async function lastCrawlByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
   const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)
   const at = crawled.map((url) => ({ ...url, timestamp: url.last_crawl }))
-  const found = await ask(sql`
+  const found = await query(sql`
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events

@@ -21,14 +21,14 @@ export default defineRead({
     ...metricShapes(TOTAL_METRICS),
     operators: z.array(comparableRow({ operator: z.string(), ...metricShapes(OPERATOR_METRICS) })),
   }),
-  run: async (ask) => {
-    const { dialect } = ask
-    const totals = await ask.one(
+  run: async (context) => {
+    const { dialect } = context
+    const totals = await context.one(
       TOTAL_METRICS,
       (plan) => sql`select ${raw(TOTAL_METRICS.join(', '))} from (${agentMetrics(plan, dialect, TOTAL)}) f`,
     )
     const by = groupByDimension(findDimension('operator', 'dimension'), dialect)
-    const operators = await ask.list(
+    const operators = await context.list(
       { key: 'operator', order: ['fetches desc'], metrics: OPERATOR_METRICS, limit: TOP_OPERATORS },
       (plan) =>
         sql`select value as operator, ${raw(OPERATOR_METRICS.join(', '))} from (${agentMetrics(plan, dialect, by, OPERATOR_METRICS)}) f`,

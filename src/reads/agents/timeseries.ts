@@ -30,10 +30,10 @@ export default defineRead({
       }),
     ),
   }),
-  run: async (ask, { limit }) => {
-    const { plan, dialect } = ask
+  run: async (context, { limit }) => {
+    const { plan, dialect } = context
     const { window, tz, granularity } = plan
-    const top = await ask.list(
+    const top = await context.list(
       { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, limit: limit },
       (p) => sql`
         select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
@@ -41,14 +41,14 @@ export default defineRead({
     )
     const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
     const isShown = shown.length > 0 ? sql`(agent_id in (${join(shown, ', ')}))` : raw('false')
-    const rest = await ask.one(
+    const rest = await context.one(
       METRICS,
       (p) => sql`
         select sum(n) as fetches, sum(s) as spoofed from (
           select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${whereClause(p, dialect)} group by agent_id) a
         where not ${isShown}`,
     )
-    const found = await ask.rows(sql`
+    const found = await context.rows(sql`
       select case when ${isShown} then agent_id else ${OTHER_AGENTS} end as series, bucket, sum(n) as value
       from (
         select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
@@ -56,7 +56,7 @@ export default defineRead({
       group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = listBuckets(window, tz, granularity)
-    const names = new Map(ask.catalog.map((agent) => [agent.agent_id, agent.name]))
+    const names = new Map(context.catalog.map((agent) => [agent.agent_id, agent.name]))
     const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
       ...agent,
       name: agent.agent_id === OTHER_AGENTS ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),

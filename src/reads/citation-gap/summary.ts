@@ -26,7 +26,7 @@ export default defineRead({
   path: '/api/citation-gap/summary',
   summary: 'The citation gap of the whole site: totals, URLs by verdict, operators',
   params: { operator: Operator },
-  audience: { only: 'all', either: true },
+  audience: { only: 'all', mixesAudiences: true },
   data: comparableRow({
     ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
     urls: z.record(z.enum(CITATION_VERDICTS), Count).describe('URLs by verdict.'),
@@ -37,15 +37,19 @@ export default defineRead({
       }),
     ),
   }),
-  run: async (ask, { operator }) => {
-    const { dialect } = ask
-    const of: CitationScope = { assistants: ask.assistants, operator }
-    const { counts, shut, whole } = await countVerdicts(ask, citationVerdicts(ask, of), await ask.blocked(operator))
-    // Of the window itself they are known: every URL that is fetched or arrived at has a verdict.
-    const totals = await ask.one(METRICS, (plan) =>
-      plan === ask.plan ? totalsFromCounts(whole) : citationTotals(plan, dialect, of),
+  run: async (context, { operator }) => {
+    const { dialect } = context
+    const of: CitationScope = { assistants: context.assistants, operator }
+    const { counts, shut, whole } = await countVerdicts(
+      context,
+      citationVerdicts(context, of),
+      await context.blockedUrls(operator),
     )
-    const operators = await ask.list(
+    // Of the window itself they are known: every URL that is fetched or arrived at has a verdict.
+    const totals = await context.one(METRICS, (plan) =>
+      plan === context.plan ? totalsFromCounts(whole) : citationTotals(plan, dialect, of),
+    )
+    const operators = await context.list(
       { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, limit: MAX_OPERATORS },
       (plan) => citationOperators(plan, dialect, of),
     )
@@ -54,7 +58,7 @@ export default defineRead({
       urls[verdict] = (urls[verdict] ?? 0) - 1
       urls.blocked = (urls.blocked ?? 0) + 1
     }
-    ask.warn(ARRIVALS_ARE_A_LOWER_BOUND)
+    context.warn(ARRIVALS_ARE_A_LOWER_BOUND)
     return { data: { ...totals, urls, operators }, rows: operators.length }
   },
 })
@@ -63,8 +67,8 @@ export default defineRead({
  * How many URLs there are of each verdict, the verdicts of those that the policy blocks and nothing else does, and the
  * fetches and arrivals of all.
  */
-async function countVerdicts(ask: ReadContext, judged: (plan: Plan) => Sql, blocked: BlockedUrls | undefined) {
-  const { dialect } = ask
+async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, blocked: BlockedUrls | undefined) {
+  const { dialect } = context
   const counts = new Map<string, number>()
   const whole = { fetches: 0, arrivals: 0 }
   const shut: string[] = []
@@ -74,8 +78,8 @@ async function countVerdicts(ask: ReadContext, judged: (plan: Plan) => Sql, bloc
     const first = sql`
       union all select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
         sum(arrivals) as arrivals from v group by verdict`
-    const found = await ask.rows(sql`
-      with v as materialized (${judged(ask.plan)})
+    const found = await context.rows(sql`
+      with v as materialized (${judged(context.plan)})
       select * from (
         select * from (select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals from v where ${maybe}
           order by hostname, pathname limit ${BATCH_URLS}) c
@@ -95,7 +99,7 @@ async function countVerdicts(ask: ReadContext, judged: (plan: Plan) => Sql, bloc
     if (!last || urls.length < BATCH_URLS) return { counts, shut, whole }
     after = sql`(hostname, pathname) > (${last.hostname}, ${last.pathname})`
   }
-  ask.warn({
+  context.warn({
     code: 'blocked_not_all_judged',
     message: `More URLs may be blocked by policy than were looked at: ${BATCH_URLS * MAX_BATCHES}, in the order of their names.`,
   })

@@ -28,7 +28,7 @@ export default defineRead({
   summary: 'URLs where human traffic fell while agent traffic held, against the window before',
   params: {},
   list: true,
-  audience: { only: 'all', either: true },
+  audience: { only: 'all', mixesAudiences: true },
   compare: 'previous',
   data: z.array(
     z.object({
@@ -44,28 +44,28 @@ export default defineRead({
       verdict: z.enum(VERDICTS),
     }),
   ),
-  run: async (ask) => {
-    const { plan, dialect } = ask
+  run: async (context) => {
+    const { plan, dialect } = context
     const then = plan.comparison ?? plan.window
     const long = shift(plan.window.start, { days: MIN_DAYS }, plan.tz) <= plan.window.end
     if (!long) {
       const message = `The window has under ${MIN_DAYS} days: no verdict is drawn.`
-      ask.warn({ metric: 'verdict', code: 'window_too_short', message })
+      context.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
-    const [site = {}] = await ask.rows(sql`
+    const [site = {}] = await context.rows(sql`
       select ${beforeAndNow(plan, 'people')} from ${pageviews(withoutUrlFilters(overBothWindows(plan, then)), dialect)}`)
     const [was, is] = [Number(site.people_before), Number(site.people_now)]
     const factor = was > 0 && is > 0 ? is / was : undefined
     if (was > 0) {
       const percent = Math.round((is / was - 1) * 1000) / 10
       const message = `The whole site's pageviews changed by ${percent} %: verdicts are by what differs from that.`
-      ask.warn({ metric: 'people', code: 'site_wide_change_taken_out', message })
+      context.warn({ metric: 'people', code: 'site_wide_change_taken_out', message })
     }
     // Whole numbers, so that a quarter is a quarter.
     const fell = sql`people_before * 3 * ${is} >= people_now * 4 * ${was} and ${is > 0}`
     const held = raw('agents_now * 10 > agents_before * 9')
     const enough = sql`${long} and people_before >= ${MIN_VIEWS} and agents_before >= ${MIN_FETCHES}`
-    const page = await ask.list(
+    const page = await context.list(
       { key: URL_KEY, order: ['rank asc', 'lost desc'], metrics: [], compare: false },
       (p) => sql`
         select *, people_before - people_now as lost,
@@ -75,7 +75,7 @@ export default defineRead({
             when ${held} then 'decaying' else 'fading' end as verdict
           from (${urlRows(overBothWindows(p, then), p, dialect)}) u) v`,
     )
-    const shut = await urlsNowUnreadable(ask, overBothWindows(plan, then), page)
+    const shut = await urlsNowUnreadable(context, overBothWindows(plan, then), page)
     const data = page.map((found) => {
       const { hostname, pathname, verdict } = found
       const change = (name: 'people' | 'agents') => {
@@ -128,18 +128,18 @@ const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([ho
  * from: where the policy now keeps out all that fetch for answers, one that was allowed before is enough.
  */
 async function urlsNowUnreadable(
-  ask: ReadContext,
+  context: ReadContext,
   wide: Plan,
   page: readonly ResultRow[],
 ): Promise<ReadonlySet<string>> {
-  const { plan, dialect } = ask
+  const { plan, dialect } = context
   const now = sql`timestamp >= ${plan.window.start}`
   const good = raw('case when status between 200 and 299 or status = 304 then 1 else 0 end')
   const last = (value: Sql, when: Sql) =>
     sql`${dialect.lastBy(value, sql`(timestamp, ${value})`)} filter (where ${when})`
   const allowed = raw('case when robots_allowed then 1 else 0 end')
   const judged = raw('robots_allowed is not null')
-  const found = await ask.rows(sql`
+  const found = await context.rows(sql`
     select hostname, pathname, agent_id, max(timestamp) filter (where not ${now}) as seen_before,
       max(timestamp) filter (where ${now}) as seen_now, ${last(good, sql`not ${now}`)} as good_before,
       ${last(good, now)} as good_now, ${last(allowed, sql`not ${now} and ${judged}`)} as allowed_before,
@@ -159,7 +159,7 @@ async function urlsNowUnreadable(
       now: laterFetch(best?.now, row.seen_now, row.good_now),
     })
   }
-  const blocked = await ask.blocked(undefined)
+  const blocked = await context.blockedUrls(undefined)
   for (const url of blocked ? await filterBlocked(blocked, [...open.values()]) : []) shut.add(urlKey({ ...url }))
   for (const [name, { before: then, now: last }] of latest) if (then?.good && last && !last.good) shut.add(name)
   return shut

@@ -38,13 +38,13 @@ export default defineRead({
       last_seen: Instant,
     }),
   ),
-  run: async (ask, { severity }) => {
-    const { dialect, catalog } = ask
+  run: async (context, { severity }) => {
+    const { dialect, catalog } = context
     const agentsThat = (answer: 'yes' | 'no'): Sql => {
       const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((a) => sql`${a.agent_id}`)
       return ids.length === 0 ? raw('false') : sql`agent_id in (${join(ids, ', ')})`
     }
-    const found = await ask.list(
+    const found = await context.list(
       { key: VIOLATION_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
       (plan) => sql`
         select *, case severity ${SEVERITY_RANK} end as rank

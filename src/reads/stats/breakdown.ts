@@ -9,5 +9,5 @@ export default defineRead({
   params: { dimension: DimensionName },
   list: true,
   data: metricsRows,
-  run: (ask, { dimension }) => breakdown(ask, dimension),
+  run: (context, { dimension }) => breakdown(context, dimension),
 })

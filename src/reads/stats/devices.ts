@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { METRICS } from '../../query/metrics.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const metrics = metricShapes(METRICS.human)
@@ -14,18 +14,18 @@ export default defineRead({
   path: '/api/stats/devices',
   summary: 'Browsers, operating systems, device types and screen classes',
   params: { limit: PAGING_SHAPE.limit },
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.object({
     browsers: list('browser'),
     os: list('os'),
     device_types: list('device_type'),
     screen_classes: list('screen_class'),
   }),
-  run: async (ask, { limit }) => {
-    const browsers = await topCombinations(ask, ['browser'], limit)
-    const os = await topCombinations(ask, ['os'], limit)
-    const device_types = await topCombinations(ask, ['device_type'], limit)
-    const screen_classes = await topCombinations(ask, ['screen_class'], limit)
+  run: async (context, { limit }) => {
+    const browsers = await topCombinations(context, ['browser'], limit)
+    const os = await topCombinations(context, ['os'], limit)
+    const device_types = await topCombinations(context, ['device_type'], limit)
+    const screen_classes = await topCombinations(context, ['screen_class'], limit)
     const data = { browsers, os, device_types, screen_classes }
     return { data, rows: Object.values(data).reduce((sum, list) => sum + list.length, 0) }
   },

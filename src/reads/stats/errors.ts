@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { sourceRows, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
@@ -18,7 +18,7 @@ export default defineRead({
   summary: 'Errors by fingerprint, with a sparkline',
   params: {},
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.array(
     comparableRow({
       fingerprint: z.string().describe('The same for one type, normalised message and top frame.'),
@@ -38,14 +38,14 @@ export default defineRead({
         ),
     }),
   ),
-  run: async (ask) => {
-    const page = await ask.list(
+  run: async (context) => {
+    const page = await context.list(
       { key: 'fingerprint', order: ['count desc', 'visitors desc'], metrics: METRICS },
-      (plan) => errorRows(plan, ask.dialect),
+      (plan) => errorRows(plan, context.dialect),
     )
     if (page.length === 0) return { data: [], rows: 0 }
-    const where = await topPages(ask, page)
-    const lines = await sparklines(ask, page)
+    const where = await topPages(context, page)
+    const lines = await sparklines(context, page)
     const data = page.map((error) => ({
       ...formatInstants(error),
       pathname: where.get(error.fingerprint),
@@ -78,8 +78,8 @@ const errorRows = (plan: Plan, dialect: Dialect): Sql => {
 }
 
 /** Where each of the page's errors happened most; of equals the first by name. */
-async function topPages({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
-  const found = await ask(sql`
+async function topPages({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
+  const found = await query(sql`
     select fingerprint, pathname from (
       select fingerprint, pathname,
         row_number() over (partition by fingerprint order by count(*) desc, pathname) as nth
@@ -89,12 +89,12 @@ async function topPages({ plan, dialect, rows: ask }: ReadContext, page: readonl
 }
 
 /** The counts over the window of each of the page's errors, by fingerprint. */
-async function sparklines({ plan, dialect, rows: ask }: ReadContext, page: readonly ResultRow[]) {
+async function sparklines({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const { window, tz, granularity } = plan
   const times = listBuckets(window, tz, granularity)
   const together = Math.ceil(times.length / MAX_SPARKLINE_POINTS)
   const points = new Map(times.map(({ key }, i) => [key, Math.floor(i / together)]))
-  const found = await ask(sql`
+  const found = await query(sql`
     select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
     from (${errorHits(plan, dialect)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
   const lines = new Map<unknown, number[]>()

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../../query/conditions.js'
-import { IS_INTERACTIVE } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
+import { IS_INTERACTIVE } from '../../query/sessions.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { comparableRow, metricShapes } from '../shapes.js'
@@ -29,7 +29,7 @@ export default defineRead({
     property: optionalText.describe('One property, by its key; default the most frequent of each event.'),
   },
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.array(
     comparableRow({
       name: z.string(),
@@ -40,15 +40,15 @@ export default defineRead({
         .describe('Most frequent first. Values are text, as filters on `prop:<key>` compare them.'),
     }),
   ),
-  run: async (ask, { name, property }) => {
-    const { dialect } = ask
-    const page = await ask.list(
+  run: async (context, { name, property }) => {
+    const { dialect } = context
+    const page = await context.list(
       { key: EVENT_KEY, order: ['events desc', 'visitors desc'], metrics: METRICS },
       (plan) => sql`
         select name, kind, count(*) as events, count(distinct visitor_id) as visitors
         from (${eventRows(plan, dialect, name)}) e group by name, kind`,
     )
-    const properties = await propertiesByEvent(ask, page, name, property)
+    const properties = await propertiesByEvent(context, page, name, property)
     const data = page.map((event) => ({
       ...event,
       properties: Array.from(properties.get(eventKey(event)) ?? [], ([key, values]) => ({ key, values })),
@@ -73,22 +73,22 @@ interface PropertyValue {
 
 /** The properties of the events of a page, by event. */
 async function propertiesByEvent(
-  ask: ReadContext,
+  context: ReadContext,
   page: readonly ResultRow[],
   name: string | undefined,
   property: string | undefined,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly PropertyValue[]>>> {
-  const { dialect } = ask
+  const { dialect } = context
   const found = new Map<string, Map<string, PropertyValue[]>>()
   if (page.length === 0) return found
-  const shown = sql`select * from (${eventRows(ask.plan, dialect, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
+  const shown = sql`select * from (${eventRows(context.plan, dialect, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
   const most = property === undefined ? MAX_VALUES : MAX_VALUES_OF_ONE_KEY
   const each =
     property === undefined
       ? dialect.jsonEach(shown, raw('props'))
       : sql`select name, kind, ${property} as key, ${dialect.jsonText(raw('props'), property)} as value from (${shown}) p`
   // One more than is shown of either tells whether something was left out.
-  const counted = await ask.rows(sql`
+  const counted = await context.rows(sql`
     select name, kind, key, value, n as events, nth_key, nth_value
     from (
       select *, dense_rank() over (partition by name, kind order by of_key desc, key) as nth_key
@@ -113,7 +113,7 @@ async function propertiesByEvent(
   if (cut) {
     const bounds = property === undefined ? `${MAX_KEYS} properties an event and ${most} values each` : `${most} values`
     const message = `The most frequent ${bounds}: GET /api/stats/breakdown with dimension prop:<key> has all.`
-    ask.warn({ metric: 'properties', code: 'properties_cut', message })
+    context.warn({ metric: 'properties', code: 'properties_cut', message })
   }
   return found
 }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
 import { type Goal, goalFilter } from '../../query/goals.js'
 import { TOTAL } from '../../query/grouping.js'
-import { hitMetrics, matchingSessions, sessionsInWindow } from '../../query/metrics.js'
+import { hitMetrics, matchingSessions } from '../../query/metrics.js'
 import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { sessionsInWindow } from '../../query/sessions.js'
 import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, Share } from '../shapes.js'
 
@@ -20,7 +21,7 @@ export default defineRead({
   summary: 'Conversions, rate and revenue of each goal',
   params: {},
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.array(
     comparableRow({
       id: z.int(),
@@ -34,16 +35,16 @@ export default defineRead({
         .describe('One for each currency that was seen, never added; there for a goal that has revenue.'),
     }),
   ),
-  run: async (ask) => {
-    const { plan, dialect } = ask
+  run: async (context) => {
+    const { plan, dialect } = context
     const { goals = [] } = plan
-    if (goals.length === 0) return { data: ask.page([]), rows: 0 }
-    const found = await ask.list(
+    if (goals.length === 0) return { data: context.page([]), rows: 0 }
+    const found = await context.list(
       { key: ['id', 'name'], order: ['conversions desc', 'visitors desc'], metrics: METRICS },
       (p) => goalRows(goals, p, dialect),
     )
     const earning = goals.filter(({ id, revenue }) => revenue && found.some((each) => each.id === id))
-    const earned = async (p: Plan) => (earning.length === 0 ? [] : ask.rows(revenueAmounts(earning, p, dialect)))
+    const earned = async (p: Plan) => (earning.length === 0 ? [] : context.rows(revenueAmounts(earning, p, dialect)))
     const now = await earned(plan)
     const then = plan.comparison && (await earned(withWindow(plan, plan.comparison)))
     const revenueOf = (id: unknown) => {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { wholeNumber } from '../../query/envelope.js'
 import { TOTAL } from '../../query/grouping.js'
-import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
-import { defineRead } from '../../query/read.js'
+import { matchingSessions } from '../../query/metrics.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { sessionSteps, stepColumns } from '../../query/session-steps.js'
+import { sessionsInWindow } from '../../query/sessions.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count } from '../shapes.js'
 
@@ -28,8 +29,8 @@ export default defineRead({
         'A path, from whose first view on sessions are followed; or, without a slash before it, the first instant of the window. May be given twice, once as each.',
       ),
   },
-  owns: (name, value) => name === 'start' && value.startsWith('/'),
-  audience: { unless_asked: 'human', among: ['human'] },
+  ownsParameter: (name, value) => name === 'start' && value.startsWith('/'),
+  audience: PEOPLE_ONLY,
   compare: 'none',
   data: z.object({
     nodes: z.array(
@@ -45,9 +46,9 @@ export default defineRead({
     ),
     links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
   }),
-  run: async (ask, { depth, start }) => {
-    const { plan, dialect } = ask
-    const found = await ask.rows(linkCounts(sessionSteps(plan, dialect, depth, start), depth))
+  run: async (context, { depth, start }) => {
+    const { plan, dialect } = context
+    const found = await context.rows(linkCounts(sessionSteps(plan, dialect, depth, start), depth))
     const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
     const reach = (at: ReturnType<typeof node>, sessions: number) => {
       nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
@@ -66,7 +67,7 @@ export default defineRead({
     if (start === undefined) {
       const seen = [...nodes.values()].reduce((sum, at) => sum + (at.depth === 1 ? at.sessions : 0), 0)
       const all = plan.filters.length === 0 ? sessionsInWindow(plan, dialect) : matchingSessions(plan, dialect, TOTAL)
-      const [row] = await ask.rows(sql`select count(*) as n from (${all}) s`)
+      const [row] = await context.rows(sql`select count(*) as n from (${all}) s`)
       const unseen = Number(row?.n ?? 0) - seen
       if (unseen > 0) reach(node(1, 'exit'), unseen)
     }

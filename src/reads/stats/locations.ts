@@ -23,11 +23,11 @@ export default defineRead({
       .optional()
       .describe('Of people alone.'),
   }),
-  run: async (ask, { limit }) => {
-    const countries = await topCombinations(ask, ['country'], limit)
-    if (ask.plan.audience !== 'human') return { data: { countries }, rows: countries.length }
-    const regions = await topCombinations(ask, ['country', 'region'], limit)
-    const cities = await topCombinations(ask, ['country', 'region', 'city'], limit)
+  run: async (context, { limit }) => {
+    const countries = await topCombinations(context, ['country'], limit)
+    if (context.plan.audience !== 'human') return { data: { countries }, rows: countries.length }
+    const regions = await topCombinations(context, ['country', 'region'], limit)
+    const cities = await topCombinations(context, ['country', 'region', 'city'], limit)
     return { data: { countries, regions, cities }, rows: countries.length + regions.length + cities.length }
   },
 })

@@ -9,9 +9,9 @@ export default defineRead({
   summary: 'Totals of a window',
   params: {},
   data: metricsRow({}),
-  run: async (ask) => {
-    const { value: _, ...data } = await ask.one(METRICS[ask.plan.audience], (plan) =>
-      metricsBy(plan, ask.dialect, TOTAL),
+  run: async (context) => {
+    const { value: _, ...data } = await context.one(METRICS[context.plan.audience], (plan) =>
+      metricsBy(plan, context.dialect, TOTAL),
     )
     return { data, rows: 1 }
   },

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { pageMetricsFromAggregates } from '../../query/aggregate-metrics.js'
 import { findDimension } from '../../query/dimensions.js'
 import { groupByDimension } from '../../query/grouping.js'
-import { hitMetrics, METRICS, matchingSessions, metricsBy, sessionsInWindow } from '../../query/metrics.js'
-import { pageMetricsFromAggregates } from '../../query/page-aggregates.js'
+import { hitMetrics, METRICS, matchingSessions, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
+import { sessionsInWindow } from '../../query/sessions.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import { Count, metricsRow, Share } from '../shapes.js'
 
@@ -29,10 +30,10 @@ export default defineRead({
       scroll_depth: z.number().min(0).max(100).optional().describe("Mean of each session's deepest scroll, 0 to 100."),
     }),
   ),
-  run: async (ask) => {
-    const { dialect, plan } = ask
+  run: async (context) => {
+    const { dialect, plan } = context
     const human = plan.audience === 'human'
-    const data = await ask.list(
+    const data = await context.list(
       {
         key: 'pathname',
         order: human ? ['visitors desc', 'pageviews desc', 'sessions desc'] : ['pageviews desc'],
@@ -42,7 +43,7 @@ export default defineRead({
     )
     for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
       if (data.some((row) => metric in row)) continue
-      ask.warn({ metric, code: 'no_engagement_data', message: `No browser reported what ${metric} is made from.` })
+      context.warn({ metric, code: 'no_engagement_data', message: `No browser reported what ${metric} is made from.` })
     }
     return { data, rows: data.length }
   },

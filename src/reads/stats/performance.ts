@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Dimension, findDimension, requireDimension } from '../../query/dimensions.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
 import { groupByVital, RATINGS, VITAL_METRICS, VITALS, vitalFigures, vitalSamples } from '../../query/vitals.js'
 import { raw, sql } from '../../sql.js'
@@ -29,7 +29,7 @@ export default defineRead({
   summary: 'LCP, CLS, INP, FCP and TTFB: p50, p75 and p95',
   params: { dimension: DimensionName.optional() },
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.object({
     ...figureShapes,
     rows: z
@@ -39,35 +39,35 @@ export default defineRead({
       .optional()
       .describe("A page of the dimension's values, most measured first; absent where no dimension is asked for."),
   }),
-  run: async (ask, { dimension: name }) => {
-    const { dialect } = ask
+  run: async (context, { dimension: name }) => {
+    const { dialect } = context
     const dimension = name === undefined ? undefined : findDimension(name, 'dimension')
-    if (dimension) requireDimension(dimension, ask.plan.audience, 'dimension')
+    if (dimension) requireDimension(dimension, context.plan.audience, 'dimension')
     const {
       value: _,
       hits: __,
       ...found
-    } = await ask.one(VITAL_METRICS, (plan) => vitalFigures(vitalSamples(plan, dialect), dialect))
+    } = await context.one(VITAL_METRICS, (plan) => vitalFigures(vitalSamples(plan, dialect), dialect))
     const total = groupByVital(found)
-    warnOfMissingVitals(ask, total)
+    warnOfMissingVitals(context, total)
     if (!dimension) return { data: total, rows: 1 }
-    const values = await dimensionRows(ask, dimension)
+    const values = await dimensionRows(context, dimension)
     return { data: { ...total, rows: values }, rows: values.length }
   },
 })
 
 /** The page's values first, by a count alone: quantiles hold every sample, and there may be a million paths. */
-async function dimensionRows(ask: ReadContext, dimension: Dimension): Promise<ResultRow[]> {
-  const { dialect } = ask
+async function dimensionRows(context: ReadContext, dimension: Dimension): Promise<ResultRow[]> {
+  const { dialect } = context
   const named = dimension.optional ? raw('value is not null') : raw('true')
   const order = ['hits desc']
-  const page = await ask.list(
+  const page = await context.list(
     { key: 'value', order, metrics: [], compare: false },
     (plan) => sql`
       select value, count(*) as hits from (${vitalSamples(plan, dialect, dimension)}) m where ${named} group by value`,
   )
   if (page.length === 0) return []
-  const found = await ask.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
+  const found = await context.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
     const shown = sql`select * from (${vitalSamples(plan, dialect, dimension)}) m where ${keyMatches(['value'], page)}`
     return vitalFigures(shown, dialect)
   })
@@ -77,9 +77,9 @@ async function dimensionRows(ask: ReadContext, dimension: Dimension): Promise<Re
   }))
 }
 
-function warnOfMissingVitals(ask: ReadContext, total: ResultRow): void {
+function warnOfMissingVitals(context: ReadContext, total: ResultRow): void {
   const code = 'no_vitals_data'
   const missing = VITALS.filter((vital) => total[vital] === undefined)
-  if (missing.length === VITALS.length) ask.warn({ code, message: 'No browser reported Web Vitals.' })
-  else for (const metric of missing) ask.warn({ metric, code, message: `No browser reported ${metric}.` })
+  if (missing.length === VITALS.length) context.warn({ code, message: 'No browser reported Web Vitals.' })
+  else for (const metric of missing) context.warn({ metric, code, message: `No browser reported ${metric}.` })
 }

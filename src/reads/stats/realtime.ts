@@ -16,15 +16,15 @@ export default defineRead({
   path: '/api/stats/realtime',
   summary: 'Who is reading now',
   params: {},
-  audience: { unless_asked: 'all' },
+  audience: { default: 'all' },
   window: (now) => ({ start: new Date(now.getTime() - WINDOW_MINUTES * 60_000), end: now }),
   data: z.object({
     ...readerShapes,
     pages: z.array(z.object({ pathname: z.string(), ...readerShapes })),
     minutes: z.array(z.object({ t: Instant, ...readerShapes })),
   }),
-  run: async (ask) => {
-    const { plan, dialect } = ask
+  run: async (context) => {
+    const { plan, dialect } = context
     const { audience, window } = plan
     const metrics = { human: ['people'], agent: ['agents'], all: ['people', 'agents'] }[audience]
     const start = window.start.getTime()
@@ -43,8 +43,8 @@ export default defineRead({
       return sql`select coalesce(a.value, b.value) as value, people, agents from (${a}) a full outer join (${b}) b on a.value = b.value`
     }
 
-    const total = await ask.one(metrics, () => beside(people(raw('0')), agents(raw('0'))))
-    const pages = await ask.list(
+    const total = await context.one(metrics, () => beside(people(raw('0')), agents(raw('0'))))
+    const pages = await context.list(
       { key: 'pathname', order: metrics.map((name) => `${name} desc`), metrics, limit: MAX_PAGES },
       () =>
         sql`select value as pathname, ${raw(metrics.join(', '))} from (${beside(
@@ -52,7 +52,7 @@ export default defineRead({
           agents(raw('pathname')),
         )}) p`,
     )
-    const found = await ask.rows(beside(people(minute), agents(minute)))
+    const found = await context.rows(beside(people(minute), agents(minute)))
     const counts = new Map(found.map(({ value, ...row }) => [value, row]))
     const minutes = Array.from({ length: WINDOW_MINUTES }, (_, i) => ({
       t: new Date(start + i * 60_000).toISOString(),

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { shift, startOf, type Window } from '../../query/calendar.js'
 import { TOTAL } from '../../query/grouping.js'
-import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
+import { matchingSessions } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { sessionsInWindow } from '../../query/sessions.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import { Count, Instant, Share } from '../shapes.js'
 
@@ -27,7 +28,7 @@ export default defineRead({
   params: {
     granularity: z.enum(UNITS).optional().describe('Of cohorts and periods; default the finest with at most 31.'),
   },
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   compare: 'none',
   data: z.object({
     granularity: z.enum(UNITS),
@@ -47,8 +48,8 @@ export default defineRead({
       }),
     ),
   }),
-  run: async (ask, params) => {
-    const { plan, dialect, now, site } = ask
+  run: async (context, params) => {
+    const { plan, dialect, now, site } = context
     const { tz } = plan
     const cut = (unit: Unit, most: number) => listBuckets(plan.window, tz, unit, most)
     const unit = params.granularity ?? UNITS.find((u) => cut(u, TARGET_COHORTS + 1).length <= TARGET_COHORTS) ?? 'month'
@@ -56,19 +57,19 @@ export default defineRead({
     const times = all.slice(-MAX_COHORTS[unit])
     if (times.length < all.length) {
       const message = `The window has ${all.length} cohorts: these are its last ${times.length}.`
-      ask.warn({ metric: 'cohorts', code: 'cohorts_truncated', message })
+      context.warn({ metric: 'cohorts', code: 'cohorts_truncated', message })
     }
     const window = { start: latestOf(plan.window.start, times[0]?.t), end: plan.window.end }
     if (times[0] && times[0].t < window.start) {
       const message = `The window begins within a ${unit}: the first cohort has those alone who came first after that.`
-      ask.warn({ metric: 'cohorts', code: 'first_cohort_partial', message })
+      context.warn({ metric: 'cohorts', code: 'first_cohort_partial', message })
     }
     if (site.visitor_salt !== 'never' && listBuckets(window, 'UTC', site.visitor_salt, 2).length > 1) {
       const message = `Visitor ids change every ${site.visitor_salt}: nobody is seen to return after that, and who does is a newcomer.`
-      ask.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
+      context.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
     }
 
-    const found = await ask.rows(cohortGrid({ ...plan, window }, unit, dialect))
+    const found = await context.rows(cohortGrid({ ...plan, window }, unit, dialect))
     const counts = new Map(found.map((row) => [`${row.cohort} ${row.period}`, Number(row.visitors)]))
     const until = Math.min(plan.window.end.getTime(), now.getTime())
     const over = times.filter(({ t }, i) => {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { TOTAL } from '../../query/grouping.js'
-import { matchingSessions, sessionsInWindow } from '../../query/metrics.js'
-import { defineRead } from '../../query/read.js'
+import { matchingSessions } from '../../query/metrics.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { type SessionStart, sessionDetails } from '../../query/session-details.js'
+import { sessionsInWindow } from '../../query/sessions.js'
 import { sql } from '../../sql.js'
 import { formatInstants, parseHexId, sessionShape } from '../shapes.js'
 
@@ -12,13 +13,13 @@ export default defineRead({
   summary: 'Sessions that started in the window, newest first',
   params: {},
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   compare: 'none',
   data: z.array(z.object(sessionShape)),
-  run: async (ask) => {
-    const { plan, dialect } = ask
+  run: async (context) => {
+    const { plan, dialect } = context
     const own = sessionsInWindow(plan, dialect)
-    const page = await ask.list(
+    const page = await context.list(
       {
         key: 'session_id',
         order: ['started desc'],
@@ -34,7 +35,7 @@ export default defineRead({
     const begun = page.flatMap(({ session_id, started }): SessionStart[] =>
       started instanceof Date ? [{ id: parseHexId(session_id), started }] : [],
     )
-    const rows = new Map((await sessionDetails(ask, begun)).map((row) => [row.id, row]))
+    const rows = new Map((await sessionDetails(context, begun)).map((row) => [row.id, row]))
     const data = page.flatMap(({ session_id }) => {
       const row = rows.get(session_id)
       return row ? [formatInstants(row)] : []

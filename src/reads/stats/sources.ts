@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration'] as const
@@ -13,7 +13,7 @@ export default defineRead({
   path: '/api/stats/sources',
   summary: 'Channels, sources and campaigns',
   params: { limit: PAGING_SHAPE.limit },
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: z.object({
     channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
     sources: z.array(
@@ -32,11 +32,11 @@ export default defineRead({
       }),
     ),
   }),
-  run: async (ask, { limit }) => {
-    const channels = await topCombinations(ask, ['channel'], limit, METRICS)
-    const sources = await topCombinations(ask, ['source', 'channel'], limit, METRICS)
+  run: async (context, { limit }) => {
+    const channels = await topCombinations(context, ['channel'], limit, METRICS)
+    const sources = await topCombinations(context, ['source', 'channel'], limit, METRICS)
     const campaigns = await topCombinations(
-      ask,
+      context,
       ['utm_campaign', 'utm_source', 'utm_medium'],
       limit,
       METRICS,

@@ -20,8 +20,8 @@ export default defineRead({
     buckets: Series,
     comparison: Series.optional(),
   }),
-  run: async (ask, params) => {
-    const { plan, dialect } = ask
+  run: async (context, params) => {
+    const { plan, dialect } = context
     const { audience, tz, granularity } = plan
     const metric = findMetric(audience, params.metric)
     const source = (p: Plan): Sql => {
@@ -33,7 +33,7 @@ export default defineRead({
     }
     const timesOf = ({ window }: Plan) => listBuckets(window, tz, granularity)
     const series = async (p: Plan) => {
-      const found = await ask.rows(sql`select value as bucket, ${raw(metric)} as value from (${source(p)}) b`)
+      const found = await context.rows(sql`select value as bucket, ${raw(metric)} as value from (${source(p)}) b`)
       const values = new Map(found.map((row) => [row.bucket, row.value]))
       const nothing = isCount(metric) ? { value: 0 } : {}
       return timesOf(p).map(({ t, key }) => {
@@ -43,7 +43,7 @@ export default defineRead({
     }
     if (metric === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)
-      ask.warnOfSaltChange(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
+      context.warnOfSaltChange(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
     }
     const own = await series(plan)
     const comparison = plan.comparison && (await series({ ...plan, window: plan.comparison }))

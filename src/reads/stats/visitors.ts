@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { beforeWindowEnd, filterCondition, sourceRows, startedInWindow, whereClause } from '../../query/conditions.js'
-import { sessionsInWindow } from '../../query/metrics.js'
+import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
 import { identifiedVisitors, PERSON_COLUMNS, type PersonSet, rowsOfPersons } from '../../query/people.js'
-import { defineRead } from '../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
+import { sessionsInWindow } from '../../query/sessions.js'
+import { beforeWindowEnd, startedInWindow } from '../../query/window-conditions.js'
 import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject } from '../shapes.js'
@@ -17,7 +18,7 @@ export default defineRead({
   summary: 'Visitors, their traits and counts, last seen first',
   params: {},
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   compare: 'none',
   data: z.array(
     z.object({
@@ -32,9 +33,9 @@ export default defineRead({
       browser: z.string().optional(),
     }),
   ),
-  run: async (ask) => {
-    const { dialect } = ask
-    const page = await ask.list({ key: 'id', order: ['last_seen desc'], metrics: [] }, (plan) => {
+  run: async (context) => {
+    const { dialect } = context
+    const page = await context.list({ key: 'id', order: ['last_seen desc'], metrics: [] }, (plan) => {
       const seen = sql`select visitor_id, max(timestamp) as seen from ${sourceRows('events', plan, dialect)} as e
         where ${whereClause(plan, dialect)} group by visitor_id`
       return sql`
@@ -45,7 +46,7 @@ export default defineRead({
         select ${dialect.lastBy(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
           from seen join known on known_id = visitor_id group by person`
     })
-    ask.warnOfSaltChange([ask.plan.window])
+    context.warnOfSaltChange([context.plan.window])
     const some: PersonSet = {
       persons: page.flatMap(({ person }) => (typeof person === 'string' ? [person] : [])),
       visitors: page.flatMap(({ person, id }) => (person === undefined ? [parseHexId(id)] : [])),
@@ -53,7 +54,11 @@ export default defineRead({
     const facts =
       page.length === 0
         ? []
-        : [await firstSeenAndTraits(ask, some), await windowFacts(ask, some), await sessionCounts(ask, some)]
+        : [
+            await firstSeenAndTraits(context, some),
+            await windowFacts(context, some),
+            await sessionCounts(context, some),
+          ]
     const byName = facts.map((found) => new Map(found.map((row) => [personKey(row.person, row.visitor), row])))
     const data = page.map(({ id, person, last_seen }) => {
       const [ever, now, visits] = byName.map((found) => found.get(personKey(person, id)))
@@ -77,30 +82,30 @@ export default defineRead({
 const personKey = (person: unknown, visitor: unknown) => (person === undefined ? `v ${visitor}` : `p ${person}`)
 
 /** `first_seen` and `traits`, of everything that is known up to the window's end. */
-const firstSeenAndTraits = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = ask
+const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
+  const { plan, dialect } = context
   const known = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
-  return ask.rows(sql`
+  return context.rows(sql`
     select ${PERSON_COLUMNS}, min(timestamp) as first_seen,
       ${dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
     from ${rowsOfPersons(some, known, plan, dialect)} p group by 1, 2`)
 }
 
 /** What they did in the window that passes the filters. */
-const windowFacts = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = ask
+const windowFacts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
+  const { plan, dialect } = context
   const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${sourceRows('events', plan, dialect)} as e
     where ${whereClause(plan, dialect)})`
   const last = (name: string): Sql =>
     sql`${dialect.lastBy(raw(name), raw(`(timestamp, ${name})`))} filter (where ${raw(name)} is not null) as ${raw(name)}`
-  return ask.rows(sql`
+  return context.rows(sql`
     select ${PERSON_COLUMNS}, count(*) filter (where kind = 'pageview') as pageviews, ${last('country')}, ${last('browser')}
     from ${rowsOfPersons(some, hits, plan, dialect)} p group by 1, 2`)
 }
 
 /** The sessions that `sessions` counts, so that all visitors' add up to it. */
-const sessionCounts = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = ask
+const sessionCounts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
+  const { plan, dialect } = context
   const own = rowsOfPersons(
     some,
     sql`(select session_id, visitor_id from (${sessionsInWindow(plan, dialect)}) s)`,
@@ -113,5 +118,5 @@ const sessionCounts = (ask: ReadContext, some: PersonSet): Promise<ResultRow[]> 
       : sql`where session_id in (select session_id from ${sourceRows('events', plan, dialect)} as e
           where ${startedInWindow(plan)} and ${filterCondition(plan, dialect)}
             and session_id in (select session_id from ${own} o))`
-  return ask.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
+  return context.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
 }

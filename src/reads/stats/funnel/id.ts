@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
 import { countEveryone, type Funnel, type FunnelUnit, stepsReached } from '../../../query/funnels.js'
 import type { Plan } from '../../../query/plan.js'
-import { defineRead } from '../../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../../query/read.js'
 import type { ReadContext } from '../../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../../sql.js'
 import { Count, comparableRow, Share } from '../../shapes.js'
@@ -33,7 +33,7 @@ export default defineRead({
       .describe('Who came to `step`, or who did not from the one before.'),
   },
   list: true,
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   data: comparableRow({
     id: z.int(),
     name: z.string(),
@@ -43,14 +43,14 @@ export default defineRead({
     ),
     behind: z.array(z.string()).optional().describe('Ids of sessions, or with `per=visitor` of visitors.'),
   }),
-  run: async (ask, { per, step, outcome }, words) => {
-    const funnel = await ask.funnel(words.id ?? '')
+  run: async (context, { per, step, outcome }, words) => {
+    const funnel = await context.funnel(words.id ?? '')
     if (!funnel) throw new ApiError('not_found', 'There is no such funnel.')
     const { id, name, steps } = funnel
     if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
-    const found = await ask.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
-      stepCounts(funnel, per, plan, ask.dialect),
+    const found = await context.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
+      stepCounts(funnel, per, plan, context.dialect),
     )
     const [all, ...rows] = found.map(({ step: _, ...counts }) => counts)
     const only = (value: unknown) =>
@@ -59,7 +59,7 @@ export default defineRead({
       ...only(all),
       ...(all?.comparison ? { comparison: only(all.comparison), change: only(all.change) } : {}),
     }
-    const behind = step === undefined ? {} : { behind: await idsAtStep(ask, funnel, per, step, outcome) }
+    const behind = step === undefined ? {} : { behind: await idsAtStep(context, funnel, per, step, outcome) }
     return {
       data: { id, name, ...whole, steps: steps.map(({ label }, i) => ({ label, ...rows[i] })), ...behind },
       rows: behind.behind?.length ?? steps.length,
@@ -87,17 +87,17 @@ function stepCounts(funnel: Funnel, per: FunnelUnit, plan: Plan, dialect: Dialec
 }
 
 async function idsAtStep(
-  ask: ReadContext,
+  context: ReadContext,
   funnel: Funnel,
   per: FunnelUnit,
   step: number,
   outcome: 'reached' | 'dropped',
 ) {
   const last = outcome === 'reached' ? sql`max(step) >= ${step}` : sql`max(step) = ${step - 1}`
-  const found = await ask.list(
+  const found = await context.list(
     { key: 'id', order: ['started desc'], metrics: [], compare: false },
     (plan) => sql`
-    select id, max(started) as started from (${stepsReached(funnel, per, plan, ask.dialect)}) r group by id having ${last}`,
+    select id, max(started) as started from (${stepsReached(funnel, per, plan, context.dialect)}) r group by id having ${last}`,
   )
   return found.map(({ id }) => String(id))
 }

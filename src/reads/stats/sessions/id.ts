@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
-import { startedInWindow } from '../../../query/conditions.js'
 import type { Plan } from '../../../query/plan.js'
-import { defineRead } from '../../../query/read.js'
+import { defineRead, PEOPLE_ONLY } from '../../../query/read.js'
 import { planAround, sessionDetails } from '../../../query/session-details.js'
+import { startedInWindow } from '../../../query/window-conditions.js'
 import { raw, sql } from '../../../sql.js'
 import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject, sessionShape } from '../../shapes.js'
 
@@ -18,7 +18,7 @@ export default defineRead({
   path: '/api/stats/sessions/{id}',
   summary: 'One session with its timeline, whatever the window',
   params: {},
-  audience: { unless_asked: 'human', among: ['human'] },
+  audience: PEOPLE_ONLY,
   compare: 'none',
   data: z.object({
     ...sessionShape,
@@ -35,26 +35,26 @@ export default defineRead({
       }),
     ),
   }),
-  run: async (ask, _, words) => {
+  run: async (context, _, words) => {
     const unknown = new ApiError('not_found', 'There is no such session.', 'id')
     const word = HexId.safeParse(words.id)
     if (!word.success) throw unknown
     const id = parseHexId(word.data)
-    const [found] = await ask.rows(sql`
+    const [found] = await context.rows(sql`
       select min(session_start) as first, max(session_start) as last from events
-      where ${startedInWindow(planOverAllTime(ask.plan))} and session_id = ${id}`)
+      where ${startedInWindow(planOverAllTime(context.plan))} and session_id = ${id}`)
     const begun = [found?.first, found?.last].flatMap((at) => (at instanceof Date ? [{ id, started: at }] : []))
-    const [session] = await sessionDetails(ask, begun)
+    const [session] = await sessionDetails(context, begun)
     if (!session) throw unknown
-    const name = sql`coalesce(event_name, ${ask.dialect.jsonText(raw('error'), 'message')})`
-    const rows = await ask.rows(sql`
+    const name = sql`coalesce(event_name, ${context.dialect.jsonText(raw('error'), 'message')})`
+    const rows = await context.rows(sql`
       select timestamp, kind, ${name} as name, hostname, pathname, props, engaged_ms, scroll
-      from events where ${startedInWindow(planAround(ask.plan, begun))} and session_id = ${id}
+      from events where ${startedInWindow(planAround(context.plan, begun))} and session_id = ${id}
       order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
       limit ${MAX_TIMELINE_ROWS + 1}`)
     if (rows.length > MAX_TIMELINE_ROWS) {
       const message = `The session has more than ${MAX_TIMELINE_ROWS} hits: the timeline has the first of them.`
-      ask.warn({ metric: 'timeline', code: 'timeline_truncated', message })
+      context.warn({ metric: 'timeline', code: 'timeline_truncated', message })
     }
     const timeline = rows.slice(0, MAX_TIMELINE_ROWS).map(({ props, ...row }) => {
       const own = parseJsonObject(props)
