@@ -445,7 +445,7 @@ t.test('meta', async (t) => {
     warnings: [
       {
         ...{ metric: 'visitors', code: 'salt_rotated_in_window' },
-        message: 'Visitor ids change every day: who came in two of these periods is counted twice.',
+        message: 'Visitor ids change every day: a person seen in two of these periods is counted twice.',
       },
     ],
   })
