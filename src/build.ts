@@ -15,13 +15,13 @@ import { z } from 'zod'
 import { compileGeoFile } from './ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from './ingest/place/geo-file.js'
 
-/** The part of `npm run build` that is not compilation: data files go beside the code that reads them. */
+/** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tsconfig\.json$/.test(file) })
-// npm links the program once and marks it executable then; each build makes a new file.
+// npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
 await buildScript('dist/src/tracker')
-// The fonts that a PDF is set in, with the licence that goes with every copy of them.
+// The fonts of PDFs, with the licence that every copy must carry.
 for (const [from, to] of [
   ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],
   ['ttf/DejaVuSansCondensed-Bold.ttf', 'DejaVuSansCondensed-Bold.ttf'],
@@ -29,12 +29,12 @@ for (const [from, to] of [
 ])
   cpSync(`node_modules/dejavu-fonts-ttf/${from}`, `dist/data/${to}`)
 
-/** The tracker as browsers get it, in one file: `tag.js` and what it imports. */
+/** Bundles and minifies the tracker into the one file that browsers load. */
 async function buildScript(folder: string): Promise<void> {
-  const bundle = await rollup({ input: `${folder}/tag.js` })
+  const bundle = await rollup({ input: `${folder}/script-tag.js` })
   const [{ code }] = (await bundle.generate({ format: 'es' })).output
   await bundle.close()
-  // One word for all declarations compresses better; nothing in the tracker is called after it.
+  // `let` for every declaration compresses better; no identifier of the tracker contains the word.
   const script = await minify(`(()=>{${code.replace(/\bconst\b/g, 'let')}})()`, {
     ecma: 2018,
     toplevel: true,
@@ -49,11 +49,11 @@ async function buildScript(folder: string): Promise<void> {
     },
     format: { comments: false },
   })
-  if (!script.code) throw new Error(`${folder}: nothing is left of the tracker`)
+  if (!script.code) throw new Error(`${folder}: the minified tracker is empty`)
   writeFileSync(`${folder}/script.js`, script.code)
 }
 
-/** Countries and networks, from the two packages of data, into one dated file. It stays until their versions change. */
+/** Compiles countries and networks from the two data packages into one dated file, unless that file exists. */
 function buildGeo(folder: string): void {
   const country = source('geo-whois-asn-country')
   const asn = source('asn')
@@ -75,7 +75,7 @@ function buildGeo(folder: string): void {
   renameSync(`${folder}/${name}.part`, `${folder}/${name}`)
 }
 
-/** Their versions end in the day and hour of the data: 2.3.2026061719. */
+/** Opens a data package. Its version ends in the day and hour of the data: 2.3.2026061719. */
 function source(name: string) {
   const folder = `node_modules/@ip-location-db/${name}`
   const { version } = z

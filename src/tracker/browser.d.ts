@@ -1,17 +1,17 @@
-/** What browsers have, or some of them, and TypeScript's `dom` has not. */
+/** Browser features that the tracker uses and TypeScript's `dom` library does not declare. */
 
 interface Window {
-  /** Ours once the tracker runs; before that an array of calls, or whatever else a page has under this name. */
+  /** The tracker's API once it runs; before that an array of calls, or any other value of the page under this name. */
   readership?: { readonly track?: unknown }
 }
 interface WindowEventMap {
-  /** It is the document's, and passes the window on its way down. */
+  /** A document event that passes the window while it is captured. */
   visibilitychange: Event
 }
 interface Document {
   readonly prerendering?: boolean
 }
-/** Each of some kinds only: layout-shift, event, navigation. */
+/** Fields that only some kinds of entries have: layout-shift, event, navigation. */
 interface PerformanceEntry {
   readonly hadRecentInput?: boolean
   readonly value?: number

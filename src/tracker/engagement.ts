@@ -1,54 +1,55 @@
-import { on } from './quietly.js'
+import { listen } from './swallow-errors.js'
 
-/** Milliseconds in front of somebody, not yet told, NaN while the page is gone; the clock's last look, 0 for nobody. */
+/** Engaged milliseconds not reported yet, NaN while the page is gone; and when the current engaged span began, 0 for none. */
 let engaged = 0
 let since = 0
-/** Pixels from the top that have been on screen, and that there are; 0 while nobody has looked. */
+/** Pixels from the top that have been on screen, and the document's height in pixels; 0 before the first look. */
 let furthest = 0
 let height = 0
-/** The percentage last told. */
-let told = 0
+/** The scroll percentage that was reported last. */
+let reportedScroll = 0
 
-/** Counts the time since the last tick where the page was visible and had the focus (or a frame in it) all the while. */
+/** Counts the time since the last tick, if the page was visible and it or a frame in it had the focus throughout. */
 export const tick = (): void => {
   const now = performance.now()
   if (since) engaged += now - since
   since = !document.hidden && document.hasFocus() ? now : 0
 }
 
-const look = (): void => {
+const measureScroll = (): void => {
   height = document.documentElement.scrollHeight
   furthest = Math.max(furthest, scrollY + innerHeight)
 }
 
+/** Starts measuring engaged time and scroll depth. */
 export const watchEngagement = (): void => {
-  on('focus', tick)
-  on('blur', tick)
-  on('scroll', look)
+  listen('focus', tick)
+  listen('blur', tick)
+  listen('scroll', measureScroll)
 }
 
-/** The page goes, maybe to be restored: no time passes until the next view, whatever the browser still says of focus. */
+/** Stops the clock until the next view: the page goes, and some browsers still report focus while it waits in the cache. */
 export const pause = (): void => {
   engaged = Number.NaN
 }
 
 /**
- * What is new since it was last asked for: `d`, the milliseconds since then, and `sc`, the most percent so far. Both are
- * 0 where neither grew. `leaving` measures once more: when an application turns to its next page that may stand there
- * already, so it goes by the last scroll.
+ * Returns and resets the engagement since the last call: `d` in milliseconds and `sc`, the deepest scroll in percent so
+ * far; both are 0 if neither grew. `leaving` measures the scroll once more. An application that shows its next page
+ * passes false, because the new page may already be in the document.
  */
-export const news = (leaving: boolean): { d: number; sc: number } => {
+export const takeEngagement = (leaving: boolean): { d: number; sc: number } => {
   tick()
-  if (leaving || !height) look()
+  if (leaving || !height) measureScroll()
   const d = Math.round(engaged) || 0
   const sc = Math.min(100, Math.round((100 * furthest) / height))
   engaged = 0
-  const grown = sc > told
-  if (grown) told = sc
-  return { d, sc: d || grown ? told : 0 }
+  const grown = sc > reportedScroll
+  if (grown) reportedScroll = sc
+  return { d, sc: d || grown ? reportedScroll : 0 }
 }
 
-/** Another page: nothing of it has been on screen. */
+/** Starts again for another page of the same document. */
 export const restart = (): void => {
-  engaged = furthest = height = told = 0
+  engaged = furthest = height = reportedScroll = 0
 }

@@ -1,22 +1,23 @@
-import { send } from './hit.js'
-import { on } from './quietly.js'
+import { send } from './send.js'
+import { listen } from './swallow-errors.js'
 
-/** A page in a loop of failures says no more than this. */
-const MOST = 10
-const told = new Set<string>()
+/** Distinct errors that one document reports, so that a loop of failures ends. */
+const MAX_ERRORS = 10
+const reported = new Set<string>()
 
-/** `error` is whatever was thrown; where that has no words of its own, `words` are the browser's. */
-const report = (error: unknown, words: unknown): void => {
-  const { name = 'Error', message = words, stack = '' } = Object(error)
-  // Some browsers begin a stack with the message: a frame ends in its line and column.
+/** Reports a thrown value; `fallback` is the browser's message, for a value without one. */
+const report = (error: unknown, fallback: unknown): void => {
+  const { name = 'Error', message = fallback, stack = '' } = Object(error)
+  // Some browsers begin a stack with the message; a frame is a line that ends in its line and column.
   const [frame] = /\S.{0,500}:\d+:\d+\)?$/m.exec(stack) || []
   const p = { type: name, message: `${message}`.slice(0, 500), frame }
-  const before = told.size
-  if (before < MOST && told.add(JSON.stringify(p)).size > before) send('error', { p })
+  const before = reported.size
+  if (before < MAX_ERRORS && reported.add(JSON.stringify(p)).size > before) send('error', { p })
 }
 
+/** Reports uncaught errors and unhandled rejections. */
 export const watchErrors = (): void => {
-  // What could not be loaded, an image, is an event of this name as well: it has no message.
-  on('error', ({ error, message }) => message && report(error, message))
-  on('unhandledrejection', ({ reason }) => report(reason, reason))
+  // An image that fails to load fires an event of this name too, without a message.
+  listen('error', ({ error, message }) => message && report(error, message))
+  listen('unhandledrejection', ({ reason }) => report(reason, reason))
 }

@@ -3,34 +3,31 @@ import * as tracker from './start.js'
 export interface Options {
   /** The site's id. */
   site: number
-  /** Where hits go to, a URL: `/_readership/api/track` of the page's own origin when absent. */
+  /** The URL that hits are sent to; the default is `/_readership/api/track` of the page's own origin. */
   endpoint?: string
-  /** Whether what follows `#` is part of what a page is: for applications that route by it. */
+  /** Whether the fragment is part of a page's address, for applications that route by it. */
   hash?: boolean
 }
 
-/** On a server there is no page: nothing happens there, and nothing is kept. */
+/** False while an application renders on a server, where every function here does nothing. */
 const inBrowser = typeof document === 'object'
 
-/**
- * Counts the pages of this document, from now on and as they are seen. Nothing here ever throws, and a second call does
- * nothing.
- */
+/** Starts counting the pages of this document as they are seen. Never throws; a second call does nothing. */
 export function start(options: Options): void {
   if (inBrowser) tracker.start({ endpoint: '/_readership/api/track', ...options })
 }
 
-/** An event of your own, with properties of it. A `currency` among them is the event's own. */
+/** Sends a custom event with properties. Every property belongs to the event, `currency` as well. */
 export function track(name: string, props?: Readonly<Record<string, unknown>>): void {
   if (inBrowser) tracker.track(name, props)
 }
 
-/** From here on hits are this person's, who has these traits; with no id nobody's again. */
+/** Attributes later hits to a person with these traits; without an id, to no person again. */
 export function identify(id?: string | number | null, traits?: Readonly<Record<string, unknown>>): void {
   if (inBrowser) tracker.identify(id, traits)
 }
 
-/** Nothing is sent from this browser any more; `false` lifts it. */
+/** Stops all sending from this browser and origin; `optOut(false)` resumes it. */
 export function optOut(out = true): void {
   if (inBrowser) tracker.optOut(out)
 }

@@ -1,6 +1,6 @@
-import { quietly } from './quietly.js'
+import { swallowErrors } from './swallow-errors.js'
 
-/** As https://web.dev/articles/vitals has them: milliseconds, but for `cls`, which has no unit. */
+/** Web Vitals as defined by https://web.dev/articles/vitals, in milliseconds; `cls` has no unit. */
 export interface Vitals {
   lcp?: number | undefined
   cls?: number | undefined
@@ -10,21 +10,21 @@ export interface Vitals {
 }
 
 let observer: PerformanceObserver
-/** When the document was first hidden: nobody waited for what is painted after that. */
+/** When the document was first hidden; later paints are ignored, because the visitor did not wait for them. */
 let hidden = 1 / 0
-/** When something was last painted, by the name of its entries, or by their type where they have none. */
+/** The time of the last paint by the name of its entry, or by its type where it has no name. */
 const painted: Record<string, number> = {}
-/** What moves less than a second after the last, over five seconds at most, is one shift: its sum, start and end. */
+/** Shifts within a second of each other and five seconds in all are one shift: its sum, start and end. */
 let shift = 0
 let shiftStart = 0
 let shiftEnd = 0
 let largestShift = 0
-/** The longest event of each interaction, by its id. */
+/** Duration of the longest event of each interaction, by its id. */
 const interactions: Record<number, number> = {}
-let told = false
+let measured = false
 
-/** Kinds of entries have no field in common that is told apart by here. */
-const take = ({
+/** Notes one entry; the fields that are present tell its kind. */
+const note = ({
   entryType,
   name,
   startTime,
@@ -45,39 +45,40 @@ const take = ({
   } else if (startTime < hidden) painted[name || entryType] = startTime
 }
 
-/** Asked for what it does not know, a browser complains in the page's console. */
-const knows = (type: string) => PerformanceObserver.supportedEntryTypes.includes(type)
+/** Tells whether the browser has a kind of entry; observing an unknown kind logs a warning in the page's console. */
+const supports = (type: string) => PerformanceObserver.supportedEntryTypes.includes(type)
 
+/** Starts collecting performance entries. */
 export const watchVitals = (): void => {
-  // What is prerendered is hidden from nobody: it has not been asked for yet. Some browsers remember how it began.
+  // A prerendered page is not hidden from a visitor who asked for it. Some browsers record that a page began hidden.
   if (!document.prerendering && (document.hidden || performance.getEntriesByName('hidden')[0])) hidden = 0
-  observer = new PerformanceObserver(quietly((list) => list.getEntries().forEach(take)))
+  observer = new PerformanceObserver(swallowErrors((list) => list.getEntries().forEach(note)))
   for (const type of ['paint', 'largest-contentful-paint', 'layout-shift', 'event', 'first-input'])
-    if (knows(type)) observer.observe({ type, buffered: true, durationThreshold: 40 })
+    if (supports(type)) observer.observe({ type, buffered: true, durationThreshold: 40 })
 }
 
 /**
- * What was measured, once: when the document is first hidden after it was loaded. Later shifts and interactions of the
- * same document are not told any more.
+ * Returns the vitals once, when the document is first hidden after it loaded; undefined before and afterwards. Later
+ * shifts and interactions of the same document are not reported.
  */
-export const vitals = (): Vitals | undefined => {
+export const measureVitals = (): Vitals | undefined => {
   hidden = Math.min(hidden, performance.now())
   const navigation: Partial<PerformanceEntry> = performance.getEntriesByType('navigation')[0] || {}
   const { activationStart = 0, responseStart, loadEventEnd } = navigation
-  if (told || !loadEventEnd) return
-  told = true
-  observer.takeRecords().forEach(take)
-  const wait = (until: number | undefined) => until && Math.round(Math.max(0, until - activationStart))
-  const fcp = wait(painted['first-contentful-paint'])
+  if (measured || !loadEventEnd) return
+  measured = true
+  observer.takeRecords().forEach(note)
+  const sinceActivation = (time: number | undefined) => time && Math.round(Math.max(0, time - activationStart))
+  const fcp = sinceActivation(painted['first-contentful-paint'])
   const longest = Object.values(interactions).sort((a, b) => b - a)
   const count = performance.interactionCount || longest.length
   return {
-    lcp: wait(painted['largest-contentful-paint']),
-    // What moved where nothing was seen to be painted moved before nobody.
-    cls: fcp && knows('layout-shift') ? largestShift : undefined,
-    // One in fifty may have been an accident.
+    lcp: sinceActivation(painted['largest-contentful-paint']),
+    // Ignore layout shift if nothing was painted.
+    cls: fcp && supports('layout-shift') ? largestShift : undefined,
+    // The longest interaction, leaving out one outlier in fifty.
     inp: longest[Math.min(longest.length - 1, ~~(count / 50))],
     fcp,
-    ttfb: wait(responseStart),
+    ttfb: sinceActivation(responseStart),
   }
 }
