@@ -1,17 +1,17 @@
 /*
- * What sealed sessions promise to whoever asks for them: the tables are made by it (src/duckdb/aggregate-step.ts) and asked by it
- * (src/query/aggregate-split.ts).
+ * Columns of the session aggregates that both sides rely on: src/duckdb/aggregate-step.ts fills the tables, and
+ * src/query/aggregate-split.ts reads them.
  */
 
-/** The same on all hits of a session, but for a few (`mixed`). */
+/** The same on all hits of a session, except in a few sessions (`mixed`). */
 export const SESSION_TRAITS: readonly string[] = [
   ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
   ...['screen_class', 'language'],
 ]
 
 /**
- * The columns of `sessions` that say when the visitor's sealed session before began, among those with the same values of
- * these dimensions: of what visitors are counted by most. A further one needs a migration that adds its column.
+ * Columns of `sessions` that say when the visitor's previous aggregated session with the same values of these dimensions
+ * began. They cover what visitors are counted by most. A further one needs a migration that adds its column.
  */
 export const PRIOR_DIMENSIONS: Readonly<Record<string, readonly string[]>> = {
   prior: [],

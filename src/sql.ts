@@ -1,7 +1,7 @@
-/** A value that SQL text may not contain: it travels as a parameter. */
+/** A value of a statement, which is passed as a parameter and never part of its text. */
 export type Param = string | number | bigint | boolean | Date | null
 
-/** SQL text with its values kept apart: `text` has one piece more than `values`. */
+/** A statement with its values apart from its text: `text` has one piece more than `values`. */
 export class Sql {
   constructor(
     readonly text: readonly string[],
@@ -9,7 +9,7 @@ export class Sql {
   ) {}
 }
 
-/** The tag that makes `Sql`: a nested `Sql` is spliced in, any other value becomes a parameter. */
+/** Template tag: a nested `Sql` is spliced in, any other value becomes a parameter. */
 export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | Param)[]): Sql {
   const text = [strings[0] ?? '']
   const values: Param[] = []
@@ -32,14 +32,14 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | Par
   return new Sql(text, values)
 }
 
-/** Text that is ours: a column or function name from a table in this repository, never a word of a request. */
+/** Trusted text: a column or function name from this repository, never a word of a request. */
 export const raw = (text: string): Sql => new Sql([text], [])
 
-/** `parts` with `separator` between them; nothing for an empty list. */
+/** Joins `parts` with `separator`; empty for an empty list. */
 export const join = (parts: readonly Sql[], separator: string): Sql =>
   parts.reduce((all, part, i) => (i === 0 ? part : sql`${all}${raw(separator)}${part}`), raw(''))
 
-/** Text with the engine's placeholders, and the values in their order. */
+/** The text with the engine's placeholders, and the values in order. */
 export const compile = (query: Sql, placeholder: (position: number, value: Param) => string) => ({
   text: query.text.reduce((all, piece, i) => all + placeholder(i, query.values[i - 1] ?? null) + piece),
   values: query.values,
@@ -48,41 +48,41 @@ export const compile = (query: Sql, placeholder: (position: number, value: Param
 export const GRANULARITIES = ['minute', 'hour', 'day', 'week', 'month'] as const
 export type Granularity = (typeof GRANULARITIES)[number]
 
-/** What differs between SQL engines, and nothing else: everything not here is written once, in standard SQL. */
+/** The SQL that differs between engines; everything else is written once, in standard SQL. */
 export interface Dialect {
   placeholder(position: number, value: Param): string
   contains(column: Sql, part: Sql): Sql
   startsWith(column: Sql, prefix: Sql): Sql
   endsWith(column: Sql, suffix: Sql): Sql
-  /** RE2 search; the engine refuses a pattern it cannot read. */
+  /** RE2 search; the query fails if the pattern is invalid. */
   matches(column: Sql, pattern: string): Sql
-  /** Text to a number, null where it is none. */
+  /** Text to a number; null if it is not one. */
   toNumber(column: Sql): Sql
-  /** Text to an exact decimal with four digits behind its point; null where it is none, or 10^14 and more. */
+  /** Text to an exact decimal with four digits after the point; null if it is not a number, or 10^14 or more. */
   toDecimal(column: Sql): Sql
-  /** One value of a column of JSON text, as text; null where the key is missing or the text is no JSON. */
+  /** One value of a column of JSON text, as text; null if the key is missing or the text is not JSON. */
   jsonText(column: Sql, key: string): Sql
   /**
-   * A select of the columns of `from` and, a row for every key of its JSON text `column`, `key` and `value`, both text;
-   * `value` is null of a null. What is no JSON object has no rows.
+   * Selects the columns of `from` with `key` and `value`, both text: one row for each key of its JSON text `column`. The
+   * value of a JSON null is null. A text that is not a JSON object has no rows.
    */
   jsonEach(from: Sql, column: Sql): Sql
-  /** Several values as one that can be grouped and joined by, whichever of them are null. */
+  /** Several values as one, to group and join by; any of them may be null. */
   tuple(values: readonly Sql[]): Sql
-  /** One of the values of a tuple, from 1. */
+  /** One value of a tuple; positions start at 1. */
   tupleMember(tuple: Sql, position: number): Sql
-  /** The value in the row where `by` is least, greatest; `by` may be a tuple. */
+  /** The value in the row with the least or greatest `by`, which may be a tuple. */
   firstBy(value: Sql, by: Sql): Sql
   lastBy(value: Sql, by: Sql): Sql
-  /** A select of a column's distinct values in `from`, which the engine takes for few: it looks others up among them. */
+  /** A select of the column's distinct values in `from`, written so that the engine expects few and joins by lookup. */
   distinctList(column: Sql, from: Sql): Sql
   /** Whole milliseconds since 1970 of an instant column. */
   epochMs(column: Sql): Sql
-  /** Of whole numbers that are not negative, how often the one is in the other. */
+  /** Integer division of non-negative numbers. */
   divideInteger(value: Sql, size: Sql): Sql
-  /** An instant so many milliseconds later. */
+  /** An instant `ms` milliseconds later. */
   addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql
-  /** Several quantiles in one pass: an array in the order of `ps`, null of nothing. */
+  /** Several quantiles in one pass: an array in the order of `ps`; null if there are no values. */
   quantiles(column: Sql, ps: readonly number[]): Sql
 }

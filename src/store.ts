@@ -1,30 +1,46 @@
+import { ApiError } from './errors.js'
 import type { Rows } from './rows.js'
 import type { Dialect, Sql } from './sql.js'
 
 /**
- * One row of an answer, converted once at the store's rim: counts and sums are numbers, 64-bit ids (UBIGINT) are 16
- * hex digits, instants are Dates, SQL NULL is null.
+ * One row of a result. Values are converted once, in `src/duckdb/query.ts`: counts and sums are numbers, 64-bit ids
+ * (UBIGINT) are 16 hex digits, instants are Dates, SQL NULL is null.
  */
 export type ResultRow = Record<string, unknown>
 
-/** Where events live: append, and ask. */
+/** Stores and queries events. */
 export interface Store {
   readonly dialect: Dialect
   /**
-   * Throws `ApiError('database_error')` when the engine does; the cause goes to the log, never to a client. `signal`
-   * stops it: what nobody waits for any more costs nothing more.
+   * Throws `ApiError('database_error')` if the query fails; the cause goes to the log, never to a client. Aborting
+   * `signal` stops the query.
    */
   query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]>
-  /** As `query`, some rows at a time and no more than the asker has taken: for answers larger than memory. */
+  /** As `query`, in chunks, and no faster than the caller takes them: for results larger than memory. */
   stream(query: Sql, signal?: AbortSignal): AsyncIterable<ResultRow[]>
-  /** All rows or none; durable when it resolves. */
+  /** Stores all rows or none; they are durable when it resolves. */
   append(rows: Rows): Promise<void>
   close(): Promise<void>
 }
 
-/** Where records live (sites, keys, accounts): small, updated in place, in a file of their own. */
+/** Stores and queries records (sites, keys, accounts): few, updated in place, in a file of their own. */
 export interface Records {
   query(query: Sql): Promise<ResultRow[]>
-  /** All statements in one transaction; durable when it resolves. */
+  /** Runs all statements in one transaction; the changes are durable when it resolves. */
   write(...statements: Sql[]): Promise<void>
 }
+
+/** Limits of reads, in milliseconds. */
+export interface ReadTimeouts {
+  /** One query, or one chunk of a stream. */
+  timeout_ms: number
+  /** Waiting for a connection to read on. */
+  wait_ms: number
+  /** The caller of a stream takes no chunk for this long. */
+  idle_ms: number
+  /** A whole stream. */
+  longest_ms: number
+}
+
+/** The error of a query whose signal was aborted. */
+export const queryCancelled = (): ApiError => new ApiError('database_error', 'The query was cancelled.')

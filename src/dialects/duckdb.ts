@@ -1,6 +1,6 @@
 import { type Dialect, join, raw, sql } from '../sql.js'
 
-/** DuckDB's words. Instants are TIMESTAMP columns in UTC, ids UBIGINT, properties JSON text. */
+/** SQL for DuckDB. Instants are TIMESTAMP columns in UTC, ids are UBIGINT, properties are JSON text. */
 export const duckdbDialect: Dialect = {
   placeholder: (position, value) => {
     const type =
@@ -21,9 +21,9 @@ export const duckdbDialect: Dialect = {
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
   toNumber: (column) => sql`try_cast(${column} as double)`,
   toDecimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
-  // Half a surrogate pair, which a browser can send, is JSON to JavaScript and an error to DuckDB.
+  // Half a surrogate pair, which a browser can send, is valid JSON for JavaScript and an error for DuckDB.
   jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
-  // One pass over each text, and its keys in two lists side by side: a lookup by key would read it once a key.
+  // Parses each text once, into a list of keys and one of values: a lookup by key would parse it for every key.
   jsonEach: (from, column) => sql`
     select f.*, unnest(map_keys(pairs)) as key, unnest(map_values(pairs)) as value
     from (select *, try(from_json(${column}, '"map(varchar, varchar)"')) as pairs from (${from}) j) f`,
@@ -39,5 +39,5 @@ export const duckdbDialect: Dialect = {
   quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,
 }
 
-/** RFC 6901 3: any key is reachable by a pointer; DuckDB's own path syntax cannot escape a quote. */
+/** A JSON pointer (RFC 6901 3) reaches any key; DuckDB's own path syntax cannot escape a quote. */
 const pointer = (key: string): string => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

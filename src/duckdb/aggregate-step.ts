@@ -1,41 +1,22 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { ARRIVAL_COLUMNS } from '../rows.js'
 import { PRIOR_COLUMNS, PRIOR_DIMENSIONS, SESSION_TRAITS } from '../session-aggregates.js'
 import { raw, type Sql, sql } from '../sql.js'
-import { runQuery } from './query.js'
+import { inTransaction, runQuery } from './query.js'
 
-/**
- * Sessions as they are when nothing more is expected of them: `sessions` has a row for each, `session_pages` one for
- * each page of each. They answer what would otherwise be counted from every hit, and they answer the same: what the
- * rows say wins, for a session is read here only while it is sealed.
+/*
+ * Fills the aggregates of sessions that nothing more is expected of: a row of `sessions` for each session, and a row of
+ * `session_pages` for each page of each session. Reads take from them what they would count from every hit, with the same
+ * result.
  *
- * A session is sealed when it started before the `watermark` and is not in `unsealed`, which holds those that got a hit
- * since. `prior` is when the visitor's sealed session before began (in `session_pages`: the one before that saw this
- * page): whoever counts visitors from a moment on counts those whose `prior` is before it, and keeps no set of ids. The
- * columns of `PRIORS` are the same among the visitor's sessions with these values alone.
+ * A session is aggregated if it started before the watermark and is not in `unsealed`, which holds sessions that got a
+ * hit since. `prior` is when the visitor's aggregated session before began (in `session_pages`: the one before with this
+ * page). Visitors since a moment are the sessions whose `prior` is before it, so a read needs no set of ids. The other
+ * columns of `PRIOR_DIMENSIONS` say the same among the visitor's sessions with the same values.
  */
-export const AGGREGATES_SCHEMA: readonly string[] = [
-  `create table sessions (
-    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
-    ms bigint, views integer, acts integer, bounced double, ids integer, mixed boolean,
-    entry_page varchar, exit_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar,
-    utm_medium varchar, utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar,
-    city varchar, asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar,
-    device_type varchar, screen_class varchar, language varchar,
-    step_1 varchar, step_2 varchar, step_3 varchar, step_4 varchar, step_5 varchar, step_6 varchar, step_7 varchar,
-    step_8 varchar)`,
-  `create table session_pages (
-    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
-    pathname varchar, page_views integer, page_acts integer, engaged_ms bigint, scroll integer, entered integer,
-    exited integer, ms bigint, views integer, bounced double, ids integer)`,
-  'create table unsealed (site_id integer, session_id ubigint, session_start timestamp)',
-  // One row a step, the last of them in force: rows that are only ever added are replayed without fault.
-  'create table seals (watermark timestamp)',
-]
 
-/** Fixed by a session's first hit. */
-const ARRIVAL = [
-  ...['referrer', 'source', 'channel', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
-]
+/** Fixed by a session's first hit, besides its entry page. */
+const ARRIVAL = ARRIVAL_COLUMNS.filter((column) => column !== 'entry_page')
 
 const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
 const ACTED = `${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
@@ -43,17 +24,7 @@ const mapColumns = (columns: readonly string[], make: (column: string) => string
 
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
 
-/** `PRIORS` may get more, and a migration never changes. */
-const FIRST_PRIORS = [
-  ...['channel', 'source', 'campaign', 'country', 'region', 'city', 'browser', 'os', 'device_type', 'screen_class'],
-]
-/** Sessions are summed up anew, with what the tables of an earlier version had not. */
-export const PRIORS_SCHEMA: readonly string[] = [
-  ...FIRST_PRIORS.map((by) => `alter table sessions add column prior_${by} timestamp`),
-  ...['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`),
-]
-
-/** Sessions of `source`, rows of events that hold every hit of each. */
+/** Aggregates sessions; `source` has every hit of each. */
 const selectSessions = (source: Sql): Sql => sql`
   select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
     epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
@@ -79,8 +50,8 @@ const PAGE_COLUMNS = [
 ].join(', ')
 
 /**
- * When the visitor's session before began that counts where visitors are counted by `columns`: one of several visitors
- * never does, and one in which such a trait varies is read from its hits.
+ * When the visitor's previous session with the same `columns` began. A session of several visitors does not count, nor one
+ * in which such a trait varies: reads take both from their hits.
  */
 function priorColumn(columns: readonly string[]): string {
   const counts = columns.some((c) => SESSION_TRAITS.includes(c)) ? 'ids = 1 and not mixed' : 'ids = 1'
@@ -88,7 +59,7 @@ function priorColumn(columns: readonly string[]): string {
     over (partition by ${['site_id', 'visitor_id', ...columns].join(', ')} order by started, session_id)`
 }
 
-/** Of the new sessions those before them: among the new ones, or those that are sealed. */
+/** The new sessions with their previous ones, which are new or aggregated already. */
 const sessionsWithPriors = (): string => {
   const keys = [...new Set(Object.values(PRIOR_DIMENSIONS).flat())]
   const own = ['site_id', 'session_id', 'visitor_id', 'started', 'ids', 'mixed', ...keys].join(', ')
@@ -101,7 +72,7 @@ const sessionsWithPriors = (): string => {
       on p.site_id = f.site_id and p.session_id = f.session_id`
 }
 
-/** Of each new page the one of the same visitor before: among the new ones, or else the last that the table has. */
+/** The new pages with the visitor's previous session of each page: a new one, or else the last in the table. */
 const pagesWithPriors = (): string => {
   const key = ['site_id', 'visitor_id', 'pathname']
   return `
@@ -112,45 +83,43 @@ const pagesWithPriors = (): string => {
 }
 
 /**
- * Hits in one step, about: a step holds back appends, and what it works on is memory. With 200,000 a backlog of 5 million
- * beside 5,000 rows a second and a read that repeats made rows wait until some were dropped (`npm run bench -- ingest`).
+ * Approximate: appends wait while a step runs, and its rows are in memory. With 200,000, a backlog of 5 million hits beside
+ * 5,000 rows a second and a repeated read made rows wait until some were dropped (`npm run bench -- ingest`).
  */
 const HITS_PER_STEP = 50_000
-/** Sessions that got hits since they were sealed, in one step. */
 const STALE_SESSIONS_PER_STEP = 5_000
 
-/** Before what moment sessions are sealed; undefined where none is. */
+/** The moment before which sessions are aggregated; undefined if none are. */
 export async function readWatermark(connection: DuckDBConnection): Promise<Date | undefined> {
   const [row] = await runQuery(connection, sql`select max(watermark) as at from seals`)
   return row?.at instanceof Date ? row.at : undefined
 }
 
 export interface AggregateStep {
-  /** In force from now on. */
+  /** The new watermark. */
   watermark: Date | undefined
-  /** Whether rows were deleted, which wants a checkpoint behind it. */
+  /** Whether rows were deleted, which a checkpoint must follow. */
   deleted: boolean
-  /** Whether a further step has something to do. */
+  /** Whether another step has something to do. */
   more: boolean
 }
 
 /**
- * One bounded step towards `target`: seals the oldest sessions that are not sealed, and some of those that got hits
- * since, with every other session of their visitors, whose `prior` may be another one now. All of it or none.
+ * Takes one bounded step towards `target`, in one transaction: aggregates the oldest sessions that are not aggregated, and
+ * some stale ones with all sessions of their visitors, whose `prior` may have changed.
  */
 export async function aggregateStep(writer: DuckDBConnection, target: Date): Promise<AggregateStep> {
   const from = await readWatermark(writer)
   const span = await findNextSpan(writer, from, target)
-  const left = await countRows(writer, sql`select count(*) as n from unsealed`)
-  if (span === undefined && left === 0) return { watermark: from, deleted: false, more: false }
+  const stale = await countRows(writer, sql`select count(*) as n from unsealed`)
+  if (span === undefined && stale === 0) return { watermark: from, deleted: false, more: false }
   const watermark = span?.until ?? from ?? target
-  await writer.run('begin transaction')
-  try {
-    if (left > 0) await deleteStale(writer, watermark)
+  await inTransaction(writer, async () => {
+    if (stale > 0) await deleteStale(writer, watermark)
     const added = sql`select * from events where session_start >= ${span?.from ?? watermark} and session_start < ${watermark}`
     const again = sql`select e.* from events e semi join again a on a.site_id = e.site_id and a.session_id = e.session_id
       where e.session_start < ${span?.from ?? watermark}`
-    const source = left > 0 ? sql`${added} union all ${again}` : added
+    const source = stale > 0 ? sql`${added} union all ${again}` : added
     await runQuery(
       writer,
       sql`create or replace temp table fresh as
@@ -169,17 +138,13 @@ export async function aggregateStep(writer: DuckDBConnection, target: Date): Pro
     )
     await writer.run('drop table fresh')
     if (span) await runQuery(writer, sql`insert into seals values (${watermark})`)
-    await writer.run('commit')
-  } catch (error) {
-    await writer.run('rollback').catch(() => {})
-    throw error
-  }
-  return { watermark, deleted: left > 0, more: left > STALE_SESSIONS_PER_STEP || watermark < target }
+  })
+  return { watermark, deleted: stale > 0, more: stale > STALE_SESSIONS_PER_STEP || watermark < target }
 }
 
 const ORDER = raw('partition by site_id, session_id order by timestamp, pathname')
 
-/** The first pages of each session, in columns; a page that follows itself once. */
+/** The first pages of each session, in columns; repeated views of a page count once. */
 const selectSteps = (source: Sql): Sql => sql`
   select site_id, session_id,
     ${raw(STEPS.map((name, i) => `max(pathname) filter (where step = ${i + 1}) as ${name}`).join(', '))}
@@ -200,7 +165,7 @@ const selectPages = (source: Sql): Sql => sql`
     from (${source}) group by site_id, session_id, pathname) p
     on p.site_id = f.site_id and p.session_id = f.session_id`
 
-/** Takes sessions that got hits out again, with all sessions of their visitors: `again` names them. */
+/** Deletes stale sessions and all sessions of their visitors from the aggregates; table `again` lists them. */
 async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<void> {
   await writer.run(`create or replace temp table picked as
     select site_id, session_id from unsealed group by all order by min(session_start) limit ${STALE_SESSIONS_PER_STEP}`)
@@ -213,7 +178,7 @@ async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<v
       on v.site_id = e.site_id and v.visitor_id = e.visitor_id
     where e.session_start < ${watermark}`,
   )
-  // What a late hit made part of another has no hits of its own, and must be nobody's `prior`.
+  // A session that became part of another has no hits any more, and must be no session's `prior`.
   for (const table of ['sessions', 'session_pages']) {
     await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from unsealed)
       and (site_id, session_id) not in (select e.site_id, e.session_id from events e semi join unsealed u
@@ -231,7 +196,7 @@ async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<v
 const countRows = async (writer: DuckDBConnection, query: Sql): Promise<number> =>
   Number((await runQuery(writer, query))[0]?.n ?? 0)
 
-/** What to seal next: from the watermark to `target`, or as far as there are not too many hits. */
+/** What to aggregate next: from the watermark to `target`, or to where there are about `HITS_PER_STEP` hits. */
 async function findNextSpan(writer: DuckDBConnection, watermark: Date | undefined, target: Date) {
   const [row] = await runQuery(
     writer,

@@ -1,78 +1,110 @@
-import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { EventRow } from '../rows.js'
 import type { ResultRow } from '../store.js'
 import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-step.js'
-import type { Database } from './database.js'
-import { toTimestamp } from './query.js'
-import type { SessionMove } from './session-moves.js'
+import type { Checkpoints } from './checkpoints.js'
+import type { DataFile, DataFileOptions } from './datafile.js'
+import type { SessionMove } from './row-updates.js'
 
-/** What the store knows of its rollup, so that an append knows which sealed sessions its rows break open. */
-export interface AggregateTracker {
-  /**
-   * The sealed sessions that these rows add to or these moves take the rows of, or of which rows were `changed` (each as
-   * `Unsealed`), as of the last step: to be asked between steps, where appends are.
-   */
-  findStale(rows: readonly EventRow[], moves: readonly SessionMove[], changed?: readonly ResultRow[]): StaleSession[]
-  step(writer: DuckDBConnection, target: Date): Promise<AggregateStep>
-  /** A step that only sums up again what got hits since it was sealed. */
-  refreshStale(writer: DuckDBConnection): Promise<void>
-}
-
+/** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
 export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
 
-const ChangedRow = z.object({
+const ChangedSession = z.object({
   site_id: z.int(),
   session_id: z.string().transform((hex) => BigInt(`0x${hex}`)),
   session_start: z.date(),
 })
 
-export async function openAggregateTracker(file: Pick<Database, 'read'>): Promise<AggregateTracker> {
+export type AggregateTracker = Awaited<ReturnType<typeof openAggregateTracker>>
+
+/** Knows how far sessions are aggregated, so that an append finds the aggregated sessions that it makes stale. */
+export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
   let watermark = await file.read(readWatermark)
   const step = async (writer: DuckDBConnection, target: Date): Promise<AggregateStep> => {
-    // Until the step has answered, and if it fails in an unknown state: too many are called broken, which harms nothing.
-    const before = watermark
-    watermark = new Date(Math.max(target.getTime(), before?.getTime() ?? 0))
-    const sealed = await aggregateStep(writer, target)
-    watermark = sealed.watermark
-    return sealed
+    // While the step runs, and if it fails in an unknown state, too many sessions count as stale, which harms nothing.
+    watermark = new Date(Math.max(target.getTime(), watermark?.getTime() ?? 0))
+    const done = await aggregateStep(writer, target)
+    watermark = done.watermark
+    return done
   }
   return {
     step,
-    async refreshStale(writer) {
+    /** A step that only aggregates stale sessions again. */
+    async refreshStale(writer: DuckDBConnection): Promise<void> {
       if (watermark) await step(writer, watermark)
     },
-    findStale(rows, moves, changed = []) {
-      const before = watermark
-      if (before === undefined) return []
+    /**
+     * The aggregated sessions that get these rows, lose rows in these moves, or have `changed` rows. Call it between
+     * steps, where appends are.
+     */
+    findStale(
+      rows: readonly EventRow[],
+      moves: readonly SessionMove[],
+      changed: readonly ResultRow[] = [],
+    ): StaleSession[] {
+      const limit = watermark
+      if (limit === undefined) return []
       const sessions = new Map<string, StaleSession>()
-      for (const row of rows) {
-        if (row.session_start < before) sessions.set(`${row.site_id} ${row.session_id}`, row)
+      const add = (session: StaleSession) => {
+        if (session.session_start < limit) sessions.set(`${session.site_id} ${session.session_id}`, session)
       }
+      for (const row of rows) add(row)
       for (const { site_id, session_ids, to } of moves) {
-        // With the start of what they are part of now, which has a row here: a read leaves out both or neither.
-        const { session_start } = to
-        if (session_start >= before) continue
-        for (const session_id of session_ids) {
-          sessions.set(`${site_id} ${session_id}`, { site_id, session_id, session_start })
-        }
+        // With the start of the session that they are part of now, which has a row here: a read leaves out both or neither.
+        for (const session_id of session_ids) add({ site_id, session_id, session_start: to.session_start })
       }
-      for (const one of changed) {
-        if (one.session_start instanceof Date && one.session_start >= before) continue
-        const row = ChangedRow.parse(one)
-        sessions.set(`${row.site_id} ${row.session_id}`, row)
+      for (const row of changed) {
+        if (!(row.session_start instanceof Date && row.session_start >= limit)) add(ChangedSession.parse(row))
       }
       return [...sessions.values()]
     },
   }
 }
 
-/** Rows of `unsealed`; a session that is there already may be there again. */
-export function appendStale(appender: DuckDBAppender, rows: readonly StaleSession[]): void {
-  for (const { site_id, session_id, session_start } of rows) {
-    appender.appendInteger(site_id)
-    appender.appendUBigInt(session_id)
-    appender.appendTimestamp(toTimestamp(session_start))
-    appender.endRow()
+export interface AggregationOptions {
+  /** Sessions are aggregated this long after they began; the store looks for them every `aggregate_ms`. */
+  settled_ms?: number
+  aggregate_ms?: number
+}
+
+/** A start has enough to do: the first aggregation waits this long, or `aggregate_ms` if that is less. */
+const FIRST_AGGREGATION_MS = 60_000
+
+/** Aggregates sessions in bounded steps, so that appends run between them. */
+export function createAggregation(
+  database: Pick<DataFile, 'write'>,
+  tracker: AggregateTracker,
+  checkpoints: Pick<Checkpoints, 'run'>,
+  options: AggregationOptions & Pick<DataFileOptions, 'file' | 'clock' | 'now' | 'log'>,
+) {
+  const { file, clock, now, log, settled_ms = 2 * 3_600_000, aggregate_ms = 600_000 } = options
+  let nextStepAt = clock() + Math.min(aggregate_ms, FIRST_AGGREGATION_MS)
+
+  const step = async (target: Date): Promise<boolean> => {
+    const { deleted, more } = await database.write((writer) => tracker.step(writer, target))
+    // A delete must not be replayed from the log.
+    if (deleted) await checkpoints.run()
+    return more
+  }
+
+  return {
+    /** Aggregates all sessions that started before `target`. */
+    async until(target: Date): Promise<void> {
+      while (await step(target));
+    },
+    /** Runs one step if it is time for one. Never throws. */
+    async stepIfDue(): Promise<void> {
+      if (clock() < nextStepAt) return
+      // One step at a time: several would queue before the appends.
+      nextStepAt = Number.POSITIVE_INFINITY
+      try {
+        const more = await step(new Date(now().getTime() - settled_ms))
+        nextStepAt = more ? clock() : clock() + aggregate_ms
+      } catch (error) {
+        nextStepAt = clock() + aggregate_ms
+        log('warn', `${file}: sessions could not be aggregated; this will be tried again`, error)
+      }
+    },
   }
 }

@@ -1,6 +1,6 @@
 import type { Migration } from './migrate.js'
 
-/** Records: small, updated in place, no references between tables (even renaming a parent row fails under one). */
+/** Records: few, updated in place, without references between tables (with one, even renaming a parent row fails). */
 export const CONTROL_SCHEMA: readonly Migration[] = [
   [
     'create table organisations (id integer, name varchar, created_at timestamp)',
@@ -13,34 +13,34 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
       created_at timestamp, expires_at timestamp, revoked_at timestamp, last_used_at timestamp, requests bigint)`,
   ],
   [
-    // Every version of each hostname's robots.txt and llms.txt (kind). A fetch that failed is a version too: its status
-    // is 0 where nothing answered, `reason` says why, and it has no body. Times are the keeper's.
+    // Every version of each hostname's robots.txt and llms.txt (kind). A failed fetch is a version too: it has a reason and
+    // no body, and its status is 0 if there was no response. Times are those of our fetches.
     `create table policies (
       hostname varchar, kind varchar, url varchar, status integer, reason varchar, sha256 varchar, body varchar,
       truncated boolean, content_type varchar, etag varchar, last_modified varchar, first_seen timestamp,
       last_seen timestamp)`,
   ],
   [
-    // What a site's reads are asked by; match, revenue, steps and filters are JSON text.
+    // Definitions that reads of a site use; match, revenue, steps and filters are JSON text.
     'create table goals (id integer, site integer, name varchar, type varchar, match varchar, revenue varchar)',
     'create table funnels (id integer, site integer, name varchar, steps varchar, window_minutes integer)',
     'create table segments (id integer, site integer, name varchar, filters varchar, shared boolean)',
-    // The id that each of these tables gave last: one that was deleted never comes to mean another.
+    // The last id of each of these tables: the id of a deleted row is never given again.
     'create table last_ids (kind varchar, id integer)',
     "insert into last_ids values ('goals', 0), ('funnels', 0), ('segments', 0)",
   ],
   [
-    // What came in at a door for a site and became no row, by UTC day (2026-11-21) and reason.
+    // Hits that arrived at an ingest endpoint (door) and became no row, by UTC day (2026-11-21) and reason.
     'create table drops (day varchar, site integer, door varchar, reason varchar, count bigint)',
   ],
   [
-    // What a site's servers sign with, as it is: an HMAC has no use for a digest. One of a site has no end; one that was
-    // rotated away is good until its own.
+    // Keys that a site's servers sign with, in clear: an HMAC needs the key itself. The present key of a site does not
+    // expire; a rotated one is valid until `expires_at`.
     'create table ingest_keys (site integer, key varchar, created_at timestamp, expires_at timestamp)',
   ],
   [
-    // Who signs in. Passwords are argon2id in PHC form, null until one is set; every other secret is a SHA-256 digest, but
-    // for the one of an authenticator, which is needed as it is. `totp_step` is the last one accepted (RFC 6238 5.2).
+    // Passwords are argon2id in PHC form, null until one is set. Every other secret is a SHA-256 digest, except that of an
+    // authenticator, which is needed in clear. `totp_step` is the last accepted step (RFC 6238 5.2).
     `create table users (
       id integer, email varchar, name varchar, password varchar, totp_secret varchar, totp_on boolean,
       totp_step bigint, created_at timestamp)`,
@@ -48,8 +48,8 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table sessions (
       id integer, user_id integer, digest varchar, created_at timestamp, last_seen_at timestamp, agent varchar,
       ip varchar)`,
-    // What a mail or the operator hands out once: kind is login, reset, email, or register, of an account that is none yet
-    // and is in `pending` as JSON text.
+    // Links for one use that a mail or the operator gives out. Kind is login, reset, email or register; a registration has
+    // no account yet and is in `pending` as JSON text.
     `create table tokens (
       digest varchar, kind varchar, user_id integer, email varchar, pending varchar, created_at timestamp,
       expires_at timestamp)`,
@@ -57,7 +57,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table invitations (
       id integer, org integer, email varchar, role varchar, digest varchar, mailed varchar, invited_by varchar, created_at timestamp,
       expires_at timestamp, accepted_at timestamp)`,
-    // A default would set an option that is locked (DuckDB 1.5).
+    // Without defaults: they would set an option that is locked (DuckDB 1.5).
     'alter table organisations add column require_totp boolean',
     'update organisations set require_totp = false',
     'alter table organisations add column delete_after timestamp',
@@ -70,7 +70,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'update funnels set version = 1',
     'alter table segments add column version integer',
     'update segments set version = 1',
-    // Of a flag the name is its key. Scopes, filters, variants, channels, state and recipients are JSON text.
+    // The name of a flag is its key. Scopes, filters, variants, channels, state and recipients are JSON text.
     `create table flags (
       id integer, site integer, name varchar, version integer, enabled boolean, rollout double, variants varchar,
       filters varchar)`,
@@ -84,12 +84,12 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     `create table reports (
       id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
       last_sent varchar)`,
-    // What is to be delivered: its key makes it one, however often it is tried. State is waiting, sending, done or failed.
+    // Messages to deliver; the key keeps a retried one from being sent twice. State is waiting, sending, done or failed.
     `create table notices (
       id integer, key varchar, site integer, alert integer, report integer, channel varchar, payload varchar,
       created_at timestamp, attempts integer, next_at timestamp, state varchar, last_error varchar, done_at timestamp)`,
-    // What is to leave the events: kind is visitor (16 hex digits) or site (its hostnames, JSON text). Once it is done, who
-    // it was is not kept here either.
+    // Rows to remove from the events. Kind is visitor (16 hex digits) or site (its hostnames, JSON text); both are cleared
+    // when the removal is done.
     `create table removals (
       id integer, site integer, kind varchar, visitor varchar, hostnames varchar, requested_at timestamp, rows bigint,
       done_at timestamp)`,
@@ -103,9 +103,9 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
         ('reports'), ('notices'), ('removals'), ('audit')) kinds (kind)`,
   ],
   [
-    // The server whose time a delivery takes.
+    // The server that gets a notice: deliveries to one receiver are limited.
     'alter table notices add column receiver varchar',
-    // When an instance ran and stored all that it saw: what is counted of other times may be too little.
+    // When an instance ran and stored every row: counts of other times may be too low.
     'create table recorded (began timestamp, ended timestamp)',
   ],
   // A table that is altered cannot be updated in the same transaction.

@@ -1,158 +1,89 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
+import { queryCancelled, type ReadTimeouts } from '../store.js'
 import { type Connections, READ_CONNECTIONS } from './open.js'
-import { isFatal, queryCancelled, queryTimedOut, queueTimedOut } from './query-errors.js'
+import { isFatal, queryTimedOut, queueTimedOut } from './query-errors.js'
 import { createSlots, type Slots } from './slots.js'
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
-type Run = <P>(work: Work<P>) => Promise<P>
+export type Run = <T>(work: Work<T>) => Promise<T>
 
-/** One DuckDB file kept open: after an error that invalidates the instance it is closed and opened again. */
-export interface Database {
-  /**
-   * Runs `work` on a reading connection that is nobody else's meanwhile; where none is free it waits, in the order of
-   * asking. It is stopped when it takes too long or `signal` is aborted, and never started where that was before its
-   * turn. Throws `ApiError` then, and what `work` throws.
-   */
-  read<T>(work: Work<T>, signal?: AbortSignal): Promise<T>
-  /**
-   * Waits for the one connection that is held over several pieces of work, in the order of asking, and runs `task` with
-   * it: each piece is stopped as a read is, and between pieces nothing is under way. `after` is for what is left to do
-   * when the asker is gone.
-   */
-  hold<T>(task: (run: Run, after: Run) => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Runs `work` on the writing connection, after every write asked for before. */
-  write<T>(work: Work<T>): Promise<T>
-  /** Stops the running reads, waits for the writes, closes with a checkpoint. */
-  close(): Promise<void>
-}
-
-/** Milliseconds. */
-export interface ReadTimeouts {
-  /** One piece of reading. */
-  timeout_ms: number
-  /** Waiting for a connection to read on. */
-  wait_ms: number
-}
-
-export const DEFAULT_READ_TIMEOUTS: ReadTimeouts = { timeout_ms: 30_000, wait_ms: 30_000 }
-
-/** Times in milliseconds of a clock that never jumps. */
-export interface ReopenOptions {
-  now: () => number
-  /** Waited after the first failure to reopen; doubled up to `longest` while it goes on. */
+export interface DatabaseOptions {
+  /** Milliseconds of a monotonic clock. */
+  clock: () => number
+  /** Delay after the first failure to reopen, doubled with each further one up to the maximum. */
   first_retry_ms: number
   max_retry_ms: number
   onReopen: (cause: unknown) => void
-  limits: ReadTimeouts
+  limits: Pick<ReadTimeouts, 'timeout_ms' | 'wait_ms'>
+}
+
+export const DEFAULT_READ_TIMEOUTS: ReadTimeouts = {
+  timeout_ms: 30_000,
+  wait_ms: 30_000,
+  idle_ms: 60_000,
+  longest_ms: 900_000,
 }
 
 /**
- * An interrupt is forgotten when a statement begins, and one that is prepared or waits for a thread has not begun: it is
- * said again until the work has ended, ms.
+ * DuckDB forgets an interrupt when a statement begins, and a statement that is prepared or waits for a thread has not
+ * begun. The interrupt is therefore repeated until the work has ended.
  */
 const INTERRUPT_INTERVAL_MS = 10
 
+export type Database = ReturnType<typeof createReopeningDatabase>
+
 /**
- * A checkpoint that fails (a full disk) invalidates the whole instance: every statement then fails until the file is
- * closed and opened again, which brings every committed row back (reference/performance.md 4).
+ * One open DuckDB file. A checkpoint that fails (on a full disk) invalidates the whole instance: every statement fails
+ * until the file is closed and opened again, which brings every committed row back. This does so.
  */
 export function createReopeningDatabase(
   opened: Connections,
   open: () => Promise<Connections>,
-  options: ReopenOptions,
-): Database {
+  options: DatabaseOptions,
+) {
   const { timeout_ms, wait_ms } = options.limits
-  let current: Connections | undefined = opened
-  let broken: { cause: unknown } | undefined
-  let reopening: Promise<void> | undefined
-  let closed = false
-  let notBefore = 0
-  let wait = options.first_retry_ms
-  const running = new Set<Promise<unknown>>()
-  const stops = new Set<(why: ApiError) => void>()
+  const instance = createInstance(opened, open, options)
+  const readSlots = createSlots(READ_CONNECTIONS)
+  const streamSlots = createSlots(1)
+  const writeSlots = createSlots(1)
 
-  /** Nothing new is begun on the connections from here on: what runs is stopped, and then they are closed. */
-  const halt = async (why: string) => {
-    const open = current
-    current = undefined
-    for (const stop of stops) stop(new ApiError('database_error', why))
-    await Promise.allSettled(running)
-    open?.close()
-  }
-
-  async function reopen(cause: unknown): Promise<void> {
-    if (current) await halt('The database is being opened again.')
-    if (options.now() < notBefore) throw new ApiError('database_error', 'The database is being opened again.')
-    try {
-      current = await open()
-    } catch (error) {
-      notBefore = options.now() + wait
-      wait = Math.min(wait * 2, options.max_retry_ms)
-      throw new ApiError('database_error', 'The database cannot be opened.', undefined, { cause: error })
-    }
-    broken = undefined
-    wait = options.first_retry_ms
-    options.onReopen(cause)
-  }
-
-  async function opening(): Promise<Connections> {
-    if (broken && !closed) {
-      reopening ??= reopen(broken.cause).finally(() => {
-        reopening = undefined
-      })
-      await reopening
-    }
-    if (closed || !current) throw new ApiError('database_error', 'The database is closed.')
-    return current
-  }
-
-  async function run<T>(on: Connections, connection: DuckDBConnection, work: Work<T>): Promise<T> {
-    if (on !== current) throw new ApiError('database_error', 'The database was opened again.')
-    const task = work(connection)
-    running.add(task)
-    try {
-      return await task
-    } catch (error) {
-      if (isFatal(error)) broken ??= { cause: error }
-      throw error
-    } finally {
-      running.delete(task)
-    }
-  }
-
-  async function read<T>(
-    on: Connections,
+  const readOn = async <T>(
+    connections: Connections,
     connection: DuckDBConnection,
     work: Work<T>,
     signal?: AbortSignal,
-  ): Promise<T> {
+  ): Promise<T> => {
     if (signal?.aborted) throw queryCancelled()
     let reason: ApiError | undefined
-    let again: NodeJS.Timeout | undefined
-    const stop = (why: ApiError) => {
+    let interrupting: NodeJS.Timeout | undefined
+    const stop = (why: ApiError): void => {
       if (reason) return
       reason = why
       connection.interrupt()
-      again = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
+      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
     }
-    const leave = () => stop(queryCancelled())
-    const late = setTimeout(() => stop(queryTimedOut(timeout_ms)), timeout_ms)
-    signal?.addEventListener('abort', leave, { once: true })
-    stops.add(stop)
+    const cancel = () => stop(queryCancelled())
+    const timer = setTimeout(() => stop(queryTimedOut(timeout_ms)), timeout_ms)
+    signal?.addEventListener('abort', cancel, { once: true })
+    instance.interruptible.add(stop)
     try {
-      return await run(on, connection, work)
+      return await instance.run(connections, connection, work)
     } catch (error) {
       throw reason ?? error
     } finally {
-      stops.delete(stop)
-      signal?.removeEventListener('abort', leave)
-      clearTimeout(late)
-      clearInterval(again)
+      instance.interruptible.delete(stop)
+      signal?.removeEventListener('abort', cancel)
+      clearTimeout(timer)
+      clearInterval(interrupting)
     }
   }
 
-  const inTurn = async <T>(slots: Slots, task: (slot: number) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+  const inQueue = async <T>(
+    slots: Slots,
+    task: (slot: number) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> => {
     try {
       return await slots(task, { signal, wait_ms, late: () => queueTimedOut(wait_ms) })
     } catch (error) {
@@ -160,46 +91,120 @@ export function createReopeningDatabase(
     }
   }
 
-  const reads = createSlots(READ_CONNECTIONS)
-  const holds = createSlots(1)
-  const writes = createSlots(1)
   return {
-    read: (work, signal) =>
-      inTurn(
-        reads,
+    /**
+     * Runs `work` alone on a reading connection; if none is free it waits, in order. The work is interrupted when it
+     * takes too long or `signal` is aborted, and not started if that happens before its turn. Throws `ApiError` then,
+     * and what `work` throws.
+     */
+    read: <T>(work: Work<T>, signal?: AbortSignal): Promise<T> =>
+      inQueue(
+        readSlots,
         async (slot) => {
-          const open = await opening()
-          const reader = open.readers[slot]
+          const connections = await instance.connections()
+          const reader = connections.readers[slot]
           if (!reader) throw new RangeError(`there is no reading connection ${slot}`)
-          return read(open, reader, work, signal)
+          return readOn(connections, reader, work, signal)
         },
         signal,
       ),
-    hold: (task, signal) =>
-      inTurn(
-        holds,
+    /**
+     * Waits, in order, for the one connection that is kept over several pieces of work, and runs `task` with it. `run`
+     * interrupts each piece as `read` does; between pieces nothing runs. `cleanUp` also runs after the caller has left.
+     */
+    hold: <T>(task: (run: Run, cleanUp: Run) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+      inQueue(
+        streamSlots,
         async () => {
-          const open = await opening()
-          // Each piece takes its turn among the reads: libuv has four threads, and the writer needs one.
+          const connections = await instance.connections()
+          // Each piece waits for its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
-            (work) => reads(() => read(open, open.streamer, work, signal), { signal }),
-            (work) => read(open, open.streamer, work),
+            (work) => readSlots(() => readOn(connections, connections.streamer, work, signal), { signal }),
+            (work) => readOn(connections, connections.streamer, work),
           )
         },
         signal,
       ),
-    write: (work) =>
-      writes(async () => {
-        const open = await opening()
-        return run(open, open.writer, work)
+    /** Runs `work` on the writing connection, after every write requested before. */
+    write: <T>(work: Work<T>): Promise<T> =>
+      writeSlots(async () => {
+        const connections = await instance.connections()
+        return instance.run(connections, connections.writer, work)
       }),
-    async close() {
+    /** Interrupts the running reads, waits for the writes, and closes with a checkpoint. */
+    close: (): Promise<void> => instance.close((markClosed) => writeSlots(markClosed)),
+  }
+}
+
+/** The connections of the current instance; after a fatal error they are replaced. */
+function createInstance(opened: Connections, open: () => Promise<Connections>, options: DatabaseOptions) {
+  let current: Connections | undefined = opened
+  let fatal: { cause: unknown } | undefined
+  let reopening: Promise<void> | undefined
+  let closed = false
+  let retryAt = 0
+  let retryDelay = options.first_retry_ms
+  const running = new Set<Promise<unknown>>()
+  const interruptible = new Set<(why: ApiError) => void>()
+
+  /** Closes the connections: nothing new begins on them, and what runs is interrupted and awaited. */
+  const closeCurrent = async (why: string): Promise<void> => {
+    const closing = current
+    current = undefined
+    for (const stop of interruptible) stop(new ApiError('database_error', why))
+    await Promise.allSettled(running)
+    closing?.close()
+  }
+
+  const reopen = async (cause: unknown): Promise<void> => {
+    if (current) await closeCurrent('The database is being opened again.')
+    if (options.clock() < retryAt) throw new ApiError('database_error', 'The database is being opened again.')
+    try {
+      current = await open()
+    } catch (error) {
+      retryAt = options.clock() + retryDelay
+      retryDelay = Math.min(retryDelay * 2, options.max_retry_ms)
+      throw new ApiError('database_error', 'The database cannot be opened.', undefined, { cause: error })
+    }
+    fatal = undefined
+    retryDelay = options.first_retry_ms
+    options.onReopen(cause)
+  }
+
+  return {
+    /** Interrupts of the running reads. */
+    interruptible,
+    async connections(): Promise<Connections> {
+      if (fatal && !closed) {
+        reopening ??= reopen(fatal.cause).finally(() => {
+          reopening = undefined
+        })
+        await reopening
+      }
+      if (closed || !current) throw new ApiError('database_error', 'The database is closed.')
+      return current
+    },
+    async run<T>(connections: Connections, connection: DuckDBConnection, work: Work<T>): Promise<T> {
+      if (connections !== current) throw new ApiError('database_error', 'The database was opened again.')
+      const task = work(connection)
+      running.add(task)
+      try {
+        return await task
+      } catch (error) {
+        if (isFatal(error)) fatal ??= { cause: error }
+        throw error
+      } finally {
+        running.delete(task)
+      }
+    },
+    /** `afterWrites` runs its argument after every write requested before. */
+    async close(afterWrites: (task: () => Promise<void>) => Promise<void>): Promise<void> {
       if (closed) return
-      await writes(async () => {
+      await afterWrites(async () => {
         closed = true
       })
       await reopening?.catch(() => {})
-      await halt('The database is closed.')
+      await closeCurrent('The database is closed.')
     },
   }
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReopeningDatabase, type Database, DEFAULT_READ_TIMEOUTS, type ReadTimeouts } from './database.js'
+import type { ReadTimeouts } from '../store.js'
+import { createReopeningDatabase, DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type Migration, migrate } from './migrate.js'
 import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError } from './open.js'
-import { openWithRepair, type Repair, type RepairedFile } from './repair.js'
-import type { WalReport } from './wal.js'
+import { openWithRepair } from './repair.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
 
@@ -13,46 +13,41 @@ export interface DataFileOptions {
   file: string
   migrations: readonly Migration[]
   settings: FileSettings
-  /** Wall clock, for names of files that are set aside. */
+  /** Wall clock, for the names of files that are set aside. */
   now: () => Date
-  /** Milliseconds of a clock that never jumps. */
+  /** Milliseconds of a monotonic clock. */
   clock: () => number
   log: Log
   limits?: Partial<ReadTimeouts> | undefined
-  /** Milliseconds for which it waits for a file that another process has; 0. */
+  /** Milliseconds to wait for a file that another process has open; 0 by default. */
   lock_ms?: number
 }
 
-/** Between two tries for a file that another process has, ms. */
 const LOCK_RETRY_MS = 50
 
-export interface DataFile extends Database {
-  /** What opening had to give up; each is in the log already. */
-  repairs: readonly Repair[]
-  /** The write-ahead log as opening found it. */
-  wal: WalReport | undefined
-  /** Size of the write-ahead log now. */
-  walBytes(): number
-}
+export type DataFile = Awaited<ReturnType<typeof openDataFile>>
 
-/** Opens a file, mended and at the last version of its schema. Throws `StoreFault` with one line for the operator. */
-export async function openDataFile(options: DataFileOptions): Promise<DataFile> {
+/**
+ * Opens a file, repairs it if it is damaged, and migrates it to the last version of its schema. Throws `StoreOpenError`
+ * with one line for the operator.
+ */
+export async function openDataFile(options: DataFileOptions) {
   const { file, migrations, settings, log } = options
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connect = async (): Promise<Connections> => {
     const connections = await openDatabaseFile(file, settings)
-    // What a killed process spilled; no other can be using it, for the lock is ours.
+    // A killed process left its spilled data; the lock is ours, so no other process uses it.
     rmSync(`${file}.tmp`, { recursive: true, force: true })
     return connections
   }
-  const mended = async () => {
+  const open = async () => {
     const opened = await retryWhileLocked(() => openWithRepair(file, connect, options.now), options)
-    for (const { what, backup: kept, bytes, why } of opened.repairs) {
-      log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${kept} (${why})`)
+    for (const { what, backup, bytes, why } of opened.repairs) {
+      log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${backup} (${why})`)
     }
     return opened
   }
-  const { connections, repairs, wal } = await mended()
+  const { connections, repairs, wal } = await open()
   try {
     await migrate(connections.writer, file, migrations)
     if (repairs.length > 0) await connections.writer.run('checkpoint')
@@ -60,8 +55,8 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
     connections.close()
     throw error
   }
-  const database = createReopeningDatabase(connections, async () => (await mended()).connections, {
-    now: options.clock,
+  const database = createReopeningDatabase(connections, async () => (await open()).connections, {
+    clock: options.clock,
     first_retry_ms: 250,
     max_retry_ms: 5_000,
     limits: { ...DEFAULT_READ_TIMEOUTS, ...options.limits },
@@ -69,17 +64,20 @@ export async function openDataFile(options: DataFileOptions): Promise<DataFile> 
   })
   return {
     ...database,
+    /** What was lost when the file was opened; each loss is in the log already. */
     repairs,
+    /** The write-ahead log as it was when the file was opened. */
     wal,
-    walBytes: () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
+    /** The present size of the write-ahead log. */
+    walBytes: (): number => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
   }
 }
 
-/** The whole of it is tried again: of a log that was read while another process wrote it nothing can be said. */
-async function retryWhileLocked(
-  open: () => Promise<RepairedFile>,
+/** Repeats the whole of `open`: a log that was read while another process wrote it says nothing. */
+async function retryWhileLocked<T>(
+  open: () => Promise<T>,
   { clock, lock_ms = 0 }: Pick<DataFileOptions, 'clock' | 'lock_ms'>,
-): Promise<RepairedFile> {
+): Promise<T> {
   const until = clock() + lock_ms
   for (;;) {
     try {

@@ -1,10 +1,38 @@
-import { AGGREGATES_SCHEMA, PRIORS_SCHEMA } from './aggregate-step.js'
 import type { Migration } from './migrate.js'
 
+/** Session aggregates; `aggregate-step.ts` says what the columns mean. */
+const AGGREGATES_SCHEMA: readonly string[] = [
+  `create table sessions (
+    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
+    ms bigint, views integer, acts integer, bounced double, ids integer, mixed boolean,
+    entry_page varchar, exit_page varchar, referrer varchar, source varchar, channel varchar, utm_source varchar,
+    utm_medium varchar, utm_campaign varchar, utm_content varchar, utm_term varchar, country varchar, region varchar,
+    city varchar, asn uinteger, browser varchar, browser_version varchar, os varchar, os_version varchar,
+    device_type varchar, screen_class varchar, language varchar,
+    step_1 varchar, step_2 varchar, step_3 varchar, step_4 varchar, step_5 varchar, step_6 varchar, step_7 varchar,
+    step_8 varchar)`,
+  `create table session_pages (
+    site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
+    pathname varchar, page_views integer, page_acts integer, engaged_ms bigint, scroll integer, entered integer,
+    exited integer, ms bigint, views integer, bounced double, ids integer)`,
+  'create table unsealed (site_id integer, session_id ubigint, session_start timestamp)',
+  // The last row is the watermark. Rows are only added, because DuckDB replays that without fault.
+  'create table seals (watermark timestamp)',
+]
+
+/** Not `PRIOR_DIMENSIONS`, which may grow: a migration never changes. */
+const FIRST_PRIORS = [
+  ...['channel', 'source', 'campaign', 'country', 'region', 'city', 'browser', 'os', 'device_type', 'screen_class'],
+]
+/** Empties the aggregates, so that all sessions are aggregated again with the new columns. */
+const PRIORS_SCHEMA: readonly string[] = [
+  ...FIRST_PRIORS.map((by) => `alter table sessions add column prior_${by} timestamp`),
+  ...['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`),
+]
+
 /**
- * Plain columns and nothing else: no key, index or reference, whose replay from the log is where the known faults lie
- * (reference/performance.md 4). A migration never changes once released; later ones add to it. The order of the columns
- * is the order of `encode.ts`.
+ * Plain columns without keys, indexes and references: the known faults of DuckDB concern their replay from the log. A
+ * released migration never changes; new ones are added. The columns have the order of `row-appender.ts`.
  */
 export const EVENTS_SCHEMA: readonly Migration[] = [
   [
@@ -22,7 +50,7 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
       hostname varchar, pathname varchar, status integer, bytes bigint, duration_ms integer, content_type varchar,
       conditional integer, is_pageview boolean, country varchar, asn uinteger, ip_hash ubigint,
       robots_allowed boolean, llms_listed integer)`,
-    // One row a commit, with what it brought the run's totals to: how a batch is known to be stored already.
+    // One row for each commit with the position that it reached, which shows whether a batch is stored already.
     'create table commits (run varchar, sequence bigint, mark varchar)',
   ],
   [
@@ -33,25 +61,25 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'alter table agent_events add column robots_grace boolean',
     'alter table agent_events add column x_robots_tag varchar',
     'alter table agent_events add column content_usage varchar',
-    // What each hostname's sitemaps list, replaced whole: coverage tells from it what no agent ever fetched.
+    // The URLs in each hostname's sitemaps: coverage shows which of them no agent ever fetched.
     'create table sitemap_urls (hostname varchar, pathname varchar, lastmod timestamp)',
   ],
   [
-    // No structs: DuckDB 1.5.6 dies writing them by several threads (storage 'latest'; segmentation fault).
+    // No structs: DuckDB 1.5.6 crashes when several threads write them (storage 'latest'; segmentation fault).
     ...['lcp', 'cls', 'inp', 'fcp', 'ttfb'].map((vital) => `alter table events add column ${vital} double`),
     'alter table events add column error varchar',
     'alter table events add column traits varchar',
   ],
   AGGREGATES_SCHEMA,
   [
-    // What other servers handed over, so that it is not taken twice (src/capture/edge-delivery.ts).
+    // Deliveries of other servers, so that none is stored twice (src/capture/edge-delivery.ts).
     `create table deliveries (
       site_id integer, signature varchar, sender varchar, number bigint, accepted_at timestamp)`,
   ],
   PRIORS_SCHEMA,
   [
-    // What steps of a removal removed so far, in the transaction that removed it, until the records have it too: whoever
-    // dies between the two files, it is told as it was. Ids are 16 hex digits, joined by comma.
+    // What the steps of a removal removed so far, written in their transactions and kept until the records have it too: a
+    // crash between the two files loses nothing. Ids are 16 hex digits, joined by comma.
     'create table removed (key varchar, rows bigint, visitor_ids varchar)',
   ],
 ]

@@ -1,44 +1,43 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, fstatSync, readdirSync, statSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { DuckDBInstance } from './bindings.js'
-import { isOpenHere } from './open-check.js'
-import { withLowPriorityThreads } from './thread-priority.js'
 
 /** The store cannot be opened, and only the operator can change that. `message` is one line that names the file. */
 export class StoreOpenError extends Error {
-  override readonly name = 'StoreFault'
+  override readonly name: string = 'StoreOpenError'
 }
 
-/** Another process has it. */
+/** Another process has the file open. */
 export class StoreLockedError extends StoreOpenError {}
 
 export interface FileSettings {
   /** As DuckDB writes sizes, `512MB`. */
   memory_limit: string
   threads: number
-  /** The most that queries may spill to disk. */
+  /** Disk that queries may spill to, as DuckDB writes sizes. */
   temp_limit: string
 }
 
 /**
- * Reads at once. A running one holds one of the four threads that Node has for files and names too, whatever the cores,
- * and uses `threads` cores by itself: with the writer's and that of the held connection, two are what there is.
+ * Reads at once. However many cores there are, a running read holds one of the four threads that Node also needs for
+ * files and DNS, and uses `threads` cores by itself. The writer and the connection for streams take the other two.
  */
 export const READ_CONNECTIONS = 2
 
-/** One open file, each connection used for one statement at a time. */
+/** One open file. Each connection runs one statement at a time. */
 export interface Connections {
   writer: DuckDBConnection
   readers: readonly DuckDBConnection[]
-  /** Reads too, and may keep what it found over several statements. */
+  /** Reads, and keeps a temporary table over several statements. */
   streamer: DuckDBConnection
-  /** Synchronous, with a checkpoint; no statement may be running. */
+  /** Closes with a checkpoint, synchronously; no statement may be running. */
   close(): void
 }
 
 /**
- * Opens `file` for this process alone and locks it down: no file, extension or setting can be reached by SQL.
- * Throws what DuckDB says, or `StoreFault` where this process has it open already.
+ * Opens `file` for this process alone and locks it down: SQL can reach no file, extension or setting. Throws DuckDB's
+ * errors, or `StoreOpenError` if this process has the file open already.
  */
 export async function openDatabaseFile(file: string, settings: FileSettings): Promise<Connections> {
   if (isOpenHere(file)) throw new StoreOpenError(`${file} is still open in this process`)
@@ -50,33 +49,84 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       storage_compatibility_version: 'latest',
-      // Checkpoints are scheduled by the store; this is only what bounds the log if none of them came through.
+      // The store schedules checkpoints; this bounds the log if none of them succeeds.
       checkpoint_threshold: '256MB',
     }),
   )
   try {
-    // It makes its files by the process's mask, and a directory that was there before may be open to others.
+    // DuckDB creates its files by the process's mask, and an existing directory may be open to other users.
     chmodSync(file, 0o600)
     const writer = await instance.connect()
     const readers: DuckDBConnection[] = []
     for (let n = 0; n < READ_CONNECTIONS; n++) readers.push(await instance.connect())
-    const holder = await instance.connect()
+    const streamer = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
-    // Given to `create`, it is not heeded.
+    // `create` ignores this setting.
     await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
     await writer.run('set enable_external_access = false')
     await writer.run('set lock_configuration = true')
     return {
       writer,
       readers,
-      streamer: holder,
+      streamer,
       close() {
-        for (const connection of [...readers, holder, writer]) connection.disconnectSync()
+        for (const connection of [...readers, streamer, writer]) connection.disconnectSync()
         instance.closeSync()
       },
     }
   } catch (error) {
     instance.closeSync()
     throw error
+  }
+}
+
+/**
+ * Returns whether this process has `file` open, through any thread or library: an instance of ours that did not close.
+ *
+ * DuckDB's lock is a POSIX lock, which belongs to the process: a second instance in the same process is not refused and
+ * loses data silently (duckdb issues 17343, 24739). This compares descriptors, because opening the file would drop the
+ * lock. Without /dev/fd (Windows) the system itself refuses the second open. DuckDB finds locks of other processes.
+ */
+export function isOpenHere(file: string): boolean {
+  const target = statSync(file, { bigint: true, throwIfNoEntry: false })
+  if (!target) return false
+  return listDirectory('/dev/fd').some((fd) => {
+    try {
+      const open = fstatSync(Number(fd), { bigint: true })
+      return open.ino === target.ino && open.dev === target.dev
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Such a thread gets a tenth of a busy processor, and all of an idle one. */
+const LOW_PRIORITY = 10
+const TASK_DIRECTORY = '/proc/self/task'
+
+/**
+ * Runs `open` and gives the threads that it starts a low priority: they use cores that are idle and take none from the
+ * site. Only Linux has priorities of threads.
+ */
+async function withLowPriorityThreads<T>(open: () => Promise<T>): Promise<T> {
+  const before = new Set(listDirectory(TASK_DIRECTORY))
+  const opened = await open()
+  for (const task of listDirectory(TASK_DIRECTORY)) {
+    if (before.has(task)) continue
+    try {
+      setPriority(Number(task), LOW_PRIORITY)
+    } catch {
+      // The thread has ended, or a sandbox does not allow it.
+    }
+  }
+  return opened
+}
+
+/** Names in a directory; none if it does not exist. */
+function listDirectory(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
   }
 }

@@ -1,15 +1,22 @@
 import { ApiError } from '../errors.js'
 
-/** What a client is told of an error of the engine: what it can do about it, and never the engine's words. */
-export function toApiError(cause: unknown, otherwise: string): ApiError {
+/** Turns an error of DuckDB into one for the client: what to do about it, and never DuckDB's words. */
+export function toApiError(cause: unknown, message: string): ApiError {
   if (cause instanceof ApiError) return cause
-  return new ApiError('database_error', isOutOfMemory(cause) ? OUT_OF_MEMORY_MESSAGE : otherwise, undefined, { cause })
+  return new ApiError('database_error', isOutOfMemory(cause) ? OUT_OF_MEMORY_MESSAGE : message, undefined, { cause })
+}
+
+/** Runs `work`; what it throws becomes an `ApiError`, with `message` unless it is one already. */
+export async function asApiError<T>(message: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw toApiError(cause, message)
+  }
 }
 
 const OUT_OF_MEMORY_MESSAGE =
   'The query needs more memory than the store may use: ask for a shorter window or fewer values, or raise --memory-limit.'
-
-export const queryCancelled = (): ApiError => new ApiError('database_error', 'The query was cancelled.')
 
 export const queryTimedOut = (ms: number): ApiError =>
   new ApiError(
@@ -18,15 +25,15 @@ export const queryTimedOut = (ms: number): ApiError =>
   )
 
 export const queueTimedOut = (ms: number): ApiError =>
-  new ApiError('database_error', `Other queries took all of ${ms / 1_000} s: try again when they are done.`)
+  new ApiError('database_error', `No query slot became free within ${ms / 1_000} s: try again later.`)
 
-/** DuckDB's own word for an error behind which the instance answers nothing any more. */
-export const isFatal = (error: unknown): boolean => says(error, /^FATAL Error|has been invalidated/)
+/** After such an error the instance answers nothing any more. */
+export const isFatal = (error: unknown): boolean => matches(error, /^FATAL Error|has been invalidated/)
 
-/** A checkpoint that a read still open keeps from passing: of rows that were changed since, it has the old ones. */
-export const isCheckpointBlocked = (error: unknown): boolean => says(error, /Cannot CHECKPOINT/)
+/** An open read blocks the checkpoint, because it needs older versions of rows that were changed since. */
+export const isCheckpointBlocked = (error: unknown): boolean => matches(error, /Cannot CHECKPOINT/)
 
-/** The memory limit, or that of what is spilled to disk. */
-const isOutOfMemory = (error: unknown): boolean => says(error, /^Out of Memory Error/)
+/** The limit of memory, or of disk for spilled data. */
+const isOutOfMemory = (error: unknown): boolean => matches(error, /^Out of Memory Error/)
 
-const says = (error: unknown, words: RegExp): boolean => error instanceof Error && words.test(error.message)
+const matches = (error: unknown, pattern: RegExp): boolean => error instanceof Error && pattern.test(error.message)

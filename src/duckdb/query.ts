@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import { compile, type Param, type Sql } from '../sql.js'
+import { compile, type Param, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import {
   arrayFromListValue,
@@ -10,7 +10,7 @@ import {
   objectFromStructValue,
 } from './bindings.js'
 
-/** Runs one statement (a second one behind a semicolon is refused) and converts its rows as `ResultRow` says. */
+/** Runs one statement (DuckDB refuses a second one after a semicolon) and converts its rows as `ResultRow` says. */
 export async function runQuery(connection: DuckDBConnection, query: Sql): Promise<ResultRow[]> {
   const { text, values } = compile(query, duckdbDialect.placeholder)
   const statement = await connection.prepare(text)
@@ -37,15 +37,31 @@ const toResult: DuckDBValueConverter<unknown> = (value, type, converter) => {
   return JSDuckDBValueConverter(value, type, JSDuckDBValueConverter)
 }
 
-/** A 64-bit id as it goes to a client: 16 hex digits. */
+/** A 64-bit id as clients see it: 16 hex digits. */
 export const toHexId = (id: bigint): string => id.toString(16).padStart(16, '0')
 
-/** All statements in one transaction: every one of them or none. */
-export async function runTransaction(writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> {
+/** A parenthesised select of `rows`, at least one; however many they are, they are one parameter. */
+export const rowsAsTable = (rows: readonly object[], types: Readonly<Record<string, string>>): Sql =>
+  sql`(select unnest(from_json(${JSON.stringify(rows, replaceLoneSurrogates)}, ${JSON.stringify([types])}),
+    recursive := true))`
+
+/** A replacer for `JSON.stringify`: DuckDB refuses JSON with half a surrogate pair. An appender does the same. */
+export const replaceLoneSurrogates = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' ? Buffer.from(value).toString() : value
+
+/** Runs all statements in one transaction: all of them or none take effect. */
+export const runTransaction = (writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> =>
+  inTransaction(writer, async () => {
+    for (const statement of statements) await runQuery(writer, statement)
+  })
+
+/** Runs `work` in a transaction, which is rolled back if it throws. */
+export async function inTransaction<T>(writer: DuckDBConnection, work: () => Promise<T>): Promise<T> {
   await writer.run('begin transaction')
   try {
-    for (const statement of statements) await runQuery(writer, statement)
+    const result = await work()
     await writer.run('commit')
+    return result
   } catch (error) {
     await writer.run('rollback').catch(() => {})
     throw error

@@ -2,83 +2,81 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import { PRIOR_COLUMNS } from '../session-aggregates.js'
 import { join, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
 import { readWatermark } from './aggregate-step.js'
-import { runQuery, toHexId } from './query.js'
+import { inTransaction, runQuery, toHexId } from './query.js'
 
 /**
- * What leaves a site: one person, what began before a moment, or all of it with what its hostnames' sitemaps list. By its
- * `key` a removal is known again whose answer was lost: until `forgetRemoved` a person's is not done twice, and rows are
- * those of all steps.
+ * What to remove from a site: one person, what began before a moment, or everything with the sitemaps of its hostnames.
+ * The `key` identifies a removal that is repeated because its result was lost: until `forgetRemovals`, a person's removal
+ * is not done twice, and `rows` are those of all its steps.
  */
 export type Removal =
   | { site: number; key?: string | undefined; visitor: bigint }
   | { site: number; before: Date }
-  | { site: number; key?: string | undefined; hostnames: readonly string[] }
+  | SiteRemoval
+interface SiteRemoval {
+  site: number
+  key?: string | undefined
+  hostnames: readonly string[]
+}
 
-/** What one step removed; with a `key`, what all of its steps did. */
+/** What one step removed; with a `key`, what all of its steps removed. */
 export interface RemovalStep {
-  /** Of both tables of hits. */
+  /** Rows of `events` and `agent_events`. */
   rows: number
-  /** Whether a further step has something to do. */
+  /** Whether another step has something to do. */
   more: boolean
-  /** Of a person: all ids that they had, and the sessions; nothing of them is stored any more. */
+  /** All ids of the person, and their sessions; nothing of them is stored any more. */
   visitor_ids: bigint[]
   session_ids: bigint[]
 }
 
-/** Rows in one step, about: a step holds back appends. */
+/** Approximate: appends wait while a step runs. */
 const ROWS_PER_STEP = 100_000
-/** Before this began all that a store can hold. */
+/** Later than any stored row. */
 const END_OF_TIME = new Date('9999-01-01T00:00:00Z')
 
 /**
- * One step, all of it or none. What is summed up (rollup.ts) leaves with its hits, so that it answers as the hits do
- * behind each step. `resum` sums up again what got late hits; what leaves by its time must lie there as it is.
+ * Removes rows in one step, as one transaction. Aggregates leave with their hits, so that reads are right after each
+ * step. `refreshStale` aggregates stale sessions again, which must be done before rows are removed by time.
  */
 export function removeStep(
   writer: DuckDBConnection,
-  leaving: Removal,
-  resum: () => Promise<unknown>,
+  removal: Removal,
+  refreshStale: () => Promise<unknown>,
 ): Promise<RemovalStep> {
-  if ('visitor' in leaving) return removePerson(writer, leaving)
-  if ('before' in leaving) return removeBefore(writer, { site: leaving.site, until: leaving.before, resum })
-  return removeBefore(writer, { site: leaving.site, until: END_OF_TIME, resum }, leaving)
+  if ('visitor' in removal) return removePerson(writer, removal)
+  if ('before' in removal) return removeBefore(writer, { site: removal.site, limit: removal.before, refreshStale })
+  return removeBefore(writer, { site: removal.site, limit: END_OF_TIME, refreshStale }, removal)
 }
 
-/** When everybody knows what removals removed: who it was is kept no longer. How many were forgotten. */
+/** Deletes the notes of one removal, or of all, and returns how many there were: they name the person. */
 export async function forgetRemovals(writer: DuckDBConnection, key?: string): Promise<number> {
-  const those = key === undefined ? sql`true` : sql`key = ${key}`
-  const [noted] = await runQuery(writer, sql`select count(*) as n from removed where ${those}`)
-  if (Number(noted?.n) > 0) await runQuery(writer, sql`delete from removed where ${those}`)
-  return Number(noted?.n)
+  const where = key === undefined ? sql`true` : sql`key = ${key}`
+  const [row] = await runQuery(writer, sql`select count(*) as n from removed where ${where}`)
+  if (Number(row?.n) > 0) await runQuery(writer, sql`delete from removed where ${where}`)
+  return Number(row?.n)
 }
 
-/** What the steps of this key did before. */
-async function readRemovalNote(
-  run: (query: Sql) => Promise<ResultRow[]>,
-  key: string | undefined,
-): Promise<RemovalNote | undefined> {
+/** What earlier steps of this key removed. */
+async function readRemovalNote(writer: DuckDBConnection, key: string | undefined): Promise<RemovalNote | undefined> {
   if (key === undefined) return undefined
-  const [row] = await run(sql`select rows, visitor_ids from removed where key = ${key}`)
+  const [row] = await runQuery(writer, sql`select rows, visitor_ids from removed where key = ${key}`)
   return row && RemovalNote.parse(row)
 }
 
-/** To be called in the transaction of the step. */
-async function saveRemovalNote(
-  run: (query: Sql) => Promise<ResultRow[]>,
-  key: string | undefined,
-  { rows, visitor_ids }: Pick<RemovalStep, 'rows' | 'visitor_ids'>,
-): Promise<void> {
+/** Call it in the step's transaction. */
+async function saveRemovalNote(writer: DuckDBConnection, key: string | undefined, note: RemovalNote): Promise<void> {
   if (key === undefined) return
-  await run(sql`delete from removed where key = ${key}`)
-  await run(sql`insert into removed values (${key}, ${rows}, ${visitor_ids.map(toHexId).join()})`)
+  await runQuery(writer, sql`delete from removed where key = ${key}`)
+  const visitorIds = note.visitor_ids.map(toHexId).join()
+  await runQuery(writer, sql`insert into removed values (${key}, ${note.rows}, ${visitorIds})`)
 }
 
 /**
- * A person as `/api/stats/visitors` has them: all visitor ids that the site called the same last; and those that had a
- * session in common with one of these (a visit over a change of salts), unless it called them otherwise. What they said
- * of themselves under another's id (a shared device) leaves too.
+ * Removes a person as `/api/stats/visitors` shows them: all visitor ids that the site called by the same identified id
+ * last, and ids that share a session with one of these (a visit over a change of salts), unless the site called them
+ * otherwise. What they said about themselves under another id (on a shared device) is removed too.
  */
 async function removePerson(
   writer: DuckDBConnection,
@@ -86,41 +84,21 @@ async function removePerson(
 ): Promise<RemovalStep> {
   const watermark = await readWatermark(writer)
   const run = (query: Sql) => runQuery(writer, query)
-  const done = await readRemovalNote(run, key)
-  // Whoever came again since then is somebody new.
+  const done = await readRemovalNote(writer, key)
+  // If the person came again since, they are a new visitor.
   if (done) return { ...done, more: false, session_ids: [] }
   return inTransaction(writer, async () => {
-    const person = Text.parse((await run(selectPersons(site, sql`${visitor}`)))[0]?.person ?? null)
-    await run(
-      sql`create or replace temp table leaving as select ${visitor}::ubigint as visitor_id ${
-        person === null
-          ? raw('')
-          : sql`union select visitor_id from (${selectPersons(
-              site,
-              sql`select visitor_id from events where site_id = ${site} and identified_id = ${person}`,
-            )}) n where person = ${person}`
-      }`,
-    )
-    for (let added = 1; added > 0; ) {
-      const [row] = await run(sql`insert into leaving
-        with linked as (select distinct visitor_id from events where site_id = ${site}
-          and visitor_id not in (select visitor_id from leaving) and session_id in (
-            select session_id from events where site_id = ${site} and visitor_id in (select visitor_id from leaving)))
-        select visitor_id from linked where visitor_id not in (
-          select visitor_id from (${selectPersons(site, raw('select visitor_id from linked'))}) n
-          where person is distinct from ${person})`)
-      added = changedRows(row)
-    }
-    const theirs = sql`site_id = ${site} and (visitor_id in (select visitor_id from leaving) ${
+    const person = await selectPersonIds(writer, site, visitor)
+    const ofPerson = sql`site_id = ${site} and (visitor_id in (select visitor_id from leaving) ${
       person === null ? raw('') : sql`or identified_id = ${person}`
     })`
     await run(sql`create or replace temp table touched as
-      select session_id from events where ${theirs}
+      select session_id from events where ${ofPerson}
       union select session_id from sessions where site_id = ${site} and visitor_id in (select visitor_id from leaving)`)
-    // Who else has rows of these sessions: all of their own are to be summed up again.
+    // Other visitors with rows of these sessions: all of their own sessions must be aggregated again.
     await run(sql`create or replace temp table others as select distinct visitor_id from events where site_id = ${site}
       and session_id in (select session_id from touched) and visitor_id not in (select visitor_id from leaving)`)
-    const rows = changedRows((await run(sql`delete from events where ${theirs}`))[0])
+    const rows = changedRows((await run(sql`delete from events where ${ofPerson}`))[0])
     for (const table of ['sessions', 'session_pages', 'unsealed'])
       await run(
         sql`delete from ${raw(table)} where site_id = ${site} and session_id in (select session_id from touched)`,
@@ -129,112 +107,126 @@ async function removePerson(
       await run(sql`insert into unsealed select site_id, session_id, min(session_start) from events
         where site_id = ${site} and session_start < ${watermark} and visitor_id in (select visitor_id from others)
         group by site_id, session_id`)
-    const visitor_ids = Ids.parse((await run(raw('select visitor_id as id from leaving order by id'))).map(idColumn))
-    const session_ids = Ids.parse((await run(raw('select session_id as id from touched'))).map(idColumn))
+    const visitor_ids = await selectIds(writer, 'select visitor_id as id from leaving order by id')
+    const session_ids = await selectIds(writer, 'select session_id as id from touched')
     for (const table of ['leaving', 'touched', 'others']) await writer.run(`drop table ${table}`)
-    await saveRemovalNote(run, key, { rows, visitor_ids })
+    await saveRemovalNote(writer, key, { rows, visitor_ids })
     return { rows, more: false, visitor_ids, session_ids }
   })
 }
 
-/** What the site called these visitors last: `visitor_id, person`. */
+/** Fills the temporary table `leaving` with the visitor ids of a person, and returns their identified id. */
+async function selectPersonIds(writer: DuckDBConnection, site: number, visitor: bigint): Promise<string | null> {
+  const run = (query: Sql) => runQuery(writer, query)
+  const person = Text.parse((await run(selectPersons(site, sql`${visitor}`)))[0]?.person ?? null)
+  await run(
+    sql`create or replace temp table leaving as select ${visitor}::ubigint as visitor_id ${
+      person === null
+        ? raw('')
+        : sql`union select visitor_id from (${selectPersons(
+            site,
+            sql`select visitor_id from events where site_id = ${site} and identified_id = ${person}`,
+          )}) n where person = ${person}`
+    }`,
+  )
+  for (let added = 1; added > 0; ) {
+    const [row] = await run(sql`insert into leaving
+      with linked as (select distinct visitor_id from events where site_id = ${site}
+        and visitor_id not in (select visitor_id from leaving) and session_id in (
+          select session_id from events where site_id = ${site} and visitor_id in (select visitor_id from leaving)))
+      select visitor_id from linked where visitor_id not in (
+        select visitor_id from (${selectPersons(site, raw('select visitor_id from linked'))}) n
+        where person is distinct from ${person})`)
+    added = changedRows(row)
+  }
+  return person
+}
+
+/** `visitor_id, person`: the identified id that the site gave each of these visitors last. */
 const selectPersons = (site: number, visitors: Sql): Sql => sql`
   select visitor_id, arg_max(identified_id, (timestamp, identified_id)) as person from events
   where site_id = ${site} and identified_id is not null and visitor_id in (${visitors}) group by visitor_id`
 
-/** Sessions leave whole, by when they began. */
+/** Removes whole sessions by when they began, up to a bounded number of rows. */
 async function removeBefore(
   writer: DuckDBConnection,
-  { site, until: last, resum }: { site: number; until: Date; resum: () => Promise<unknown> },
-  whole?: { key?: string | undefined; hostnames: readonly string[] },
+  { site, limit, refreshStale }: { site: number; limit: Date; refreshStale: () => Promise<unknown> },
+  whole?: SiteRemoval,
 ): Promise<RemovalStep> {
   const none = { visitor_ids: [], session_ids: [] }
-  const until = await findStepEnd(writer, site, last)
-  const end = until ?? last
-  const [late] = await runQuery(
+  const stepEnd = await findStepEnd(writer, site, limit)
+  const end = stepEnd ?? limit
+  const before = (await readRemovalNote(writer, whole?.key))?.rows ?? 0
+  // A stale session that became part of an earlier one is still aggregated under its old start.
+  const [stale] = await runQuery(
     writer,
     sql`select count(*) as n from unsealed where site_id = ${site} and session_start < ${end}`,
   )
-  // A session that became part of an earlier one is summed up under its own start still.
-  const ask = (query: Sql) => runQuery(writer, query)
-  const before = (await readRemovalNote(ask, whole?.key))?.rows ?? 0
-  if (Number(late?.n) > 0 && until !== undefined) {
-    await resum()
+  if (Number(stale?.n) > 0 && stepEnd !== undefined) {
+    await refreshStale()
     return { ...none, rows: before, more: true }
   }
   return inTransaction(writer, async () => {
-    const run = async (query: Sql) => changedRows((await ask(query))[0])
-    const people = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
-    const agents = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
+    const run = async (query: Sql) => changedRows((await runQuery(writer, query))[0])
+    const views = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
+    const fetches = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
     for (const [table, began] of [
       ['sessions', 'started'],
       ['session_pages', 'started'],
       ['unsealed', 'session_start'],
     ] as const)
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
-    // Nobody was there before what is the first now.
-    for (const [table, columns] of [
-      ['sessions', PRIOR_COLUMNS],
-      ['session_pages', ['prior']],
-    ] as const)
-      await run(
-        sql`update ${raw(table)} set ${join(
-          columns.map((c) => sql`${raw(c)} = case when ${raw(c)} >= ${end} then ${raw(c)} end`),
-          ', ',
-        )} where site_id = ${site} and (${join(
-          columns.map((c) => sql`${raw(c)} < ${end}`),
-          ' or ',
-        )})`,
-      )
-    if (until === undefined && whole) {
+    await run(clearPriors('sessions', PRIOR_COLUMNS, site, end))
+    await run(clearPriors('session_pages', ['prior'], site, end))
+    if (stepEnd === undefined && whole) {
       await run(sql`delete from deliveries where site_id = ${site}`)
-      if (whole.hostnames.length > 0)
-        await run(
-          sql`delete from sitemap_urls where hostname in (${join(
-            whole.hostnames.map((hostname) => sql`${hostname}`),
-            ', ',
-          )})`,
+      if (whole.hostnames.length > 0) {
+        const hostnames = join(
+          whole.hostnames.map((hostname) => sql`${hostname}`),
+          ', ',
         )
+        await run(sql`delete from sitemap_urls where hostname in (${hostnames})`)
+      }
     }
-    const rows = before + people + agents
-    await saveRemovalNote(ask, whole?.key, { rows, visitor_ids: [] })
-    return { ...none, rows, more: until !== undefined }
+    const rows = before + views + fetches
+    await saveRemovalNote(writer, whole?.key, { rows, visitor_ids: [] })
+    return { ...none, rows, more: stepEnd !== undefined }
   })
 }
 
-/** Up to when there are not too many rows before `last`; undefined where there are none. */
-async function findStepEnd(writer: DuckDBConnection, site: number, last: Date): Promise<Date | undefined> {
-  const of = (until: Date) => sql`(
-    select session_start as began from events where site_id = ${site} and session_start < ${until}
-    union all select timestamp as began from agent_events where site_id = ${site} and timestamp < ${until}) r`
-  const [row] = await runQuery(writer, sql`select min(began) as first, max(began) as latest from ${of(last)}`)
-  if (!(row?.first instanceof Date && row.latest instanceof Date)) return undefined
-  const first = row.first.getTime()
-  let until = Math.min(last.getTime(), row.latest.getTime() + 1)
-  const rows = async () => Number((await runQuery(writer, sql`select count(*) as n from ${of(new Date(until))}`))[0]?.n)
-  while (until - first > 1_000 && (await rows()) > ROWS_PER_STEP) until = Math.ceil((first + until) / 2)
-  return new Date(until)
+/** The remaining sessions have no session before `end` any more. */
+function clearPriors(table: string, columns: readonly string[], site: number, end: Date): Sql {
+  const sets = columns.map((c) => sql`${raw(c)} = case when ${raw(c)} >= ${end} then ${raw(c)} end`)
+  const affected = columns.map((c) => sql`${raw(c)} < ${end}`)
+  return sql`update ${raw(table)} set ${join(sets, ', ')} where site_id = ${site} and (${join(affected, ' or ')})`
 }
 
-async function inTransaction<T>(writer: DuckDBConnection, work: () => Promise<T>): Promise<T> {
-  await writer.run('begin transaction')
-  try {
-    const done = await work()
-    await writer.run('commit')
-    return done
-  } catch (error) {
-    await writer.run('rollback').catch(() => {})
-    throw error
-  }
+/** Up to when there are at most `ROWS_PER_STEP` rows that began before `limit`; undefined if there are none. */
+async function findStepEnd(writer: DuckDBConnection, site: number, limit: Date): Promise<Date | undefined> {
+  const rowsBefore = (end: Date) => sql`(
+    select session_start as began from events where site_id = ${site} and session_start < ${end}
+    union all select timestamp as began from agent_events where site_id = ${site} and timestamp < ${end}) r`
+  const [row] = await runQuery(writer, sql`select min(began) as first, max(began) as latest from ${rowsBefore(limit)}`)
+  if (!(row?.first instanceof Date && row.latest instanceof Date)) return undefined
+  const first = row.first.getTime()
+  let end = Math.min(limit.getTime(), row.latest.getTime() + 1)
+  const count = async () =>
+    Number((await runQuery(writer, sql`select count(*) as n from ${rowsBefore(new Date(end))}`))[0]?.n)
+  while (end - first > 1_000 && (await count()) > ROWS_PER_STEP) end = Math.ceil((first + end) / 2)
+  return new Date(end)
 }
 
 const Text = z.string().nullable()
+const parseHexId = (hex: string) => BigInt(`0x${hex}`)
 const RemovalNote = z.object({
   rows: z.number(),
-  visitor_ids: z.string().transform((ids) => (ids === '' ? [] : ids.split(',').map((hex) => BigInt(`0x${hex}`)))),
+  visitor_ids: z.string().transform((ids) => (ids === '' ? [] : ids.split(',').map(parseHexId))),
 })
 type RemovalNote = z.output<typeof RemovalNote>
-const Ids = z.array(z.string().transform((hex) => BigInt(`0x${hex}`)))
-const idColumn = ({ id }: Record<string, unknown>) => id
+const Ids = z.array(z.object({ id: z.string().transform(parseHexId) }))
+
+const selectIds = async (writer: DuckDBConnection, query: string): Promise<bigint[]> =>
+  Ids.parse(await runQuery(writer, raw(query))).map(({ id }) => id)
+
 /** How many rows a statement changed. */
 const changedRows = (row: Record<string, unknown> | undefined): number => Number(row?.Count ?? 0)

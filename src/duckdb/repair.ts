@@ -2,9 +2,9 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { type Connections, StoreLockedError, StoreOpenError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
-/** What had to be given up so that a file opens. Nothing is deleted: `kept` is where it lies. */
+/** What was given up so that a file could be opened. Nothing is deleted: `backup` is where it lies. */
 export interface Repair {
-  /** Cut off behind the damage, the whole log left out, or the file itself replaced by an empty one. */
+  /** The log was cut at the damage, the whole log was left out, or the file itself was replaced by an empty one. */
   what: 'wal_cut' | 'wal_set_aside' | 'file_set_aside'
   backup: string
   /** Bytes that were not read. */
@@ -12,19 +12,19 @@ export interface Repair {
   why: string
 }
 
-export interface RepairedFile {
+interface RepairedFile {
   connections: Connections
   repairs: Repair[]
-  /** Of the log as it was found; undefined where there was none. */
+  /** The log as it was found; undefined if there was none. */
   wal: WalReport | undefined
 }
 
 /**
- * Opens a store file, mending what can be mended (issue 2, `Bad input and faults`):
- * - a log that cannot be replayed is cut where the error says, and only if that fails set aside;
- * - a file that is no database is set aside for an empty one;
- * - anything else, a lock or a permission, is the operator's: `StoreFault`.
- * The file itself is only touched while the database is closed: an open and close of it here would drop its lock.
+ * Opens a data file and repairs what can be repaired:
+ * - a log that cannot be replayed is cut where the error says, and set aside only if that fails;
+ * - a file that is not a database is set aside and replaced by an empty one;
+ * - anything else (a lock, a permission) is for the operator: `StoreOpenError`.
+ * The file itself is only touched while the database is closed: opening and closing it here would drop DuckDB's lock.
  */
 export async function openWithRepair(
   file: string,
@@ -35,38 +35,38 @@ export async function openWithRepair(
   const logFile = `${file}.wal`
   const log = existsSync(logFile) ? readFileSync(logFile) : undefined
   const wal = log && inspectWal(log)
-  const tried = await attempt(connect)
-  if ('connections' in tried) {
-    if (!log || !wal?.damaged) return { ...tried, repairs: [], wal }
-    // DuckDB opened without a word and without what lies behind the damage, and would write on behind it.
-    const kept = backUpLog(logFile, stamp, log)
-    await tried.connections.writer.run('checkpoint')
-    tried.connections.close()
+  const first = await attempt(connect)
+  if ('connections' in first) {
+    if (!log || !wal?.damaged) return { ...first, repairs: [], wal }
+    // DuckDB opened silently without what is after the damage, and would append after it.
+    const backup = backUpLog(logFile, stamp, log)
+    await first.connections.writer.run('checkpoint')
+    first.connections.close()
     rmSync(logFile, { force: true })
     const what = wal.end === 0 ? 'wal_set_aside' : 'wal_cut'
     const why = `the log cannot be read from byte ${wal.end} on`
-    return { connections: await connect(), repairs: [{ what, backup: kept, bytes: wal.bytes - wal.end, why }], wal }
+    return { connections: await connect(), repairs: [{ what, backup, bytes: wal.bytes - wal.end, why }], wal }
   }
-  if (!log || !REPLAY.test(tried.why)) return { ...(await replaceFile(file, connect, stamp, tried)), wal }
+  if (!log || !REPLAY_ERROR.test(first.why)) return { ...(await replaceFile(file, connect, stamp, first)), wal }
 
-  const kept = backUpLog(logFile, stamp, log)
-  const position = Number(/byte position (\d+)/.exec(tried.why)?.[1] ?? Number.NaN)
-  // The position is behind the entry's length and checksum; where both are zeros only the cut before them helps.
+  const backup = backUpLog(logFile, stamp, log)
+  const position = Number(/byte position (\d+)/.exec(first.why)?.[1] ?? Number.NaN)
+  // The position is after the entry's length and checksum; if both are zeros, only a cut before them helps.
   for (const at of [position - 16, position]) {
     if (!(at > 0 && at < log.length)) continue
     writeFileSync(logFile, log.subarray(0, at))
     const cut = await attempt(connect)
-    const repair: Repair = { what: 'wal_cut', backup: kept, bytes: log.length - at, why: tried.why }
+    const repair: Repair = { what: 'wal_cut', backup, bytes: log.length - at, why: first.why }
     if ('connections' in cut) return { ...cut, repairs: [repair], wal }
   }
   rmSync(logFile)
-  const without = await attempt(connect)
-  if (!('connections' in without)) return { ...(await replaceFile(file, connect, stamp, without)), wal }
-  const repair: Repair = { what: 'wal_set_aside', backup: kept, bytes: log.length, why: tried.why }
-  return { ...without, repairs: [repair], wal }
+  const withoutLog = await attempt(connect)
+  if (!('connections' in withoutLog)) return { ...(await replaceFile(file, connect, stamp, withoutLog)), wal }
+  const repair: Repair = { what: 'wal_set_aside', backup, bytes: log.length, why: first.why }
+  return { ...withoutLog, repairs: [repair], wal }
 }
 
-const REPLAY = /while replaying WAL|Corrupt WAL/i
+const REPLAY_ERROR = /while replaying WAL|Corrupt WAL/i
 const NOT_A_DATABASE =
   /not a valid DuckDB database|Corrupt database file|Could not read enough bytes|Serialization Error/i
 
@@ -81,11 +81,12 @@ async function attempt(connect: () => Promise<Connections>): Promise<Attempt> {
 }
 
 function backUpLog(logFile: string, stamp: string, log: Buffer): string {
-  const kept = `${logFile}.${stamp}`
-  writeFileSync(kept, log, { flag: 'wx' })
-  return kept
+  const backup = `${logFile}.${stamp}`
+  writeFileSync(backup, log, { flag: 'wx' })
+  return backup
 }
 
+/** Sets a file aside that is not a database, with its log; throws `StoreOpenError` for any other reason. */
 async function replaceFile(
   file: string,
   connect: () => Promise<Connections>,
@@ -93,10 +94,10 @@ async function replaceFile(
   failed: { error: unknown; why: string },
 ): Promise<Omit<RepairedFile, 'wal'>> {
   if (!NOT_A_DATABASE.test(failed.why)) throw toOpenError(file, failed)
-  const kept = `${file}.${stamp}`
-  renameSync(file, kept)
-  if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${kept}.wal`)
-  const repair: Repair = { what: 'file_set_aside', backup: kept, bytes: statSync(kept).size, why: failed.why }
+  const backup = `${file}.${stamp}`
+  renameSync(file, backup)
+  if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${backup}.wal`)
+  const repair: Repair = { what: 'file_set_aside', backup, bytes: statSync(backup).size, why: failed.why }
   return { connections: await connect(), repairs: [repair] }
 }
 
@@ -110,7 +111,7 @@ function toOpenError(file: string, { error, why }: { error: unknown; why: string
   return new StoreLockedError(`${file} is in use by another process (PID ${pid}, ${by}${started})`, { cause: error })
 }
 
-/** Of a worker it is the process that an operator knows. Linux says it, where that process may be looked at. */
+/** A worker's parent is the process that an operator knows. Undefined if the system does not say (only Linux does). */
 function readParentPid(pid: string): string | undefined {
   try {
     return /^PPid:\s+([1-9]\d*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]

@@ -1,104 +1,91 @@
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { queryCancelled, type ReadTimeouts, type ResultRow } from '../store.js'
 import type { Database } from './database.js'
 import { runQuery } from './query.js'
-import { queryCancelled } from './query-errors.js'
 
-/** Milliseconds. */
-export interface StreamTimeouts {
-  /** An asker that wants no more rows for this long is given up. */
-  idle_ms: number
-  /** And one that is not through after this long. */
-  longest_ms: number
-}
-
-export const DEFAULT_STREAM_TIMEOUTS: StreamTimeouts = { idle_ms: 60_000, longest_ms: 900_000 }
-
-/** Rows in one piece. */
 const ROWS_PER_CHUNK = 2_000
 
 /**
- * The rows of one statement in their order, `PIECE` at a time, as they are asked for. They go into a temporary table
- * first, which the engine keeps within its memory and spills: nothing is open in the store between two pieces that would
- * hold its checkpoints up, and an error is an error. DuckDB's own streaming result holds them up, and where it fails
- * half-way it ends as if that were all (1.5).
+ * Yields the rows of one query in order, in chunks, as the caller takes them. The rows go into a temporary table first,
+ * which DuckDB keeps within its memory limit and spills: between two chunks nothing is open that would block checkpoints,
+ * and an error is thrown as one. DuckDB 1.5's own streaming result blocks checkpoints, and if it fails half-way it ends
+ * as if that were all.
  */
 export async function* streamRows(
   database: Pick<Database, 'hold'>,
-  asked: Sql,
-  { idle_ms, longest_ms }: StreamTimeouts,
+  query: Sql,
+  { idle_ms, longest_ms }: Pick<ReadTimeouts, 'idle_ms' | 'longest_ms'>,
   signal?: AbortSignal,
 ): AsyncGenerator<ResultRow[]> {
   let request: { resolve: (rows: ResultRow[]) => void; reject: (error: unknown) => void } | undefined
-  let over: { error?: unknown } | undefined
-  let left: ApiError | undefined
+  let ended: { error?: unknown } | undefined
+  let abandoned: ApiError | undefined
   let wake = () => {}
 
-  const leave = (why: ApiError) => {
-    left ??= why
+  const abandon = (why: ApiError): void => {
+    abandoned ??= why
     wake()
   }
-  /** Resolves when the next piece is wanted; throws where it will not be. */
-  const wanted = async () => {
-    if (!request && !left) {
-      const idle = setTimeout(() => leave(readTooSlowly()), idle_ms)
+  /** Resolves when the caller wants the next chunk; throws if it will not. */
+  const chunkWanted = async (): Promise<void> => {
+    if (!request && !abandoned) {
+      const idle = setTimeout(() => abandon(readTooSlowly()), idle_ms)
       await new Promise<void>((resolve) => {
         wake = resolve
       })
       clearTimeout(idle)
     }
-    if (left) throw left
+    if (abandoned) throw abandoned
   }
-  /** Goes on while the asker is elsewhere, so that a connection is let go of without it. */
-  const serve = () =>
-    database.hold(async (run, after) => {
-      const longest = setTimeout(() => leave(readTooSlowly()), longest_ms)
+  /** Runs apart from the caller, so that the connection is released without it. */
+  const serve = (): Promise<void> =>
+    database.hold(async (run, cleanUp) => {
+      const longest = setTimeout(() => abandon(readTooSlowly()), longest_ms)
       try {
-        await run((connection) => runQuery(connection, sql`create or replace temp table answer as ${asked}`))
+        await run((connection) => runQuery(connection, sql`create or replace temp table answer as ${query}`))
         for (let from = 0; ; from += ROWS_PER_CHUNK) {
-          await wanted()
-          const piece = sql`select * from answer where rowid >= ${from} and rowid < ${from + ROWS_PER_CHUNK}`
-          const rows = await run((connection) => runQuery(connection, piece))
+          await chunkWanted()
+          const chunk = sql`select * from answer where rowid >= ${from} and rowid < ${from + ROWS_PER_CHUNK}`
+          const rows = await run((connection) => runQuery(connection, chunk))
           if (rows.length === 0) return
           request?.resolve(rows)
           request = undefined
         }
       } finally {
         clearTimeout(longest)
-        await after((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
+        await cleanUp((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
       }
     }, signal)
 
   const next = () =>
     new Promise<ResultRow[]>((resolve, reject) => {
-      if (!over) {
+      if (!ended) {
         request = { resolve, reject }
         wake()
-      } else if ('error' in over) reject(over.error)
+      } else if ('error' in ended) reject(ended.error)
       else resolve([])
     })
 
-  const gone = () => leave(queryCancelled())
-  signal?.addEventListener('abort', gone, { once: true })
+  const cancel = () => abandon(queryCancelled())
+  signal?.addEventListener('abort', cancel, { once: true })
   const served = serve().then(
     () => {
-      over = {}
+      ended = {}
       request?.resolve([])
     },
     (error: unknown) => {
-      over = { error }
+      ended = { error }
       request?.reject(error)
     },
   )
   try {
     for (let rows = await next(); rows.length > 0; rows = await next()) yield rows
   } finally {
-    signal?.removeEventListener('abort', gone)
-    gone()
+    signal?.removeEventListener('abort', cancel)
+    cancel()
     await served
   }
 }
 
-const readTooSlowly = (): ApiError =>
-  new ApiError('database_error', 'The rows were not taken as fast as they are to be.')
+const readTooSlowly = (): ApiError => new ApiError('database_error', 'The client read the rows too slowly.')

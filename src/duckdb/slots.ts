@@ -1,15 +1,15 @@
-/** Runs a task on one of so many slots; those that find none wait in the order of asking. */
+/** Runs a task on a free slot; tasks that find none wait in order. */
 export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: WaitOptions) => Promise<T>
 
 export interface WaitOptions {
-  /** Aborted while the task waits, it never starts: rejects with the signal's reason. */
+  /** A task whose signal is aborted while it waits never starts; the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Rejects with `late()` where the task waited this long, ms. */
+  /** The call rejects with `late()` after the task waited this many milliseconds. */
   wait_ms?: number
   late?: () => Error
 }
 
-/** So many tasks at once, each on a slot (from 0) that is nobody else's until it has ended, however it ended. */
+/** Runs at most `count` tasks at once, each alone on a slot, numbered from 0. */
 export function createSlots(count: number): Slots {
   const free = Array.from({ length: count }, (_, slot) => slot)
   const waiting = new Set<(slot: number) => void>()

@@ -1,23 +1,24 @@
-/** What can be said of a write-ahead log without replaying it. */
+/** What a write-ahead log shows without being replayed. */
 export interface WalReport {
   bytes: number
   /** Where the last whole entry ends. */
   end: number
   /**
-   * Whole entries lie behind a place that cannot be read: not the torn end of a kill, but damage. DuckDB takes a damaged
-   * length for a torn end and a damaged header for another database's log, and opens without a word in both cases.
+   * Whole entries follow a place that cannot be read: this is damage, not the torn end that a kill leaves. DuckDB takes a
+   * damaged length for a torn end and a damaged header for another database's log, and opens silently in both cases.
    */
   damaged: boolean
-  /** Rows committed since the run began, by run, as the last mark in the log says. */
+  /** Rows committed since a run began, by run, from the last commit position in the log. */
   committed_rows: ReadonlyMap<string, number>
 }
 
-/** As `markText` writes it into each commit; the text of a short string stands in the log as it is. */
+/** As `formatCommitPosition` writes it; the log contains a short text as it is. */
 const COMMIT_POSITION = /\{"run":"([0-9a-f]{16})","sequence":\d+,"human":(\d+),"agent":(\d+)/g
 
 /**
  * Walks the log of DuckDB 1.5: a header, then entries of 8 bytes length, 8 bytes checksum and the entry, which begins
- * with its first field's id (100, 0). Found out from files that it wrote; test/faults/store.test.ts holds it to that.
+ * with its first field's id (100, 0). The format was learned from files that DuckDB wrote; test/faults/store.test.ts checks
+ * that it is still so.
  */
 export function inspectWal(wal: Buffer): WalReport {
   const first = wal.length === 0 ? 0 : findHeaderEnd(wal)
@@ -44,20 +45,20 @@ function findHeaderEnd(wal: Buffer): number | undefined {
 }
 
 function findCommitPositions(wal: Buffer): Map<string, number> {
-  const marks = new Map<string, number>()
-  // The text is searched in pieces that overlap by more than a mark: a string of the whole log may not fit in one.
+  const positions = new Map<string, number>()
+  // Searches pieces that overlap by more than a position: the whole log may not fit into one string.
   const piece = 1 << 24
   for (let from = 0; from < wal.length; from += piece) {
     for (const [, run = '', human, agent] of wal
       .toString('latin1', from, from + piece + 256)
       .matchAll(COMMIT_POSITION)) {
-      marks.set(run, Math.max(marks.get(run) ?? 0, Number(human) + Number(agent)))
+      positions.set(run, Math.max(positions.get(run) ?? 0, Number(human) + Number(agent)))
     }
   }
-  return marks
+  return positions
 }
 
-/** The length of the entry at `at`, undefined where none can be. */
+/** The length of the entry at `at`; undefined if there cannot be one. */
 function readEntryLength(wal: Buffer, at: number): number | undefined {
   if (at + 20 > wal.length || wal[at + 16] !== 100 || wal[at + 17] !== 0) return undefined
   if (wal.readUInt32LE(at + 4) !== 0) return undefined
@@ -80,7 +81,7 @@ function findNextEntry(wal: Buffer, from: number, to: number): number | undefine
   return undefined
 }
 
-/** Whether a run of entries goes on somewhere behind `end`. */
+/** Whether a chain of entries begins somewhere after `end`. */
 function continuesAfter(wal: Buffer, end: number): boolean {
   let at = findNextEntry(wal, end + 1, wal.length)
   while (at !== undefined) {

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { DROP_REASONS, type DropCounts } from '../capture/drops.js'
 
-/** How far a run (one life of the process) had come with a commit: stored with the rows, in their transaction. */
+/** How far a run (one life of the site's process) has come. Each commit stores it in the transaction of its rows. */
 export interface CommitPosition {
-  /** 16 hex digits, new for each run. */
+  /** 16 hex digits, random for each run. */
   run: string
-  /** Of the last batch in the commit; batches are numbered from 1 and committed in order. */
+  /** The number of the last batch in the commit; batches are numbered from 1 and committed in order. */
   sequence: number
-  /** Rows committed since the run began, and observations dropped. */
+  /** Rows committed and observations dropped since the run began. */
   human: number
   agent: number
   drops: DropCounts
 }
 
-const Mark = z.object({
+const CommitPosition = z.object({
   run: z.string().regex(/^[0-9a-f]{16}$/),
   sequence: z.int(),
   human: z.int(),
@@ -21,14 +21,14 @@ const Mark = z.object({
   drops: z.partialRecord(z.enum(DROP_REASONS), z.int()),
 })
 
-/** In this order of fields, by which `inspectWal` finds it in a damaged log. */
+/** `inspectWal` finds a position in a damaged log by this order of fields. */
 export const formatCommitPosition = ({ run, sequence, human, agent, drops }: CommitPosition): string =>
   JSON.stringify({ run, sequence, human, agent, drops })
 
-/** Zod reads an absent reason as absent: `exactOptionalPropertyTypes` wants it so said. */
+/** Throws if `text` is not a position. Absent drop reasons are left out, as `exactOptionalPropertyTypes` requires. */
 export function parseCommitPosition(text: string): CommitPosition {
-  const { drops, ...mark } = Mark.parse(JSON.parse(text))
+  const { drops, ...position } = CommitPosition.parse(JSON.parse(text))
   const present: DropCounts = {}
   for (const reason of DROP_REASONS) if (drops[reason] !== undefined) present[reason] = drops[reason]
-  return { ...mark, drops: present }
+  return { ...position, drops: present }
 }

@@ -1,63 +1,205 @@
-import type { DropCounts, EndpointDrop } from '../capture/drops.js'
+import { randomBytes } from 'node:crypto'
+import type { DropCounts } from '../capture/drops.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
-import type { PolicyChange } from '../policy/change.js'
-import type { AgentEventRow, EventRow } from '../rows.js'
-import type { Records, Store } from '../store.js'
+import { duckdbDialect } from '../dialects/duckdb.js'
+import { ApiError } from '../errors.js'
+import type { ReadTimeouts, Records, Store } from '../store.js'
+import { createCalls } from './calls.js'
+import type { CommitPosition } from './commit-position.js'
+import { defaultMemoryLimit, inspectMachine, readThreads, usableCores } from './machine.js'
+import { createOutbox } from './outbox.js'
+import type { FromWorker, WorkerOptions, WorkerUsage } from './protocol.js'
+import { createSubscriptions } from './subscriptions.js'
+import { createSupervisor, storeReopening } from './supervisor.js'
+import { startWorkerProcess } from './worker-process.js'
 
-/** The worker's process seen from the one that serves the site: everything that classifies, enriches and stores. */
-export interface Engine {
-  /**
-   * Resolves when every row of the batch is committed, once, across any number of worker restarts; `delivery` is then
-   * among the stored ones.
-   */
-  record(parcel: PackedBatch, delivery?: EdgeDelivery): Promise<void>
-  readonly events: Pick<Store, 'query' | 'stream' | 'dialect'>
-  readonly records: Records
-  /** What the worker's parts can be asked, by name (`Desk`): the asker parses the answer. Throws `ApiError`. */
-  ask(name: string, argument?: unknown): Promise<unknown>
-  status(): EngineStatus
-  /** Every row from now on, as it is committed; call what is returned to stop. */
-  tail(listener: (row: TailRow) => void): () => void
-  /** Every change of a robots.txt or llms.txt from now on; call what is returned to stop. */
-  onPolicyChange(listener: (change: PolicyChange) => void): () => void
-  /**
-   * What came in from outside and became no row, once each, by the time `record` resolves; call what is returned to stop.
-   * Of a worker that dies between a commit and its word of it they are in `status` alone.
-   */
-  onDrop(listener: (dropped: EndpointDrop) => void): () => void
-  /** A worker that died was followed by another: what its files hold may be less than was read of them; call what is returned to stop. */
-  onRestart(listener: () => void): () => void
-  close(): Promise<void>
+export interface EngineLog {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+export interface EngineOptions {
+  /** The data directory with `events.duckdb`, `control.duckdb` and `salts.json`; created if it does not exist. */
+  data: string
+  /** Memory for queries and buffers of the event store, as DuckDB writes sizes; by default `defaultMemoryLimit`. */
+  memory_limit?: string | undefined
+  /** Bytes. While less disk is free, rows wait and are not stored; 512 MB by default. */
+  min_free_disk?: number | undefined
+  /** A MaxMind database of places. */
+  geoip?: string | undefined
+  /** Files or directories with published address ranges that the operator supplies. */
+  ranges?: readonly string[] | undefined
+  /** The worker sends no request except to the origin, and no DNS query. */
+  offline?: boolean | undefined
+  /** Version of readership, sent as part of the user agent. */
+  version?: string | undefined
+  /** URL of the site whose robots.txt and llms.txt apply. */
+  origin?: string | undefined
+  /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
+  prepare?: (records: Records) => Promise<void>
+  log: EngineLog
+  /** The options below have defaults that only tests change. */
+  limits?: Partial<ReadTimeouts> | undefined
+  /** The program of the worker's process, and its heap in MB. */
+  entry?: URL
+  heap_mb?: number
+  /** Milliseconds that `close` waits for rows to be stored, and then for the files to be closed. */
+  drain_ms?: number
+  close_ms?: number
+  /** Milliseconds that a start waits for files which another process has open. */
+  lock_ms?: number
 }
 
 export interface EngineStatus {
-  /** `degraded`: the site goes on, rows wait or are dropped and counted. */
+  /** `degraded`: the site is served as before; rows wait, or are dropped and counted. */
   state: 'starting' | 'ready' | 'degraded' | 'closed'
-  /** Why it is degraded, for the operator. */
+  /** Why the state is `degraded`, for the operator. */
   reason?: string
-  /** Rows committed since the process started. */
+  /** Rows committed since the site's process started. */
   rows: { human: number; agent: number }
   drops: DropCounts
-  /** Times the worker was started again. */
+  /** How often the worker was started again. */
   restarts: number
-  /** Its process, while there is one: memory and CPU of the store are there, and not in the process that serves the site. */
+  /** CPU and memory of the worker's process, absent while there is none. The site's process uses none for the store. */
   worker?: WorkerUsage
-  /** What opening the store had to give up, one line each; absent when nothing. */
+  /** What was lost when damaged files were opened, one line each; absent if nothing was. */
   losses?: readonly string[]
-  /** Duration of the last commits, newest last, at most 100. */
+  /** Durations of the last commits, newest last, at most `MAX_COMMIT_DURATIONS`. */
   flush_ms: readonly number[]
 }
 
-/** As of the last second; CPU of user and system since that process began. */
-export interface WorkerUsage {
-  pid: number
-  resident_bytes: number
-  cpu_seconds: number
+/** The worker, as the rest of the site's process uses it. */
+export type Engine = Awaited<ReturnType<typeof startEngine>>
+
+const MAX_COMMIT_DURATIONS = 100
+
+/**
+ * Starts the worker's process and resolves when both data files are open. Rejects with an `Error` of one line, meant for
+ * the operator, if they cannot be opened. A worker that crashes later is started again: batches that it had not
+ * committed are sent to the next one, and committed batches are not.
+ */
+export async function startEngine(options: EngineOptions) {
+  const { log, drain_ms = 10_000, close_ms = 20_000 } = options
+  let closing = false
+
+  const supervisor = createSupervisor({
+    fork: (receive) =>
+      startWorkerProcess({
+        entry: options.entry ?? new URL('../worker/entry.js', import.meta.url),
+        heap_mb: options.heap_mb ?? 512,
+        options: workerOptions(options, progress.position()),
+        receive,
+      }),
+    receive(message) {
+      subscriptions.receive(message)
+      progress.receive(message)
+      calls.receive(message)
+      if (message.type === 'log') log[message.level](message.error ? { err: message.error } : {}, message.message)
+    },
+    prepare: async () => options.prepare?.(records),
+    onReady: () => outbox.resume(),
+    onEnd() {
+      outbox.pause()
+      calls.rejectAll(storeReopening())
+    },
+    onRestart: () => subscriptions.restarted(),
+    log,
+  })
+  const outbox = createOutbox(supervisor)
+  const calls = createCalls(supervisor)
+  const subscriptions = createSubscriptions(supervisor)
+  const progress = createProgress({ onCommit: ({ sequence }) => outbox.acknowledge(sequence) })
+  const records: Records = { query: (query) => calls.query('control', query), write: calls.write }
+  const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
+    dialect: duckdbDialect,
+    query: (query, signal) => calls.query('events', query, signal),
+    stream: calls.stream,
+  }
+  await supervisor.start()
+
+  return {
+    /**
+     * Resolves when every row of the batch is committed, exactly once across worker restarts; the delivery is then
+     * stored with the rows.
+     */
+    record(batch: PackedBatch, delivery?: EdgeDelivery): Promise<void> {
+      if (closing) return Promise.reject(new ApiError('database_error', 'The store is closed.'))
+      return batch.count > 0 || delivery ? outbox.add(batch, delivery) : Promise.resolve()
+    },
+    events,
+    records,
+    /**
+     * Calls a function of the worker by name (`WorkerApi`) and returns its result unchecked: callers parse it. Throws
+     * `ApiError`.
+     */
+    call: calls.call,
+    status(): EngineStatus {
+      const { restarts, worker, ...state } = supervisor.status()
+      return { ...state, ...progress.status(), restarts, ...(worker && { worker }) }
+    },
+    ...subscriptions.subscribe,
+    /** Stores waiting rows and ends the worker. */
+    async close(): Promise<void> {
+      if (closing) return
+      closing = true
+      supervisor.stopRestarting()
+      await settledWithin(outbox.whenEmpty(), supervisor.running() ? drain_ms : 0)
+      await supervisor.close(close_ms)
+      outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
+    },
+  }
 }
 
-/** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */
-export type TailRow =
-  | ({ audience: 'human' } & WithHexIds<EventRow>)
-  | ({ audience: 'agent' } & WithHexIds<AgentEventRow>)
-type WithHexIds<R> = { [K in keyof R]: R[K] extends bigint ? string : R[K] }
+/** How far the worker has come, across its restarts. */
+function createProgress({ onCommit }: { onCommit: (position: CommitPosition) => void }) {
+  const commitDurations: number[] = []
+  const losses: string[] = []
+  let position: CommitPosition = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
+  return {
+    position: () => position,
+    receive(message: FromWorker): void {
+      if (message.type === 'ready') losses.push(...message.losses)
+      if (message.type === 'committed') {
+        commitDurations.push(message.ms)
+        if (commitDurations.length > MAX_COMMIT_DURATIONS) commitDurations.shift()
+      }
+      if (message.type === 'ready' || message.type === 'committed') {
+        position = message.position
+        onCommit(position)
+      }
+    },
+    status: () => ({
+      rows: { human: position.human, agent: position.agent },
+      drops: position.drops,
+      ...(losses.length > 0 && { losses: [...losses] }),
+      flush_ms: [...commitDurations],
+    }),
+  }
+}
+
+const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOptions => ({
+  data: options.data,
+  memory_limit: options.memory_limit ?? defaultMemoryLimit(inspectMachine()),
+  threads: readThreads(usableCores(inspectMachine())),
+  min_free_disk: options.min_free_disk ?? 512 << 20,
+  geoip: options.geoip,
+  ranges: options.ranges ?? [],
+  offline: options.offline ?? false,
+  version: options.version ?? '0',
+  origin: options.origin,
+  limits: options.limits,
+  lock_ms: options.lock_ms,
+  from,
+})
+
+/** Resolves when `work` does, or after `ms`. */
+async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
+}

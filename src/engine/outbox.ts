@@ -3,98 +3,90 @@ import type { PackedBatch } from '../capture/packed-batch.js'
 import { ApiError } from '../errors.js'
 import type { ToWorker } from './protocol.js'
 
-export interface Outbox {
-  /** Resolves when the whole batch is committed. */
-  add(parcel: PackedBatch, delivery?: EdgeDelivery): Promise<void>
-  /** Every batch up to this number is stored. */
-  acknowledge(sequence: number): void
-  /** A worker takes batches from now on. */
-  resume(): void
-  /** It died: what it had not committed waits for the next. */
-  pause(): void
-  /** Resolves when nothing waits. */
-  whenEmpty(): Promise<void>
-  rejectAll(error: ApiError): void
-}
-
 interface QueuedBatch {
   sequence: number
-  parcel: PackedBatch
+  batch: PackedBatch
   delivery: EdgeDelivery | undefined
   sent: boolean
-  /** Workers that died with it on their hands. */
+  /** How many workers died between getting this batch and committing it. */
   deaths: number
   resolve: () => void
   reject: (error: ApiError) => void
 }
 
-/** Batches on the worker's hands; the rest waits here, where it is kept for the next worker anyway. */
+/** Batches sent and not yet committed; the others wait here, where they must be kept until the commit anyway. */
 const MAX_BATCHES_IN_FLIGHT = 8
-/** A batch on hand at this many deaths goes alone, and at the second of those it is given up as the cause. */
+/** A batch with this many deaths is sent alone. Two further deaths show that it is the cause, and it is rejected. */
 const DEATHS_BEFORE_ISOLATION = 1
 
-/** Batches in order, each kept until it is committed: what a worker dies with is handed to the next. */
-export function createOutbox({ post }: { post: (message: ToWorker) => void }): Outbox {
-  const items: QueuedBatch[] = []
-  const whenEmpty: (() => void)[] = []
-  let taking = false
-  let last = 0
+/** Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. */
+export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
+  const queue: QueuedBatch[] = []
+  const emptyListeners: (() => void)[] = []
+  let workerReady = false
+  let lastSequence = 0
 
-  const pump = () => {
-    while (taking) {
-      const window = (items[0]?.deaths ?? 0) >= DEATHS_BEFORE_ISOLATION ? 1 : MAX_BATCHES_IN_FLIGHT
-      const next = items.slice(0, window).find((item) => !item.sent)
+  const sendNext = (): void => {
+    while (workerReady) {
+      const window = (queue[0]?.deaths ?? 0) >= DEATHS_BEFORE_ISOLATION ? 1 : MAX_BATCHES_IN_FLIGHT
+      const next = queue.slice(0, window).find((queued) => !queued.sent)
       if (!next) return
       try {
-        const { sequence, parcel, delivery } = next
-        post({ type: 'batch', sequence, parcel, ...(delivery && { delivery }) })
+        const { sequence, batch, delivery } = next
+        post({ type: 'batch', sequence, batch, ...(delivery && { delivery }) })
         next.sent = true
       } catch (cause) {
-        // It cannot be a message (a value that is no data), and never will.
-        items.splice(items.indexOf(next), 1)
-        next.reject(new ApiError('internal_error', 'The batch cannot be handed on.', undefined, { cause }))
-        rest()
+        // The batch cannot be serialised (it has a value that is not data), and never will be.
+        queue.splice(queue.indexOf(next), 1)
+        next.reject(new ApiError('internal_error', 'The batch cannot be sent to the worker.', undefined, { cause }))
+        notifyIfEmpty()
       }
     }
   }
 
-  const rest = () => {
-    if (items.length === 0) for (const resolve of whenEmpty.splice(0)) resolve()
+  const notifyIfEmpty = (): void => {
+    if (queue.length === 0) for (const resolve of emptyListeners.splice(0)) resolve()
   }
 
   return {
-    add: (parcel, delivery) =>
+    /** Resolves when the whole batch is committed. */
+    add: (batch: PackedBatch, delivery?: EdgeDelivery): Promise<void> =>
       new Promise((resolve, reject) => {
-        last += 1
-        items.push({ sequence: last, parcel, delivery, sent: false, deaths: 0, resolve, reject })
-        pump()
+        lastSequence += 1
+        queue.push({ sequence: lastSequence, batch, delivery, sent: false, deaths: 0, resolve, reject })
+        sendNext()
       }),
-    acknowledge(sequence) {
-      while (items[0] && items[0].sequence <= sequence) items.shift()?.resolve()
-      rest()
-      pump()
+    /** Every batch up to this number is committed. */
+    acknowledge(sequence: number): void {
+      while (queue[0] && queue[0].sequence <= sequence) queue.shift()?.resolve()
+      notifyIfEmpty()
+      sendNext()
     },
-    resume() {
-      taking = true
-      pump()
+    /** A worker takes batches from now on. */
+    resume(): void {
+      workerReady = true
+      sendNext()
     },
-    pause() {
-      taking = false
-      for (const item of items) {
-        if (item.sent) item.deaths += 1
-        item.sent = false
+    /** The worker died: what it had not committed waits for the next one. */
+    pause(): void {
+      workerReady = false
+      for (const queued of queue) {
+        if (queued.sent) queued.deaths += 1
+        queued.sent = false
       }
-      const first = items[0]
+      const first = queue[0]
       if (first && first.deaths > DEATHS_BEFORE_ISOLATION + 1) {
-        items.shift()
-        first.reject(new ApiError('internal_error', 'The worker died of this batch again and again.'))
-        rest()
+        queue.shift()
+        first.reject(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.'))
+        notifyIfEmpty()
       }
     },
-    whenEmpty: () => (items.length === 0 ? Promise.resolve() : new Promise((resolve) => whenEmpty.push(resolve))),
-    rejectAll(error) {
-      for (const item of items.splice(0)) item.reject(error)
-      rest()
+    whenEmpty: (): Promise<void> =>
+      queue.length === 0 ? Promise.resolve() : new Promise((resolve) => emptyListeners.push(resolve)),
+    /** Gives up every batch that waits. */
+    rejectAll(error: ApiError): void {
+      for (const queued of queue.splice(0)) queued.reject(error)
+      notifyIfEmpty()
     },
   }
 }

@@ -1,86 +1,93 @@
-import type { DropCounts, EndpointDrop } from '../capture/drops.js'
+import type { EndpointDrop } from '../capture/drops.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
-import type { ReadTimeouts } from '../duckdb/database.js'
-import type { StreamTimeouts } from '../duckdb/row-stream.js'
 import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { AgentEventRow, EventRow } from '../rows.js'
 import type { Param } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import type { ReadTimeouts, ResultRow } from '../store.js'
 import type { CommitPosition } from './commit-position.js'
-import type { TailRow, WorkerUsage } from './engine.js'
 
-/** What the worker is started with: its first message. */
+/** The worker's settings, its first message. */
 export interface WorkerOptions {
   /** The data directory. */
   data: string
   /** As DuckDB writes sizes. */
   memory_limit: string
+  /** Threads of one read. */
   threads: number
-  /** Bytes; with less free, nothing is stored. */
+  /** Bytes; while less disk is free, nothing is stored. */
   min_free_disk: number
-  geoip?: string
-  /** Of readership, which it says when it asks others for something. */
+  geoip?: string | undefined
+  /** Version of readership, sent as part of the user agent. */
   version: string
-  /** The operator's own copies of published ranges: files or directories. */
+  /** Files or directories with published address ranges that the operator supplies. */
   ranges: readonly string[]
-  /** No request but to the origin, and no DNS. */
+  /** No request except to the origin, and no DNS query. */
   offline: boolean
-  /** Whose robots.txt and llms.txt apply; none: rows are judged by no policy. */
-  origin?: string
-  /** Of reads; absent: the store's own. */
-  limits?: Partial<ReadTimeouts & StreamTimeouts>
-  /** Milliseconds for which it waits for files that another process has; absent: its own. */
-  lock_ms?: number
-  /** How far the site's process had come when the worker before it died. */
+  /** The site whose robots.txt and llms.txt apply; without one, fetches are judged by no policy. */
+  origin?: string | undefined
+  /** Absent values are the store's defaults. */
+  limits?: Partial<ReadTimeouts> | undefined
+  /** Milliseconds to wait for files that another process has open. */
+  lock_ms?: number | undefined
+  /** How far the worker before this one had come, as the site's process knows. */
   from: CommitPosition
 }
 
-/** `Sql` without its class, which a message does not keep. */
+/** `Sql` as plain data: a message does not keep its class. */
 export interface Statement {
   text: readonly string[]
   values: readonly Param[]
 }
 
-/** Chunks of a stream that the asker has not done with: one is worked on, one is there behind it. */
+/** Chunks of a stream that the receiver has not acknowledged: it works on one while the next waits. */
 export const MAX_UNACKNOWLEDGED_CHUNKS = 2
 
 export type ToWorker =
-  | { type: 'batch'; sequence: number; parcel: PackedBatch; delivery?: EdgeDelivery }
+  | { type: 'batch'; sequence: number; batch: PackedBatch; delivery?: EdgeDelivery }
   | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
-  /** Answered by `chunk`s, no more of them unacknowledged than `WINDOW`, and an `answer` of none behind the last. */
+  /** Answered by `chunk`s, at most `MAX_UNACKNOWLEDGED_CHUNKS` ahead of `more`, and by empty `rows` after the last. */
   | { type: 'stream'; id: number; statement: Statement }
   | { type: 'more'; id: number }
-  /** Nobody waits for this query or stream any more: it is `refused` soon, where it is not answered already. */
+  /** The result is not wanted any more: an `error` follows soon, unless the result was sent already. */
   | { type: 'cancel'; id: number }
   | { type: 'write'; id: number; statements: readonly Statement[] }
-  | { type: 'ask'; id: number; name: string; argument: unknown }
+  | { type: 'call'; id: number; name: string; argument: unknown }
   | { type: 'tail'; on: boolean }
   | { type: 'close' }
 
 export type FromWorker =
-  /** Both files are open; batches up to `mark.sequence` are stored. */
-  | { type: 'ready'; mark: CommitPosition; losses: readonly string[] }
-  /** They cannot be opened, and only the operator can change that; the worker ends. */
+  /** Both files are open; batches up to the position are stored. */
+  | { type: 'ready'; position: CommitPosition; losses: readonly string[] }
+  /** The files cannot be opened, and only the operator can change that; the worker ends. */
   | { type: 'failed'; message: string }
-  /** `dropped`: what of these batches came in from outside and became no row. */
-  | { type: 'committed'; mark: CommitPosition; dropped: readonly EndpointDrop[]; ms: number }
-  /** Why nothing is stored at the moment; absent: all is well again. */
+  /** `drops`: hits of these batches that arrived at an endpoint and became no row. */
+  | { type: 'committed'; position: CommitPosition; drops: readonly EndpointDrop[]; ms: number }
+  /** Why nothing is stored at present; without a reason, rows are stored again. */
   | { type: 'state'; reason?: string }
-  /** Each second. */
+  /** Sent each second. */
   | { type: 'usage'; usage: WorkerUsage }
-  | { type: 'answer'; id: number; rows: ResultRow[] }
+  /** Result of a `query`, `stream` or `write`. */
+  | { type: 'rows'; id: number; rows: ResultRow[] }
   | { type: 'chunk'; id: number; rows: ResultRow[] }
-  | { type: 'told'; id: number; answer: unknown }
-  | { type: 'refused'; id: number; code: Code; message: string; cause?: string }
-  | { type: 'rows'; rows: TailRow[] }
+  /** Result of a `call`. */
+  | { type: 'result'; id: number; value: unknown }
+  | { type: 'error'; id: number; code: Code; message: string; cause?: string }
+  | { type: 'tail_rows'; rows: TailRow[] }
   | { type: 'policy'; change: PolicyChange }
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
 
-/** Adds `more` to `drops`, by reason. */
-export function sumDrops(drops: DropCounts, more: DropCounts): DropCounts {
-  const sum: DropCounts = { ...drops }
-  let reason: keyof DropCounts
-  for (reason in more) sum[reason] = (sum[reason] ?? 0) + (more[reason] ?? 0)
-  return sum
+/** CPU and memory of the worker's process, at most a second old. */
+export interface WorkerUsage {
+  pid: number
+  resident_bytes: number
+  /** User and system time since the process began. */
+  cpu_seconds: number
 }
+
+/** A committed row as `tail` shows it; 64-bit ids are 16 hex digits. */
+export type TailRow =
+  | ({ audience: 'human' } & WithHexIds<EventRow>)
+  | ({ audience: 'agent' } & WithHexIds<AgentEventRow>)
+type WithHexIds<R> = { [K in keyof R]: R[K] extends bigint ? string : R[K] }

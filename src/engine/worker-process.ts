@@ -1,34 +1,34 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.js'
 
-/** The worker's process, seen from the one that serves the site: however it dies, only it dies. */
+/** One process of the worker. However it dies, the site's process lives on. */
 export interface WorkerProcess {
-  /** Throws where the message is no data. To a process that is dying it goes nowhere: `ended` says so soon. */
+  /** Throws if the message cannot be serialised. A message to a dying process is lost; `ended` resolves soon after. */
   post(message: ToWorker): void
-  /** Ends it whatever it is doing: what it had committed is in the log. */
+  /** Ends the process at once; what it committed is in the log. */
   kill(): void
-  /** Why it ended, once there is nothing more to be heard of it. Never rejects. */
+  /** Resolves with the reason when the process has ended and its last messages are read. Never rejects. */
   readonly ended: Promise<string>
 }
 
 /**
- * Three of these are the heap of the young. A batch of rows lives until it is committed: with 4 MB each collection copied
- * most of one, a fifth of the worker's CPU; its default, 16 MB, takes 15 to 20 MB more, and hardly any CPU off.
+ * A third of the young generation. A batch of rows lives until it is committed: with 4 MB each collection copied most of
+ * one, a fifth of the worker's CPU; Node's default, 16 MB, takes 15 to 20 MB more and saves hardly any CPU.
  */
 const SEMI_SPACE_MB = 8
-/** What a dead process said last is read in this time; one that was killed and is not dead then is left to the system. */
+/** The last messages of a dead process are read for this long; a killed one that does not die is abandoned after it. */
 const OUTPUT_DRAIN_MS = 1_000
-/** A process that nobody can talk to ends itself well before. */
+/** A disconnected process ends itself well before this. */
 const DISCONNECTED_GRACE_MS = 10_000
 
-/** Starts the worker's process. One that cannot be started has ended at once. */
-export function startWorkerProcess(given: {
+/** Forks the worker and sends `options` as the first message. If it cannot be forked, `ended` resolves at once. */
+export function startWorkerProcess(deps: {
   entry: URL
   heap_mb: number
   options: WorkerOptions
   receive: (message: FromWorker) => void
 }): WorkerProcess {
-  const child = forkWorker(given.entry, given.heap_mb)
+  const child = forkWorker(deps.entry, deps.heap_mb)
   if (child instanceof Error) {
     const ended = Promise.resolve(`the worker cannot be started: ${child.message}`)
     return { post() {}, kill() {}, ended }
@@ -36,54 +36,54 @@ export function startWorkerProcess(given: {
   const timers = new Set<NodeJS.Timeout>()
   let resolve = (_reason: string) => {}
   let done = false
-  const ended = new Promise<string>((given) => {
-    resolve = given
+  const ended = new Promise<string>((resolveEnded) => {
+    resolve = resolveEnded
   })
-  const over = (reason: string) => {
+  const end = (reason: string): void => {
     done = true
     for (const timer of timers) clearTimeout(timer)
-    child.off('message', given.receive)
+    child.off('message', deps.receive)
     resolve(reason)
   }
-  const after = (ms: number, run: () => void) => {
+  const runAfter = (ms: number, run: () => void): void => {
     if (!done) timers.add(setTimeout(run, ms))
   }
-  const kill = () => {
+  const kill = (): void => {
     child.kill('SIGKILL')
-    after(OUTPUT_DRAIN_MS, () => {
-      over('the worker was killed')
+    runAfter(OUTPUT_DRAIN_MS, () => {
+      end('the worker was killed')
       if (child.connected) child.disconnect()
       child.unref()
     })
   }
 
-  // Behind the end there may be messages to read: `close` comes when both are done.
-  child.on('close', (code, signal) => over(formatExitReason(code, signal)))
-  child.on('exit', (code, signal) => after(OUTPUT_DRAIN_MS, () => over(formatExitReason(code, signal))))
+  // Messages may still be unread when the process exits; `close` comes when both are done.
+  child.on('close', (code, signal) => end(formatExitReason(code, signal)))
+  child.on('exit', (code, signal) => runAfter(OUTPUT_DRAIN_MS, () => end(formatExitReason(code, signal))))
   child.on('error', (error) => {
-    if (child.pid === undefined) over(`the worker cannot be started: ${error.message}`)
+    if (child.pid === undefined) end(`the worker cannot be started: ${error.message}`)
   })
-  child.on('disconnect', () => after(DISCONNECTED_GRACE_MS, kill))
-  child.on('message', given.receive)
-  // With a callback an error is no event: one that cannot be reached is one that ended.
-  const post = (message: ToWorker | WorkerOptions) => {
+  child.on('disconnect', () => runAfter(DISCONNECTED_GRACE_MS, kill))
+  child.on('message', deps.receive)
+  // With a callback, a failed send emits no `error` event: a process that cannot be reached has ended.
+  const post = (message: ToWorker | WorkerOptions): void => {
     if (child.connected) child.send(message, () => {})
   }
-  post(given.options)
+  post(deps.options)
   return { post, kill, ended }
 }
 
 /**
- * The environment is its own whole, `NODE_OPTIONS` too: what an operator says there of certificates and names is meant
- * for every request of ours. What stands in `execArgv` comes behind it and wins; the flags of this process (a port to
- * debug it on, a loader) are not handed on.
+ * Passes on the whole environment, with `NODE_OPTIONS`: what an operator sets there about certificates and DNS is meant
+ * for all of our requests. `execArgv` comes after `NODE_OPTIONS` and wins. Flags of this process (a debugger's port, a
+ * loader) are not passed on.
  */
 function forkWorker(entry: URL, heap_mb: number): ChildProcess | Error {
   try {
     return fork(entry, {
       execArgv: [`--max-old-space-size=${heap_mb}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--inspect-port=0'],
       serialization: 'advanced',
-      // What an engine says when it crashes is the operator's to see.
+      // The operator sees what an engine prints when it crashes.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
   } catch (error) {

@@ -26,7 +26,7 @@ export type AgentIdentification = z.infer<typeof AgentIdentification>
 const IdentifyQuery = z.object({ user_agent: z.string(), ip: z.union([z.ipv4(), z.ipv6()], 'must be an IP address') })
 
 /** What the operator may do with agents; all of it is the worker's work. */
-export const agentControlRoutes = (engine: Pick<Engine, 'ask'>): Route[] => [
+export const agentControlRoutes = (engine: Pick<Engine, 'call'>): Route[] => [
   {
     method: 'post',
     path: '/control/agents/reclassify',
@@ -34,7 +34,7 @@ export const agentControlRoutes = (engine: Pick<Engine, 'ask'>): Route[] => [
     tag: 'control',
     summary: 'One bounded step of identifying stored rows again; asked again while some remain',
     data: ReclassifyResult,
-    run: async () => jsonResponse(ReclassifyResult.parse(await engine.ask('reclassify'))),
+    run: async () => jsonResponse(ReclassifyResult.parse(await engine.call('reclassify'))),
   },
   {
     method: 'get',
@@ -45,6 +45,6 @@ export const agentControlRoutes = (engine: Pick<Engine, 'ask'>): Route[] => [
     query: IdentifyQuery,
     data: AgentIdentification,
     run: async (call) =>
-      jsonResponse(AgentIdentification.parse(await engine.ask('identify', parseQuery(call, IdentifyQuery)))),
+      jsonResponse(AgentIdentification.parse(await engine.call('identify', parseQuery(call, IdentifyQuery)))),
   },
 ]

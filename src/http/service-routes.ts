@@ -13,7 +13,7 @@ import { createTailStream, TailQuery } from './tail.js'
 
 /** What the routes answer from. */
 export interface ServiceDeps {
-  engine: Pick<Engine, 'events' | 'tail' | 'ask'>
+  engine: Pick<Engine, 'events' | 'tail' | 'call'>
   /** Whether what is seen is stored, and if not why. */
   health(): EngineStatus
   keys: Keys
@@ -81,7 +81,7 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
     tag: 'control',
     summary: "Fetch the agents' published addresses now",
     data: z.array(RefreshResult),
-    run: async () => jsonResponse(z.array(RefreshResult).parse(await engine.ask('refresh'))),
+    run: async () => jsonResponse(z.array(RefreshResult).parse(await engine.call('refresh'))),
   },
   {
     method: 'get',
@@ -90,7 +90,7 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
     tag: 'control',
     summary: "What is held of the agents' published addresses",
     data: z.array(RangesStatus),
-    run: async () => jsonResponse(z.array(RangesStatus).parse(await engine.ask('holdings'))),
+    run: async () => jsonResponse(z.array(RangesStatus).parse(await engine.call('holdings'))),
   },
   {
     method: 'get',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Engine, TailRow } from '../engine/engine.js'
+import type { Engine } from '../engine/engine.js'
+import type { TailRow } from '../engine/protocol.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 

@@ -146,6 +146,6 @@ function createPolicyNotes(engine: Engine) {
       pending -= 1
     }
     // A restarting worker does not hear it, and asks the origin itself when it is ready.
-    engine.ask('policy_seen', note).then(done, done)
+    engine.call('policy_seen', note).then(done, done)
   }
 }

@@ -34,8 +34,8 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     records,
     sites,
     now,
-    remove: async (leaving) => RemovalProgress.parse(await engine.ask('remove', leaving)),
-    forget: async (key) => void (await engine.ask('forget_removed', key)),
+    remove: async (leaving) => RemovalProgress.parse(await engine.call('remove', leaving)),
+    forget: async (key) => void (await engine.call('forget_removals', key)),
     onSiteDeleted: drops.forgetSite,
     settle: () => recorder.flush(),
     after(ms, run) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config.js'
-import { startEngine } from '../engine/client.js'
+import { startEngine } from '../engine/engine.js'
 import { createPdfRenderer } from '../export/pdf.js'
 import { createIngestKeys } from '../manage/ingest-keys.js'
 import { bootstrap } from '../manage/orgs.js'

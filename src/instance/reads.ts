@@ -18,8 +18,8 @@ export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer
     sites: manage.sites,
     ...manage.managed,
     blocked: createBlockedPaths(engine),
-    policy: (site: number, question: object) => engine.ask('policy', { site, ...question }),
-    holdings: async () => z.array(RangesStatus).parse(await engine.ask('holdings')),
+    policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
+    holdings: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
   }
   /** The reads with the rights of the operator, who may ask about every site. */
   const asOperator = (signal: AbortSignal) =>

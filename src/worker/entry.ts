@@ -1,5 +1,4 @@
-import { openNetwork } from './network.js'
-import { createPartsFactory } from './parts.js'
+import { createPartsFactory, openNetwork } from './parts.js'
 import { runWorkerProcess } from './process.js'
 
 await runWorkerProcess(createPartsFactory(openNetwork))

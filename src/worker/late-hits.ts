@@ -1,6 +1,6 @@
 import type { DropReason } from '../capture/drops.js'
 import type { EventStore } from '../duckdb/event-store.js'
-import type { SessionMove } from '../duckdb/session-moves.js'
+import type { SessionMove } from '../duckdb/row-updates.js'
 import type { ClassifiedBatch } from '../ingest/classified-batch.js'
 import { assignSessions, lateRowWindows, settleSessions } from '../ingest/late-rows.js'
 import type { SessionMemory, SettledSession, StoredSession } from '../ingest/session-memory.js'
@@ -8,54 +8,54 @@ import type { Addition, EventRow } from '../rows.js'
 import { findSessionEnds, findSessionsNear } from './stored-sessions.js'
 import { matchStoredViews } from './stored-views.js'
 
-/** What a batch must wait for the store to say of it. */
+/** Rows of a batch that need to be looked up in the store. */
 export type Unresolved = Pick<ClassifiedBatch, 'unplaced' | 'unsure' | 'additions'>
 
+/** What the lookup means for the stored rows and for the batch. */
 export interface Resolution {
   moves: SessionMove[]
   additions: Addition[]
-  /** Rows that are none, and why where that is a drop. */
+  /** Rows that are not stored, with a reason if that is a drop. */
   removed: ReadonlyMap<EventRow, DropReason | undefined>
 }
 
 /**
- * Gives the late rows of a batch the sessions that they would have, had all hits come in order, and finds the stored rows
- * of views that it has the other half of. What is stored of these is asked for first; then the batch's rows are changed,
- * memory is told, and what must change in the store together with their commit is answered. Rejects before anything is
- * changed.
+ * Gives late rows of a batch the sessions that they would have had all hits come in order, and finds the stored other
+ * halves of its views. First it queries the store; then it changes the batch's rows and the memory of sessions, and
+ * returns the changes to stored rows, for the same transaction. If it rejects, nothing is changed.
  */
 export const createLateHitResolver =
   ({ store, sessions }: { store: Pick<EventStore, 'lookUp'>; sessions: Pick<SessionMemory, 'settle'> }) =>
-  async (all: readonly EventRow[], asked: Unresolved): Promise<Resolution> => {
-    const { additions, met } = await matchStoredViews(store, asked.unsure, asked.additions)
-    const gone = new Map<EventRow, DropReason | undefined>()
-    for (const { row, reportedBy: half } of met) gone.set(row, half === 'server' ? 'same_view' : undefined)
-    const unplaced = asked.unplaced.filter(({ row }) => !gone.has(row))
+  async (all: readonly EventRow[], unresolved: Unresolved): Promise<Resolution> => {
+    const { additions, matched } = await matchStoredViews(store, unresolved.unsure, unresolved.additions)
+    const removed = new Map<EventRow, DropReason | undefined>()
+    for (const { row, reportedBy } of matched) removed.set(row, reportedBy === 'server' ? 'same_view' : undefined)
+    const unplaced = unresolved.unplaced.filter(({ row }) => !removed.has(row))
     if (unplaced.length === 0) {
-      for (const { view } of met) view.taken = true
-      return { moves: [], additions, removed: gone }
+      for (const { view } of matched) view.taken = true
+      return { moves: [], additions, removed }
     }
-    const present = all.filter((row) => !gone.has(row))
+    const present = all.filter((row) => !removed.has(row))
     const stored = await findSessionsNear(store, lateRowWindows(unplaced))
     const settled = settleSessions(present, unplaced, stored)
-    const parts = await findAbsorbedSessions(store, settled, stored)
-    for (const { view } of met) view.taken = true
+    const absorbed = await findAbsorbedSessions(store, settled, stored)
+    for (const { view } of matched) view.taken = true
     const was = new Set(settled.flatMap((session) => [...session.was]))
-    for (const { row, follows } of unplaced) if (follows && !was.has(row.session_id)) gone.set(row, 'no_session')
-    const rows = present.filter((row) => !gone.has(row))
+    for (const { row, follows } of unplaced) if (follows && !was.has(row.session_id)) removed.set(row, 'no_session')
+    const rows = present.filter((row) => !removed.has(row))
     assignSessions(rows, settled)
     sessions.settle(settled)
     const sites = new Map(rows.map((row) => [row.session_id, row.site_id]))
-    const moves = parts.flatMap(({ session: { session_id, session_start, arrival }, ...part }) => {
+    const moves = absorbed.flatMap(({ session: { session_id, session_start, arrival }, ...move }) => {
       const site_id = sites.get(session_id)
-      return site_id === undefined ? [] : [{ site_id, to: { session_id, session_start, arrival }, ...part }]
+      return site_id === undefined ? [] : [{ site_id, to: { session_id, session_start, arrival }, ...move }]
     })
-    return { moves, additions, removed: gone }
+    return { moves, additions, removed }
   }
 
 type AbsorbedSessions = Pick<SessionMove, 'session_ids' | 'first' | 'last'> & { session: SettledSession }
 
-/** The stored sessions that are part of others now. Tells `settled` of all who have rows of them, and until when. */
+/** The stored sessions that become part of others. Adds their visitors and their last times to `settled`. */
 async function findAbsorbedSessions(
   store: Pick<EventStore, 'lookUp'>,
   settled: readonly SettledSession[],

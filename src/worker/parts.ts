@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
 import { loadCatalog } from '../agents/catalog.js'
 import { createVerifier } from '../agents/claim-check.js'
 import { openListCache } from '../agents/ranges/list-cache.js'
 import { createRanges } from '../agents/ranges/ranges.js'
-import { createRdns } from '../agents/rdns.js'
+import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
 import type { WorkerOptions } from '../engine/protocol.js'
 import { createClassifier } from '../ingest/classify.js'
@@ -11,80 +12,54 @@ import { openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { openSaltFile, openSaltStore } from '../ingest/salts.js'
 import { createSessionMemory } from '../ingest/session-memory.js'
 import { createViewMemory } from '../ingest/view-memory.js'
+import { createOutbound } from '../outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../outbound/origin-outbound.js'
 import type { Outbound } from '../outbound/outbound.js'
+import { createResolve } from '../outbound/resolve.js'
 import { createPolicyMonitor } from '../policy/policy-monitor.js'
 import { createSitemapMonitor } from '../policy/sitemap-monitor.js'
 import { createPolicyApi } from '../policy/worker-api.js'
 import { createAgentApi } from './agent-api.js'
-import type { Network } from './network.js'
 import { createReclassify } from './reclassify.js'
 import type { CreateParts } from './serve.js'
 
-/** The write path as it is in service, before this outside. */
+/** What the worker requests from the internet. */
+export interface Network {
+  outbound: Outbound
+  /** Absent: no DNS. */
+  resolver?: DnsResolver
+}
+
+/** The internet behind the guard of public addresses; with `offline`, every request is refused. */
+export function openNetwork({ offline, version }: Pick<WorkerOptions, 'offline' | 'version'>): Network {
+  const resolver = new Resolver({ timeout: 1_000, tries: 2 })
+  const outbound = createOutbound({ resolve: createResolve(resolver), offline, version })
+  return offline ? { outbound } : { outbound, resolver }
+}
+
+const now = () => Date.now()
+const clock = () => performance.now()
+const random = Math.random
+
+/** Returns the function that builds the write path; tests open another network. */
 export const createPartsFactory =
   (open: (options: WorkerOptions) => Network): CreateParts =>
-  ({ options, siteOf, siteById, log, records, events, obstacle, policyChanged }) => {
-    const { data, version, offline, origin } = options
-    const say = (message: string, error: unknown) => log('error', message, error)
-    const now = () => Date.now()
-    const clock = () => performance.now()
-    const random = Math.random
+  (deps) => {
+    const { options, siteOf, siteById, log, events, obstacle } = deps
+    const { offline } = options
+    const logError = (message: string, error: unknown) => log('error', message, error)
+    const network = open(options)
     const catalog = loadCatalog()
-    const { outbound, names } = open(options)
-
-    const ranges = createRanges({
-      catalog,
-      outbound,
-      cache: openListCache(`${data}/agents`),
-      localPaths: options.ranges,
-      offline,
+    const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
+    const { policies, sitemaps } = createPolicyMonitors(deps, network)
+    const salts = openSaltStore({
+      file: openSaltFile(`${options.data}/salts.json`),
       now,
-      random,
-      log,
+      random: randomBytes,
+      log: logError,
     })
-    const signatures = createSignatures({
-      catalog,
-      outbound,
-      file: `${data}/agents/directories.json`,
-      now,
-      random,
-      clock,
-      after(ms, run) {
-        const timer = setTimeout(run, ms)
-        return () => clearTimeout(timer)
-      },
-      log: { warn: ({ err }: { err?: unknown }, message) => log('warn', message, err) },
-    })
-    const verifier = createVerifier({
-      signatures,
-      ranges,
-      ...(names && { rdns: createRdns({ resolver: names, clock }) }),
-    })
-
-    const ask = origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
-    const world = { ask, now, random, log }
-    // Through the guard, whoever named it: no admin of a site sends us to what only this machine can reach.
-    const askAt =
-      (named: string): Outbound =>
-      (url, asked) =>
-        outbound(new URL(new URL(url).pathname, named).href, asked)
-    const keeper = createPolicyMonitor({
-      ...world,
-      ...(offline ? {} : { siteOutbound: askAt }),
-      records,
-      onChange: policyChanged,
-    })
-    const sitemaps = createSitemapMonitor({
-      ...world,
-      policies: keeper,
-      outbound: outbound,
-      replace: events.replaceSitemap,
-    })
-
-    const salts = openSaltStore({ file: openSaltFile(`${data}/salts.json`), now, random: randomBytes, log: say })
     const sessions = createSessionMemory({ now })
-    const browsing = createViewMemory()
+    const views = createViewMemory()
     const classifier = createClassifier({
       catalog,
       places: openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip }),
@@ -92,37 +67,85 @@ export const createPartsFactory =
       siteById,
       salts,
       sessions,
-      browsing,
+      browsing: views,
       verifier,
-      judges: keeper.judge,
-      log: say,
-      // A flood of new user agents may take half of the worker's time, and no more.
+      judges: policies.judge,
+      log: logError,
+      // The clock limits a flood of new user agents to half of the worker's time.
       clock,
     })
 
     return {
       classifier,
       sessions,
-      browsing,
+      views,
       async start() {
         if (!offline) signatures.start()
-        await keeper.start()
+        await policies.start()
       },
       tick() {
         salts.expire()
         ranges.tick()
-        void keeper.tick()
+        void policies.tick()
         void sitemaps.tick()
       },
       close() {
         signatures.close()
         sitemaps.close()
-        return keeper.close()
+        return policies.close()
       },
       api: {
-        ...createPolicyApi({ monitor: keeper, siteOf, catalog }),
+        ...createPolicyApi({ monitor: policies, siteOf, catalog }),
         ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
         reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
       },
     }
   }
+
+type PartsDeps = Parameters<CreateParts>[0]
+
+function createVerification(
+  { data, ranges: localPaths, offline }: WorkerOptions,
+  { outbound, resolver }: Network,
+  catalog: ReturnType<typeof loadCatalog>,
+  log: PartsDeps['log'],
+) {
+  const cache = openListCache(`${data}/agents`)
+  const ranges = createRanges({ catalog, outbound, cache, localPaths, offline, now, random, log })
+  const signatures = createSignatures({
+    catalog,
+    outbound,
+    file: `${data}/agents/directories.json`,
+    now,
+    random,
+    clock,
+    after(ms, run) {
+      const timer = setTimeout(run, ms)
+      return () => clearTimeout(timer)
+    },
+    log: { warn: ({ err }: { err?: unknown }, message) => log('warn', message, err) },
+  })
+  const verifier = createVerifier({ signatures, ranges, ...(resolver && { rdns: createRdns({ resolver, clock }) }) })
+  return { ranges, signatures, verifier }
+}
+
+function createPolicyMonitors({ options, records, events, log, policyChanged }: PartsDeps, { outbound }: Network) {
+  const { origin, version, offline } = options
+  const ask = origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
+  // Always through the guard: an admin of a site must not send requests to what only this machine can reach.
+  const siteOutbound =
+    (siteOrigin: string): Outbound =>
+    (url, requestOptions) =>
+      outbound(new URL(new URL(url).pathname, siteOrigin).href, requestOptions)
+  const policies = createPolicyMonitor({
+    ask,
+    now,
+    random,
+    log,
+    ...(offline ? {} : { siteOutbound }),
+    records,
+    onChange: policyChanged,
+  })
+  const sitemaps = createSitemapMonitor({ ask, now, random, log, policies, outbound, replace: events.replaceSitemap })
+  return { policies, sitemaps }
+}

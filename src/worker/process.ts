@@ -3,30 +3,30 @@ import { getHeapStatistics } from 'node:v8'
 import type { FromWorker, ToWorker, WorkerOptions } from '../engine/protocol.js'
 import { type CreateParts, type ParentPort, serve } from './serve.js'
 
-/** An orphan's last commit may take so long: the next process waits for its files. */
+/** The last commit after the parent's death may take this long: the next process waits for the files. */
 const ORPHAN_COMMIT_MS = 2_000
-/** What was said last may take so long to reach the process that serves the site. */
+/** The last messages may take this long to reach the site's process. */
 const OUTPUT_DRAIN_MS = 1_000
 
 /** Runs this process as the worker of `startEngine`, which sends `WorkerOptions` as its first message. */
-export async function runWorkerProcess(compose: CreateParts): Promise<void> {
-  // They reach every process of a terminal or a unit: the one that serves the site drains first, and then says `close`.
+export async function runWorkerProcess(createParts: CreateParts): Promise<void> {
+  // Signals reach every process of a terminal or a unit: the site's process drains first, and then sends `close`.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-  // A warning to a log that nobody reads any more is no reason to end.
+  // A warning to a log that is not read any more is no reason to end.
   process.stderr.on('error', () => {})
   preferAsOomVictim()
-  // The write-ahead log is made anew behind every checkpoint, and a data directory may be open to others.
+  // DuckDB creates a new log after every checkpoint, and the data directory may be open to other users.
   process.umask(0o077)
-  const { port, options, exit } = openPort()
-  const given = await options
+  const { port, options: firstMessage, exit } = openPort()
+  const options = await firstMessage
   try {
-    await serve(port, given, compose, {
+    await serve(port, options, createParts, {
       now: () => new Date(),
       clock: () => performance.now(),
       freeDisk: () => {
-        // What is written to a file that was deleted is lost: the next worker makes a new one.
-        if (!existsSync(`${given.data}/events.duckdb`)) throw new Error(`events.duckdb is gone from ${given.data}`)
-        const { bavail, bsize } = statfsSync(given.data)
+        // Rows written to a deleted file are lost: the next worker creates a new file.
+        if (!existsSync(`${options.data}/events.duckdb`)) throw new Error(`events.duckdb is gone from ${options.data}`)
+        const { bavail, bsize } = statfsSync(options.data)
         return bavail * bsize
       },
       heapUsed: () => {
@@ -38,7 +38,7 @@ export async function runWorkerProcess(compose: CreateParts): Promise<void> {
         return { pid: process.pid, resident_bytes: process.memoryUsage.rss(), cpu_seconds: (user + system) / 1e6 }
       },
       exit,
-      vanish: killSelf,
+      kill: killSelf,
     })
   } catch (error) {
     port.post({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
@@ -46,25 +46,25 @@ export async function runWorkerProcess(compose: CreateParts): Promise<void> {
   }
 }
 
-/** Nothing is run at the end, so nothing can hold it up: what is committed is in the log, and the locks are gone. */
+/** Ends at once, so that nothing can delay it: what is committed is in the log, and the locks are released. */
 const killSelf = (): void => void process.kill(process.pid, 'SIGKILL')
 
-/** Linux: where memory runs out, this process is ended and not the one that serves the site. */
+/** On Linux: if memory runs out, the kernel ends this process and not the one that serves the site. */
 function preferAsOomVictim(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '500')
   } catch {
-    // Another system, or a container without /proc: it is chosen by its size.
+    // Another system, or a container without /proc: the kernel chooses by size.
   }
 }
 
 function openPort(): { port: ParentPort; options: Promise<WorkerOptions>; exit: (code: number) => void } {
   if (!process.send) throw new Error('this file is started as a worker process')
   let unsent = 0
-  let leaving: number | undefined
+  let exitCode: number | undefined
   let listener: ((message: ToWorker) => void) | undefined
-  // Until it serves, nothing was handed to it.
-  let gone = killSelf
+  // Until `serve` sets it, no batch has arrived.
+  let onDisconnect = killSelf
   const early: ToWorker[] = []
 
   const options = new Promise<WorkerOptions>((resolve) => {
@@ -76,35 +76,34 @@ function openPort(): { port: ParentPort; options: Promise<WorkerOptions>; exit: 
       resolve(first)
     })
   })
-  const leave = () => {
+  process.on('disconnect', () => {
     setTimeout(killSelf, ORPHAN_COMMIT_MS)
-    gone()
-  }
-  process.on('disconnect', leave)
+    onDisconnect()
+  })
   if (!process.connected) killSelf()
 
   const port: ParentPort = {
     post(message: FromWorker) {
       unsent += 1
-      // With a callback an error is no event: where nobody is there to be told, `gone` says it.
+      // With a callback, a failed send emits no `error` event; `disconnect` reports a dead parent.
       process.send?.(message, undefined, undefined, () => {
         unsent -= 1
-        if (unsent === 0 && leaving !== undefined) process.exit(leaving)
+        if (unsent === 0 && exitCode !== undefined) process.exit(exitCode)
       })
     },
-    listen(given) {
-      listener = given
-      for (const message of early.splice(0)) given(message)
+    listen(handle) {
+      listener = handle
+      for (const message of early.splice(0)) handle(message)
     },
-    onDisconnect(given) {
-      gone = given
+    onDisconnect(handle) {
+      onDisconnect = handle
     },
   }
   return {
     port,
     options,
     exit(code) {
-      leaving = code
+      exitCode = code
       if (unsent === 0) process.exit(code)
       setTimeout(() => process.exit(code), OUTPUT_DRAIN_MS)
     },

@@ -4,36 +4,37 @@ import { verificationMethods } from '../agents/catalog.js'
 import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
 import { memoize } from '../cache.js'
 import type { EventStore } from '../duckdb/event-store.js'
+import { rowsAsTable } from '../duckdb/query.js'
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 
 export interface ReclassifyDeps {
-  store: Pick<EventStore, 'query' | 'amend'>
+  store: Pick<EventStore, 'query' | 'updateRows'>
   catalog: Catalog
-  /** Milliseconds of a clock that never jumps. */
+  /** Milliseconds of a monotonic clock. */
   clock: () => number
-  /** Why nothing may be written just now; undefined when it may. */
+  /** Why nothing may be written at present; undefined if it may. */
   obstacle?: () => string | undefined
 }
 
-/** What one step did, and what is left for the next. */
+/** What one step did, and what is left. */
 export interface ReclassifyStep {
   catalog_version: string
-  /** Rows that are now of this catalog, and those of them whose agent is another one than before. */
+  /** Rows that the step brought to this catalogue, and those of them whose agent changed. */
   rows: number
   changed: number
-  /** Rows of other catalogs still. */
+  /** Rows of other catalogues. */
   remaining: number
   moves: { from: string; to: string; rows: number }[]
 }
 
-/** Rows in one transaction: a quarter of a row group, so that appends go on between. */
+/** Rows in one transaction: a quarter of a row group, so that appends run between transactions. */
 const SLICE_ROWS = 30_720
-/** And so many where a slice holds more user agents than this: each is read, compared and sent to the store. */
+/** Also the most user agents in a slice: each is read, compared and sent to the store. A slice with more becomes this short. */
 const CROWDED_SLICE_ROWS = 3_840
-/** Slices are gone on with for so long; the asker asks again while something remains. */
+/** A step begins slices for this long; the caller repeats it while rows remain. */
 const STEP_MS = 500
-/** User agents that are identified before other work of the worker is let in: 10 ms at their worst. */
+/** The event loop runs after this many identifications, which take 10 ms at most. */
 const USER_AGENTS_PER_TURN = 500
 
 const Remaining = z.object({ remaining: z.number(), first: z.number().nullable() })
@@ -51,7 +52,7 @@ interface AgentChange {
   user_agent: string
   agent_id: string
   signed: boolean
-  /** The agent as the catalog has it now. */
+  /** The agent that the catalogue has for the user agent now. */
   to: string
   operator: string
   purpose: string
@@ -59,59 +60,48 @@ interface AgentChange {
 }
 
 /**
- * Identifies stored rows again, by their user agents, where another catalog did before. One call is one bounded step;
- * whatever ends it, what is done stays done and a further call goes on. Two at once take turns.
+ * Returns a function that identifies stored rows of other catalogues again, by their user agents. One call is one bounded
+ * step; what a step has done stays done if a later one fails. Concurrent calls run one after the other.
  *
- * Where the agent is another one now, what was said of the old one is taken back: verification starts over without an
- * address to check (`indeterminate`, `unverifiable`), and `robots_allowed` with its rule is null, since it was judged for
- * another token and the query it was judged with is not stored. A row that a signature named keeps its agent. What the
- * catalog no longer takes for an agent is `other`: a fetch cannot become a person's view, nor the reverse, for neither
- * holds what the other's row needs.
+ * If a row gets another agent, what was said of the old one is taken back: verification starts over without an address to
+ * check (`indeterminate`, `unverifiable`), and `robots_allowed` with its rule becomes null, because it was judged for
+ * another token and with a query string that is not stored. A row that a signature identified keeps its agent. A user
+ * agent that is no agent's any more becomes `other`: a fetch cannot become a person's view, nor the reverse, because
+ * neither has what the other's row needs.
  */
 export function createReclassify({ store, catalog, clock, obstacle }: ReclassifyDeps): () => Promise<ReclassifyStep> {
-  const identify = createIdentify(catalog)
-  const who = memoize(8192, (userAgent) => identify(userAgent)?.agent ?? UNKNOWN_AGENT)
+  const describeChange = createChangeDescriber(catalog)
   let last: Promise<unknown> = Promise.resolve()
 
-  const left = async () => {
+  const countRemaining = async () => {
     const [row] = await store.query(sql`select count(*) as remaining, min(rowid) as first from agent_events
       where catalog_version is distinct from ${catalog.version}`)
     return Remaining.parse(row)
   }
 
-  const changeOf = ({ user_agent, agent_id, operator, purpose, signed }: UserAgentGroup): AgentChange | undefined => {
-    // The signer is who it is; the catalog may have moved it to another operator or purpose.
-    const now = signed ? catalog.get(agent_id) : who(user_agent)
-    if (now === undefined || (now.id === agent_id && now.operator === operator && now.purpose === purpose))
-      return undefined
-    const known = catalog.get(now.id)
-    const verification = known && verificationMethods(known).length > 0 ? 'indeterminate' : 'unverifiable'
-    return { user_agent, agent_id, signed, to: now.id, operator: now.operator, purpose: now.purpose, verification }
-  }
-
-  const slice = async (first: number, told: ReclassifyStep): Promise<void> => {
+  const updateSlice = async (first: number, result: ReclassifyStep): Promise<void> => {
     const rangeOf = (rows: number) => sql`rowid >= ${first} and rowid < ${first + rows}
       and catalog_version is distinct from ${catalog.version}`
-    await store.amend(async (ask) => {
-      const groupsOf = (range: Sql) =>
-        ask(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
+    await store.updateRows(async (query) => {
+      const selectGroups = (range: Sql) =>
+        query(sql`select user_agent, agent_id, operator, purpose, verification = 'web_bot_auth' as signed,
           count(*) as rows from agent_events where ${range} group by all limit ${CROWDED_SLICE_ROWS + 1}`)
       let range = rangeOf(SLICE_ROWS)
-      let found = await groupsOf(range)
-      if (found.length > CROWDED_SLICE_ROWS) {
+      let groups = await selectGroups(range)
+      if (groups.length > CROWDED_SLICE_ROWS) {
         range = rangeOf(CROWDED_SLICE_ROWS)
-        found = await groupsOf(range)
+        groups = await selectGroups(range)
       }
       const changes = new Map<string, AgentChange>()
-      let read = 0
-      for (const group of found.map((row) => UserAgentGroup.parse(row))) {
-        const change = changeOf(group)
-        told.rows += group.rows
+      for (const [n, row] of groups.entries()) {
+        const group = UserAgentGroup.parse(row)
+        const change = describeChange(group)
+        result.rows += group.rows
         if (change) {
           changes.set(JSON.stringify([change.user_agent, change.agent_id, change.signed]), change)
-          if (change.to !== change.agent_id) countMove(told, change, group.rows)
+          if (change.to !== change.agent_id) countMove(result, change, group.rows)
         }
-        if (++read % USER_AGENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
+        if ((n + 1) % USER_AGENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
       }
       return [
         ...(changes.size > 0 ? [updateAgents(range, [...changes.values()])] : []),
@@ -122,17 +112,17 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
 
   const step = async (): Promise<ReclassifyStep> => {
     const until = clock() + STEP_MS
-    const told: ReclassifyStep = { catalog_version: catalog.version, rows: 0, changed: 0, remaining: 0, moves: [] }
-    let now = await left()
-    while (now.first !== null) {
+    const result: ReclassifyStep = { catalog_version: catalog.version, rows: 0, changed: 0, remaining: 0, moves: [] }
+    let left = await countRemaining()
+    while (left.first !== null) {
       const why = obstacle?.()
       if (why !== undefined) throw new ApiError('database_error', `Rows cannot be changed: ${why}.`)
-      await slice(now.first, told)
-      now = await left()
+      await updateSlice(left.first, result)
+      left = await countRemaining()
       if (clock() >= until) break
     }
-    told.remaining = now.remaining
-    return told
+    result.remaining = left.remaining
+    return result
   }
 
   return () => {
@@ -142,14 +132,30 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
   }
 }
 
-function countMove(told: ReclassifyStep, { agent_id: from, to }: AgentChange, rows: number): void {
-  told.changed += rows
-  const known = told.moves.find((one) => one.from === from && one.to === to)
-  if (known) known.rows += rows
-  else told.moves.push({ from, to, rows })
+/** Returns a function that says what changes for rows of one user agent; undefined if nothing does. */
+function createChangeDescriber(catalog: Catalog): (group: UserAgentGroup) => AgentChange | undefined {
+  const identify = createIdentify(catalog)
+  const agentOf = memoize(8192, (userAgent) => identify(userAgent)?.agent ?? UNKNOWN_AGENT)
+  return ({ user_agent, agent_id, operator, purpose, signed }) => {
+    // The signature names the agent; the catalogue may have changed its operator or purpose.
+    const agent = signed ? catalog.get(agent_id) : agentOf(user_agent)
+    if (agent === undefined) return undefined
+    if (agent.id === agent_id && agent.operator === operator && agent.purpose === purpose) return undefined
+    const known = catalog.get(agent.id)
+    const verification = known && verificationMethods(known).length > 0 ? 'indeterminate' : 'unverifiable'
+    const to = { to: agent.id, operator: agent.operator, purpose: agent.purpose, verification }
+    return { user_agent, agent_id, signed, ...to }
+  }
 }
 
-/** Gives the rows of `range` their new agents. The changes travel as one parameter, however many they are. */
+function countMove(result: ReclassifyStep, { agent_id: from, to }: AgentChange, rows: number): void {
+  result.changed += rows
+  const move = result.moves.find((one) => one.from === from && one.to === to)
+  if (move) move.rows += rows
+  else result.moves.push({ from, to, rows })
+}
+
+/** Gives the rows of `range` their new agents. */
 const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
   update agent_events set agent_id = m.now_id, operator = m.now_operator, purpose = m.now_purpose,
     verified = case when m.moved then null else verified end,
@@ -158,7 +164,7 @@ const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
     robots_rule = case when m.moved then null else robots_rule end,
     robots_line = case when m.moved then null else robots_line end,
     robots_grace = case when m.moved then null else robots_grace end
-  from (select unnest(from_json(${JSON.stringify(
+  from ${rowsAsTable(
     changes.map((one) => ({
       of_user_agent: one.user_agent,
       of_agent: one.agent_id,
@@ -169,8 +175,16 @@ const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
       now_verification: one.verification,
       moved: one.to !== one.agent_id,
     })),
-  )}, '[{"of_user_agent": "VARCHAR", "of_agent": "VARCHAR", "of_signed": "BOOLEAN", "now_id": "VARCHAR",
-    "now_operator": "VARCHAR", "now_purpose": "VARCHAR", "now_verification": "VARCHAR", "moved": "BOOLEAN"}]'),
-    recursive := true)) as m
+    {
+      of_user_agent: 'VARCHAR',
+      of_agent: 'VARCHAR',
+      of_signed: 'BOOLEAN',
+      now_id: 'VARCHAR',
+      now_operator: 'VARCHAR',
+      now_purpose: 'VARCHAR',
+      now_verification: 'VARCHAR',
+      moved: 'BOOLEAN',
+    },
+  )} as m
   where ${range} and user_agent = m.of_user_agent and agent_id = m.of_agent
     and (verification = 'web_bot_auth') = m.of_signed`

@@ -6,35 +6,33 @@ import type { ViewMemory } from '../ingest/view-memory.js'
 import type { Writer } from './writer.js'
 
 const key = z.string().optional()
+const visitor = z
+  .string()
+  .regex(/^[0-9a-f]{16}$/)
+  .transform((hex) => BigInt(`0x${hex}`))
 const RemovalArgument = z.union([
-  z.object({
-    ...{ site: z.int(), key },
-    visitor: z
-      .string()
-      .regex(/^[0-9a-f]{16}$/)
-      .transform((hex) => BigInt(`0x${hex}`)),
-  }),
+  z.object({ site: z.int(), key, visitor }),
   z.object({ site: z.int(), before: z.date() }),
   z.object({ site: z.int(), key, hostnames: z.array(z.string()) }),
 ])
 
 /**
- * One step of removing rows, behind the batches that came before it: a person's rows that wait are theirs too. What is
- * remembered of them is forgotten before the next batch, so that whoever comes again is somebody new.
+ * Returns a function that removes rows, one step per call, after the batches that are waiting: a person's waiting rows are
+ * removed too. Memory forgets the person before the next batch, so that they are a new visitor if they return.
  */
 export const createRemovalStep =
   (deps: {
     store: Pick<EventStore, 'remove'>
-    writer: Pick<Writer, 'between'>
+    writer: Pick<Writer, 'runExclusive'>
     sessions: Pick<SessionMemory, 'forget'>
-    browsing: Pick<ViewMemory, 'forget'>
+    views: Pick<ViewMemory, 'forget'>
   }) =>
   (argument: unknown): Promise<{ rows: number; more: boolean; visitor_ids: string[] }> => {
-    const leaving = RemovalArgument.parse(argument)
-    return deps.writer.between(async () => {
-      const { rows, more, visitor_ids, session_ids } = await deps.store.remove(leaving)
+    const removal = RemovalArgument.parse(argument)
+    return deps.writer.runExclusive(async () => {
+      const { rows, more, visitor_ids, session_ids } = await deps.store.remove(removal)
       if (visitor_ids.length > 0)
-        deps.browsing.forget(new Set(visitor_ids), [...deps.sessions.forget(visitor_ids), ...session_ids])
+        deps.views.forget(new Set(visitor_ids), [...deps.sessions.forget(visitor_ids), ...session_ids])
       return { rows, more, visitor_ids: visitor_ids.map(toHexId) }
     })
   }

@@ -4,24 +4,14 @@ import { ApiError } from '../errors.js'
 import { Sql } from '../sql.js'
 import type { Records } from '../store.js'
 
-/** What is asked of the worker and answered later, each by its id. */
-export interface Requests {
-  /** Posts what `work` comes to, or why it failed. */
-  run(id: number, work: (signal: AbortSignal) => Promise<FromWorker>): void
-  query(message: Extract<ToWorker, { type: 'query' }>): void
-  stream(message: Extract<ToWorker, { type: 'stream' }>): void
-  /** The asker has done with a chunk. */
-  acknowledge(id: number): void
-  cancel(id: number): void
-}
-
+/** Runs what the site's process requests under an id, and posts each result or error. */
 export function createRequests(deps: {
   events: Pick<EventStore, 'query' | 'stream'>
   records: Pick<Records, 'query'>
   post: (message: FromWorker) => void
-  /** An error that is no `ApiError`. */
-  failed: (error: unknown) => void
-}): Requests {
+  /** Called with an error that is not an `ApiError`. */
+  onError: (error: unknown) => void
+}) {
   const { events, records, post } = deps
   const running = new Map<number, AbortController>()
   const acknowledge = new Map<number, () => void>()
@@ -32,24 +22,24 @@ export function createRequests(deps: {
     try {
       post(await work(cancelling.signal))
     } catch (error) {
-      if (!(error instanceof ApiError)) deps.failed(error)
-      const { code, message } = error instanceof ApiError ? error : new ApiError('internal_error', 'It failed.')
+      if (!(error instanceof ApiError)) deps.onError(error)
+      const { code, message } = error instanceof ApiError ? error : new ApiError('internal_error', 'Internal error.')
       const cause = error instanceof ApiError ? error.cause : error
-      post({ type: 'refused', id, code, message, ...(cause === undefined ? {} : { cause: formatError(cause) }) })
+      post({ type: 'error', id, code, message, ...(cause === undefined ? {} : { cause: formatError(cause) }) })
     } finally {
       running.delete(id)
     }
   }
 
-  const flow = async (id: number, statement: Statement, signal: AbortSignal): Promise<FromWorker> => {
+  const sendChunks = async (id: number, statement: Statement, signal: AbortSignal): Promise<FromWorker> => {
     let credit = MAX_UNACKNOWLEDGED_CHUNKS
     let wake = () => {}
-    const go = () => wake()
+    const onAbort = () => wake()
     acknowledge.set(id, () => {
       credit += 1
       wake()
     })
-    signal.addEventListener('abort', go, { once: true })
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
       for await (const rows of events.stream(toSql(statement), signal)) {
         post({ type: 'chunk', id, rows })
@@ -62,23 +52,28 @@ export function createRequests(deps: {
       }
     } finally {
       acknowledge.delete(id)
-      signal.removeEventListener('abort', go)
+      signal.removeEventListener('abort', onAbort)
     }
-    return { type: 'answer', id, rows: [] }
+    return { type: 'rows', id, rows: [] }
   }
 
   return {
-    run: (id, work) => void answer(id, work),
-    query: ({ id, file, statement }) =>
+    /** Posts the message that `work` returns, or its error. */
+    run: (id: number, work: (signal: AbortSignal) => Promise<FromWorker>): void => void answer(id, work),
+    query: ({ id, file, statement }: Extract<ToWorker, { type: 'query' }>): void =>
       void answer(id, async (signal) => {
-        const rows = await (file === 'events'
-          ? events.query(toSql(statement), signal)
-          : records.query(toSql(statement)))
-        return { type: 'answer', id, rows }
+        const query = toSql(statement)
+        return {
+          type: 'rows',
+          id,
+          rows: await (file === 'events' ? events.query(query, signal) : records.query(query)),
+        }
       }),
-    stream: ({ id, statement }) => void answer(id, (signal) => flow(id, statement, signal)),
-    acknowledge: (id) => acknowledge.get(id)?.(),
-    cancel: (id) => running.get(id)?.abort(),
+    stream: ({ id, statement }: Extract<ToWorker, { type: 'stream' }>): void =>
+      void answer(id, (signal) => sendChunks(id, statement, signal)),
+    /** The receiver has worked on a chunk and takes another. */
+    acknowledge: (id: number): void => acknowledge.get(id)?.(),
+    cancel: (id: number): void => running.get(id)?.abort(),
   }
 }
 

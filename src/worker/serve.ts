@@ -3,10 +3,9 @@ import type { SiteByHostname, SiteById } from '../capture/site.js'
 import type { Log } from '../duckdb/datafile.js'
 import { type EventStore, openEvents } from '../duckdb/event-store.js'
 import { toHexId } from '../duckdb/query.js'
-import { openRecords } from '../duckdb/records.js'
+import { openRecords, type RecordStore } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import type { TailRow, WorkerUsage } from '../engine/engine.js'
-import type { FromWorker, ToWorker, WorkerOptions } from '../engine/protocol.js'
+import type { FromWorker, TailRow, ToWorker, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { Classifier } from '../ingest/classified-batch.js'
 import type { SessionMemory } from '../ingest/session-memory.js'
@@ -21,48 +20,48 @@ import { createRequests, formatError, toSql } from './requests.js'
 import { openSites } from './sites.js'
 import { readActiveSessions } from './stored-sessions.js'
 import { readRecentViews } from './stored-views.js'
-import { createWriter } from './writer.js'
+import { createWriter, type Writer } from './writer.js'
 
-/** What the worker does its work with: the write path over its state, and the world outside. */
+/** The write path with its state, and what it asks of the network. */
 export interface WorkerParts {
   classifier: Classifier
-  /** Told what ran when the process, or the worker before this one, ended, and of late rows. */
   sessions: Pick<SessionMemory, 'restore' | 'settle' | 'forget'>
-  browsing: Pick<ViewMemory, 'restore' | 'forget'>
+  views: Pick<ViewMemory, 'restore' | 'forget'>
   /** Called before the first row; never rejects. */
   start: () => Promise<void>
   /** Called each second. */
   tick: () => void
-  /** Called before the files are closed: what is not stored yet. Never rejects. */
+  /** Stores what is not stored yet; called before the files are closed. Never rejects. */
   close: () => Promise<void>
   api: WorkerApi
 }
 
-/** What the site's process may ask of the worker's parts, by name; each parses its argument. */
+/** Functions that the site's process calls by name; each parses its argument. */
 export type WorkerApi = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
 
+/** What `serve` needs of its process; tests replace it. */
 export interface ProcessContext {
   now: () => Date
-  /** Milliseconds of a clock that never jumps. */
+  /** Milliseconds of a monotonic clock. */
   clock: () => number
-  /** Bytes that may still be written to the data directory. */
+  /** Bytes that can still be written to the data directory. */
   freeDisk: () => number
-  /** Of this process's own heap, 0 to 1. */
+  /** Used share of this process's JavaScript heap, 0 to 1. */
   heapUsed: () => number
   usage: () => WorkerUsage
-  /** Ends the process, once all that was posted is on its way. */
+  /** Ends the process when all posted messages are sent. */
   exit: (code: number) => void
-  /** Ends it at once, whatever is under way. */
-  vanish: () => void
+  /** Ends the process at once. */
+  kill: () => void
 }
 
-/** The way to the process that serves the site. */
+/** The channel to the site's process. */
 export interface ParentPort {
-  /** Throws where the message is no data. */
+  /** Throws if the message cannot be serialised. */
   post(message: FromWorker): void
-  /** To be called once: what came before is handed over then. */
+  /** Call once: earlier messages are delivered then. */
   listen(listener: (message: ToWorker) => void): void
-  /** Called when that process is there no more. */
+  /** Calls `listener` when the site's process is gone. */
   onDisconnect(listener: () => void): void
 }
 
@@ -72,83 +71,44 @@ export type CreateParts = (deps: {
   siteById: SiteById
   records: Records
   events: EventStore
-  /** Why nothing may be written just now; undefined when it may. */
+  /** Why nothing may be written at present; undefined if it may. */
   obstacle: () => string | undefined
   log: Log
   policyChanged: (change: PolicyChange) => void
 }) => WorkerParts
 
-/** A process that was killed leaves a worker that has its files for two seconds more. */
+/** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
-/** A heap this full ends the worker in good order, before the engine ends it in none. */
+/** Above this share of the heap the worker ends in good order, before Node ends it in none. */
 const MAX_HEAP_SHARE = 0.9
-/** Rows in one message to the site's process, which reads each at once. */
+/** The site's process handles each message at once. */
 const TAIL_ROWS_PER_MESSAGE = 500
 
 /**
- * The worker's whole life: opens both files, answers messages, ends in good order. Order matters at the end: a DuckDB
- * call that is under way when its environment is torn down aborts the process, so every way out that is ours stops and
- * awaits them first.
+ * Runs the worker: opens both files, answers messages, closes in order. A DuckDB call that is running while its
+ * environment is torn down aborts the process, so every way out that we control stops and awaits the calls first.
  */
 export async function serve(
   port: ParentPort,
   options: WorkerOptions,
-  compose: CreateParts,
-  world: ProcessContext,
+  createParts: CreateParts,
+  context: ProcessContext,
 ): Promise<void> {
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  const opening = {
-    settings: { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' },
-    now: world.now,
-    clock: world.clock,
-    log,
-    limits: options.limits,
-    patience: options.limits,
-    lock_ms: options.lock_ms ?? LOCK_WAIT_MS,
-  }
-  const events = await openEvents({ ...opening, file: `${options.data}/events.duckdb` })
-  const settings = { ...opening.settings, memory_limit: '64MB', threads: 1 }
-  const records = await openRecords({ ...opening, settings, file: `${options.data}/control.duckdb` }).catch(
-    async (error: unknown) => {
-      await events.close()
-      throw error
-    },
-  )
-
+  const { events, records } = await openStores(options, context, log)
   const sites = await openSites(records)
   const obstacle = () =>
-    world.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
-  const parts = compose({
-    options,
-    siteOf: sites.siteOf,
-    siteById: sites.siteById,
-    records,
-    events,
-    obstacle,
-    log,
-    policyChanged: (change) => post({ type: 'policy', change }),
-  })
-  try {
-    const { open, since } = await readActiveSessions(events, world.now())
-    parts.sessions.restore(open, since)
-  } catch (error) {
-    log('error', 'the sessions that ran cannot be read back: each hit is looked up', error)
-    parts.sessions.restore([], world.now().getTime())
-  }
-  try {
-    parts.browsing.restore(await readRecentViews(events, world.now()))
-  } catch (error) {
-    log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
-    const now = world.now().getTime()
-    parts.browsing.restore({ views: [], sessions: [], sites: [], since: now, last: now })
-  }
+    context.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
+  const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
+  const parts = createParts({ options, ...sites, records, events, obstacle, log, policyChanged })
+  await restoreMemory(parts, events, context.now(), log)
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
-  const completions = createLateVerdicts({ store: events, log })
+  const lateVerdicts = createLateVerdicts({ store: events, log })
   let tailing = false
   const writer = createWriter({
     classifier: parts.classifier,
@@ -156,38 +116,38 @@ export async function serve(
     resolveLate: createLateHitResolver({ store: events, sessions: parts.sessions }),
     from,
     obstacle,
-    clock: world.clock,
+    clock: context.clock,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    onCommit({ mark, rows, dropped, late, ms }) {
-      completions.add(late)
-      post({ type: 'committed', mark, dropped, ms })
-      if (tailing) for (const part of tailRows(rows)) post({ type: 'rows', rows: part })
+    onCommit({ position, rows, drops, pending, ms }) {
+      lateVerdicts.add(pending)
+      post({ type: 'committed', position, drops, ms })
+      if (tailing) for (const part of tailRows(rows)) post({ type: 'tail_rows', rows: part })
     },
     onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),
     log,
   })
-
-  const desk: WorkerApi = {
+  const api: WorkerApi = {
     ...parts.api,
     remove: createRemovalStep({ store: events, writer, ...parts }),
-    forget_removed: (key) => events.forgetRemovals(z.string().optional().parse(key)),
+    forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
   }
+
   let ending = false
-  const end = (code: number) => {
+  const end = (code: number): void => {
     if (ending) return
     ending = true
     clearInterval(ticking)
-    // A second's verdicts may be ready that no tick has written.
-    void Promise.allSettled([parts.close(), completions.flush()])
+    // Verdicts of the last second may wait that no tick has written.
+    void Promise.allSettled([parts.close(), lateVerdicts.flush()])
       .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
-      .then(() => world.exit(code))
+      .then(() => context.exit(code))
   }
   const ticking = setInterval(() => {
     parts.tick()
-    void completions.flush()
+    void lateVerdicts.flush()
     void events.maintain()
-    post({ type: 'usage', usage: world.usage() })
-    if (world.heapUsed() > MAX_HEAP_SHARE) {
+    post({ type: 'usage', usage: context.usage() })
+    if (context.heapUsed() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
     }
@@ -196,53 +156,106 @@ export async function serve(
     log('error', 'the worker failed and is started again', error)
     end(1)
   })
+  // The next process waits for the files: only the commit that is running may finish.
+  port.onDisconnect(() => void writer.stop().then(context.kill))
 
-  // Nobody is left to be told, and the next process waits for the files: what is being committed may end, no more.
-  port.onDisconnect(() => void writer.stop().then(world.vanish))
-
-  const failed = (error: unknown) => log('error', 'a statement failed', error)
-  const answers = createRequests({ events, records, post, failed })
-  port.listen((message) => {
-    switch (message.type) {
-      case 'batch':
-        return writer.push(message.sequence, message.parcel, message.delivery)
-      case 'tail':
-        tailing = message.on
-        return
-      case 'close':
-        return end(0)
-      case 'query':
-        return answers.query(message)
-      case 'stream':
-        return answers.stream(message)
-      case 'more':
-        return answers.acknowledge(message.id)
-      case 'cancel':
-        return answers.cancel(message.id)
-      case 'ask':
-        return answers.run(message.id, async () => {
-          const told = desk[message.name]
-          if (!told) throw new ApiError('not_found', `There is nothing to ask that is called ${message.name}.`)
-          return { type: 'told', id: message.id, answer: await told(message.argument) }
-        })
-      case 'write':
-        return answers.run(message.id, async () => {
-          await records.write(...message.statements.map(toSql))
-          await sites.reload()
-          return { type: 'answer', id: message.id, rows: [] }
-        })
-    }
-  })
+  const setTailing = (on: boolean) => {
+    tailing = on
+  }
+  listen(port, { events, records, sites, api, writer, setTailing, end, log })
   const losses = [
     ...events.losses.map((loss) => `${formatLoss(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
     ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (with the sites and keys in it)`),
   ]
-  post({ type: 'ready', mark: from, losses })
-  post({ type: 'usage', usage: world.usage() })
+  post({ type: 'ready', position: from, losses })
+  post({ type: 'usage', usage: context.usage() })
 }
 
-const formatLoss = ({ what, bytes, backup: kept }: Repair): string =>
-  `${what.replaceAll('_', ' ')}: ${bytes} bytes, kept in ${kept}`
+async function openStores(options: WorkerOptions, { now, clock }: ProcessContext, log: Log) {
+  const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
+  const common = { now, clock, log, limits: options.limits, lock_ms: options.lock_ms ?? LOCK_WAIT_MS }
+  const events = await openEvents({ ...common, settings, file: `${options.data}/events.duckdb` })
+  try {
+    const records = await openRecords({
+      ...common,
+      settings: { ...settings, memory_limit: '64MB', threads: 1 },
+      file: `${options.data}/control.duckdb`,
+    })
+    return { events, records }
+  } catch (error) {
+    await events.close()
+    throw error
+  }
+}
+
+/** Reads running sessions and recent views back; if that fails, memory is empty and each hit is looked up. */
+async function restoreMemory(parts: WorkerParts, events: EventStore, now: Date, log: Log): Promise<void> {
+  try {
+    const { sessions, since } = await readActiveSessions(events, now)
+    parts.sessions.restore(sessions, since)
+  } catch (error) {
+    log('error', 'the running sessions cannot be read back: each hit is looked up', error)
+    parts.sessions.restore([], now.getTime())
+  }
+  try {
+    parts.views.restore(await readRecentViews(events, now))
+  } catch (error) {
+    log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
+    parts.views.restore({ views: [], sessions: [], sites: [], since: now.getTime(), last: now.getTime() })
+  }
+}
+
+/** Handles the messages of the site's process. */
+function listen(
+  port: ParentPort,
+  deps: {
+    events: EventStore
+    records: RecordStore
+    sites: Awaited<ReturnType<typeof openSites>>
+    api: WorkerApi
+    writer: Writer
+    setTailing: (on: boolean) => void
+    end: (code: number) => void
+    log: Log
+  },
+): void {
+  const { events, records, sites, api, writer, log } = deps
+  const onError = (error: unknown) => log('error', 'a statement failed', error)
+  const requests = createRequests({ events, records, post: port.post, onError })
+  port.listen((message) => {
+    switch (message.type) {
+      case 'batch':
+        return writer.push(message.sequence, message.batch, message.delivery)
+      case 'tail':
+        return deps.setTailing(message.on)
+      case 'close':
+        return deps.end(0)
+      case 'query':
+        return requests.query(message)
+      case 'stream':
+        return requests.stream(message)
+      case 'more':
+        return requests.acknowledge(message.id)
+      case 'cancel':
+        return requests.cancel(message.id)
+      case 'call':
+        return requests.run(message.id, async () => {
+          const run = api[message.name]
+          if (!run) throw new ApiError('not_found', `The worker has no function ${message.name}.`)
+          return { type: 'result', id: message.id, value: await run(message.argument) }
+        })
+      case 'write':
+        return requests.run(message.id, async () => {
+          await records.write(...message.statements.map(toSql))
+          await sites.reload()
+          return { type: 'rows', id: message.id, rows: [] }
+        })
+    }
+  })
+}
+
+const formatLoss = ({ what, bytes, backup }: Repair): string =>
+  `${what.replaceAll('_', ' ')}: ${bytes} bytes, kept in ${backup}`
 
 function* tailRows(rows: Rows): Generator<TailRow[]> {
   const all: TailRow[] = [

@@ -17,35 +17,32 @@ const SiteRow = z.object({
   excluded_paths: list,
 })
 
-export interface Sites {
+/** Sites by id and by hostname, as the records had them when they were last read. Throws what the records throw. */
+export async function openSites(records: Pick<Records, 'query'>): Promise<{
   siteOf: SiteByHostname
   siteById: SiteById
-}
-
-/**
- * The sites, and which of them a hostname belongs to, as the records said when they were looked at last. Throws, and so
- * does `look`, what the records throw.
- */
-export async function openSites(records: Pick<Records, 'query'>): Promise<Sites & { reload(): Promise<void> }> {
+  /** Reads the records again. Throws what the records throw. */
+  reload(): Promise<void>
+}> {
   let sites = await loadSites(records)
-  let begun = 0
-  let held = 0
+  let lastReload = 0
+  let newest = 0
   return {
     siteOf: (hostname) => sites.siteOf(hostname),
     siteById: (id) => sites.siteById(id),
     async reload() {
-      begun += 1
-      const mine = begun
-      const found = await loadSites(records)
-      // Of looks at the same time one that began before may end behind, with what was before.
-      if (mine < held) return
-      held = mine
-      sites = found
+      lastReload += 1
+      const reload = lastReload
+      const loaded = await loadSites(records)
+      // Concurrent reloads may finish out of order; results older than the newest are ignored.
+      if (reload < newest) return
+      newest = reload
+      sites = loaded
     },
   }
 }
 
-async function loadSites(records: Pick<Records, 'query'>): Promise<Sites> {
+async function loadSites(records: Pick<Records, 'query'>): Promise<{ siteOf: SiteByHostname; siteById: SiteById }> {
   const rows = await records.query(sql`
     select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths from sites order by id`)
   const sites = rows.map((row): Site => SiteRow.parse(row))

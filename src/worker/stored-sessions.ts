@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/event-store.js'
+import { rowsAsTable } from '../duckdb/query.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
 import { SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
 import { sql } from '../sql.js'
@@ -28,23 +29,23 @@ function parseSession(row: ResultRow): StoredSession {
   return { visitor_id, session_id, session_start, last_seen, arrival }
 }
 
-/** Of rows of one session, grouped by visitor. */
+/** Columns of a session, from its rows grouped by session and visitor. */
 const SESSION_COLUMNS = sql`visitor_id, session_id, min(session_start) as session_start, max(timestamp) as last_seen,
   min(entry_page) as entry_page, min(referrer) as referrer, min(source) as source, min(channel) as channel,
   min(utm_source) as utm_source, min(utm_medium) as utm_medium, min(utm_campaign) as utm_campaign,
   min(utm_content) as utm_content, min(utm_term) as utm_term`
 
-/** Characters of text that are read back at most: a flood of long ones must not fill the memory of each new start. */
+/** A flood of sessions with long texts must not fill the memory of every new worker. */
 const MAX_TEXT_CHARACTERS = 16 << 20
 
 /**
- * The sessions that were running at `at`, so that a restart splits none (contract 3: 30 minutes without a hit), and
- * since when these are all, in milliseconds.
+ * Reads the sessions that were running at `at` (a hit in the last 30 minutes), so that a restart splits none. They are
+ * complete from `since` on, in milliseconds.
  */
 export async function readActiveSessions(
   store: Pick<Store, 'query'>,
   at: Date,
-): Promise<{ open: StoredSession[]; since: number }> {
+): Promise<{ sessions: StoredSession[]; since: number }> {
   const since = new Date(at.getTime() - SESSION_TIMEOUT_MS)
   const rows = await store.query(sql`
     select *, max(last_seen) filter (where texts > ${MAX_TEXT_CHARACTERS}) over () as left_out from (select *,
@@ -54,25 +55,24 @@ export async function readActiveSessions(
     qualify texts <= ${MAX_TEXT_CHARACTERS}
     order by last_seen, session_id`)
   const { left_out } = z.object({ left_out: z.date().nullable() }).parse(rows[0] ?? { left_out: null })
-  return { open: rows.map(parseSession), since: (left_out ?? since).getTime() }
+  return { sessions: rows.map(parseSession), since: (left_out ?? since).getTime() }
 }
 
-/** The stored sessions with a row in these windows, at least one, each as far as it lies in them. */
+/** The stored sessions with a row in these windows, at least one; of each only what lies in the windows. */
 export async function findSessionsNear(
   store: Pick<EventStore, 'lookUp'>,
   windows: readonly SearchWindow[],
 ): Promise<StoredSession[]> {
-  const asked = windows.map(({ visitor_id, from, to }) => ({
+  const near = windows.map(({ visitor_id, from, to }) => ({
     near_id: String(visitor_id),
     near_from: from,
     near_to: to,
   }))
-  // The bounds let old blocks be skipped.
+  // With these bounds DuckDB skips old blocks.
   const from = windows.map((window) => window.from).reduce((a, b) => Math.min(a, b))
   const to = windows.map((window) => window.to).reduce((a, b) => Math.max(a, b))
   const rows = await store.lookUp(sql`select ${SESSION_COLUMNS} from events
-    join (select unnest(from_json(${JSON.stringify(asked)},
-      '[{"near_id": "UBIGINT", "near_from": "BIGINT", "near_to": "BIGINT"}]'), recursive := true)) as near
+    join ${rowsAsTable(near, { near_id: 'UBIGINT', near_from: 'BIGINT', near_to: 'BIGINT' })} as near
       on visitor_id = near_id and timestamp > make_timestamp(near_from * 1000) and timestamp < make_timestamp(near_to * 1000)
     where timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
     group by visitor_id, session_id order by session_start, last_seen`)
@@ -80,24 +80,23 @@ export async function findSessionsNear(
 }
 
 const SessionEnd = z.object({ session_id: id, visitor_id: id, last_seen: z.date() })
-export type End = z.infer<typeof SessionEnd>
+type SessionEnd = z.infer<typeof SessionEnd>
 
-/** Who has rows of these sessions, none of them before `from`, and until when. */
+/** By session: the visitors with rows of it, and when each was seen last. No row of the sessions is before `from`. */
 export async function findSessionEnds(
   store: Pick<EventStore, 'lookUp'>,
-  sessions: Iterable<bigint>,
+  sessions: readonly bigint[],
   from: Date,
-): Promise<Map<bigint, End[]>> {
+): Promise<Map<bigint, SessionEnd[]>> {
+  // Ids are text, because not every reader of JSON has numbers of 64 bits.
+  const ids = JSON.stringify(sessions.map(String))
   const rows = await store.lookUp(sql`select session_id, visitor_id, max(timestamp) as last_seen from events
-    where timestamp >= ${from} and session_id in (select unnest(from_json(${formatIds(sessions)}, '["UBIGINT"]')))
+    where timestamp >= ${from} and session_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))
     group by session_id, visitor_id`)
-  const ends = new Map<bigint, End[]>()
+  const ends = new Map<bigint, SessionEnd[]>()
   for (const row of rows) {
     const end = SessionEnd.parse(row)
     ends.set(end.session_id, [...(ends.get(end.session_id) ?? []), end])
   }
   return ends
 }
-
-/** As text: JSON's numbers do not hold 64 bits for every reader. */
-const formatIds = (ids: Iterable<bigint>): string => JSON.stringify([...ids].map(String))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventStore } from '../duckdb/event-store.js'
+import { rowsAsTable } from '../duckdb/query.js'
 import { createAddition } from '../ingest/batch-draft.js'
 import type { UnmatchedView } from '../ingest/classified-batch.js'
 import { MAX_LATENESS_MS } from '../ingest/session-memory.js'
@@ -21,8 +22,8 @@ const HalfView = z.object({
   hostname: z.string(),
   pathname: z.string(),
 })
-type StoredHalf = z.infer<typeof HalfView>
-const ActiveSite = z.object({ site_id: z.int(), told: z.boolean(), last: z.date() })
+type HalfView = z.infer<typeof HalfView>
+const ActiveSite = z.object({ site_id: z.int(), has_browser_hits: z.boolean(), last: z.date() })
 const SessionBrowser = z.object({
   session: id,
   screen_class: text,
@@ -31,87 +32,78 @@ const SessionBrowser = z.object({
   identified_id: text,
 })
 
-/** Views that one half is stored of. */
+/** Stored views that only the server or only the browser has reported. */
 const HALF_VIEWS = raw(`select case when recorded_by = 'browser' then 'browser' else 'server' end as half,
     site_id, visitor_id, session_id, timestamp, hostname, pathname
   from events where kind = 'pageview'
     and (recorded_by in ('server', 'edge') or (recorded_by = 'browser' and status is null and duration_ms is null))`)
 
-/** So many are read back at most: a flood must not fill the memory of each new start. */
+/** A flood of views must not fill the memory of every new worker. */
 const MAX_RESTORED_VIEWS = 30_000
 
-/** What was known of the last half hour at `at`, so that a restart makes two views of none. */
+/** Reads the views of the half hour before `at` back, so that a restart does not store one view as two. */
 export async function readRecentViews(store: Pick<Store, 'query'>, at: Date): Promise<StoredViews> {
   const since = new Date(at.getTime() - SAME_VIEW_MS)
-  const active = await store.query(sql`
-    select site_id, bool_or(recorded_by = 'browser') as told, max(timestamp) as last from events
+  const rows = await store.query(sql`
+    select site_id, bool_or(recorded_by = 'browser') as has_browser_hits, max(timestamp) as last from events
     where timestamp > ${since} group by site_id`)
-  const all = active.map((row) => ActiveSite.parse(row))
-  const sites = all.filter(({ told }) => told).map(({ site_id }) => site_id)
-  // Of a clock far ahead as much is believed as memory itself believes.
-  const last = all.reduce((last, one) => Math.max(last, one.last.getTime()), since.getTime())
-  const until = Math.min(last, at.getTime() + MAX_LATENESS_MS)
-  if (sites.length === 0) return { views: [], sessions: [], sites, since: since.getTime(), last: until }
-  const rows = await store.query(sql`select * from (${HALF_VIEWS} and timestamp > ${since})
-    where site_id in (${join(
-      sites.map((site) => sql`${site}`),
-      ', ',
-    )})
-    order by timestamp desc, visitor_id limit ${MAX_RESTORED_VIEWS + 1}`)
-  const halves = rows.map((row) => HalfView.parse(row))
-  const left = halves.length > MAX_RESTORED_VIEWS ? halves.at(-1) : undefined
-  const known = await store.query(sql`
+  const active = rows.map((row) => ActiveSite.parse(row))
+  const sites = active.filter((site) => site.has_browser_hits).map(({ site_id }) => site_id)
+  // Limited as in memory: a timestamp far in the future is a wrong clock.
+  const latest = active.reduce((latest, { last }) => Math.max(latest, last.getTime()), since.getTime())
+  const last = Math.min(latest, at.getTime() + MAX_LATENESS_MS)
+  if (sites.length === 0) return { views: [], sessions: [], sites, since: since.getTime(), last }
+  const ofSites = join(
+    sites.map((site) => sql`${site}`),
+    ', ',
+  )
+  const halves = (
+    await store.query(sql`select * from (${HALF_VIEWS} and timestamp > ${since}) where site_id in (${ofSites})
+      order by timestamp desc, visitor_id limit ${MAX_RESTORED_VIEWS + 1}`)
+  ).map((row) => HalfView.parse(row))
+  const firstLeftOut = halves.length > MAX_RESTORED_VIEWS ? halves.at(-1) : undefined
+  const sessions = await store.query(sql`
     select session_id as session, max(screen_class) as screen_class, max(language) as language, max(timezone) as timezone,
       arg_max(identified_id, timestamp) as identified_id
     from events where timestamp > ${since} and (screen_class is not null or timezone is not null or identified_id is not null)
     group by session_id order by max(timestamp) desc limit ${MAX_RESTORED_VIEWS}`)
   return {
-    views: halves.reverse().map(({ half, visitor_id, session_id, timestamp, ...page }) => ({
-      ...{ from: half, name: pageKey(visitor_id, withoutRoute(page)), visitor_id, pathname: page.pathname },
-      ...{ session: session_id, at: timestamp.getTime() },
+    views: halves.reverse().map((view) => ({
+      from: view.half,
+      name: keyOf(view),
+      visitor_id: view.visitor_id,
+      pathname: view.pathname,
+      session: view.session_id,
+      at: view.timestamp.getTime(),
     })),
-    sessions: known.map((row) => SessionBrowser.parse(row)),
+    sessions: sessions.map((row) => SessionBrowser.parse(row)),
     sites,
-    since: (left?.timestamp ?? since).getTime(),
-    last: until,
+    since: (firstLeftOut?.timestamp ?? since).getTime(),
+    last,
   }
 }
 
-/** Which rows are added to stored ones of the same views, beside those that the batch adds already. Changes nothing. */
+const keyOf = (half: HalfView): string => pageKey(half.visitor_id, withoutRoute(half))
+
+/**
+ * Finds the rows that belong to stored half views, and what they add to these. `added` are additions that the batch makes
+ * already. Changes nothing.
+ */
 export async function matchStoredViews(
   store: Pick<EventStore, 'lookUp'>,
-  unsure: readonly UnmatchedView[],
+  unmatched: readonly UnmatchedView[],
   added: readonly Addition[],
-): Promise<{ additions: Addition[]; met: UnmatchedView[] }> {
-  if (unsure.length === 0) return { additions: [], met: [] }
-  const asked = unsure.flatMap(({ row, visitor: who }) =>
-    allVisitorIds(who).map((visitor) => ({
-      of_visitor: String(visitor),
-      of_host: row.hostname,
-      of_path: withoutFragmentRoute(row.pathname),
-    })),
-  )
-  const times = unsure.map(({ row }) => row.timestamp.getTime())
-  // The bounds let old blocks be skipped.
-  const from = new Date(times.reduce((a, b) => Math.min(a, b)) - SAME_VIEW_MS)
-  const to = new Date(times.reduce((a, b) => Math.max(a, b)) + SAME_VIEW_MS)
-  const shape = '[{"of_visitor": "UBIGINT", "of_host": "VARCHAR", "of_path": "VARCHAR"}]'
-  const rows = await store.lookUp(sql`select * from (${HALF_VIEWS} and timestamp between ${from} and ${to}) h
-    semi join (select unnest(from_json(${JSON.stringify(asked, wellFormed)}, ${shape}), recursive := true)) a
-      on h.visitor_id = a.of_visitor and h.hostname = a.of_host and split_part(h.pathname, '#', 1) = a.of_path
-    order by timestamp`)
-  const stored = new Map<string, StoredHalf[]>()
-  for (const row of rows) {
-    const half = HalfView.parse(row)
-    const name = pageKey(half.visitor_id, withoutRoute(half))
-    stored.set(name, [...(stored.get(name) ?? []), half])
+): Promise<{ additions: Addition[]; matched: UnmatchedView[] }> {
+  if (unmatched.length === 0) return { additions: [], matched: [] }
+  const stored = await findHalvesNear(store, unmatched)
+  const take = (half: HalfView) => {
+    const key = keyOf(half)
+    stored.set(
+      key,
+      (stored.get(key) ?? []).filter((other) => other !== half),
+    )
   }
-  const take = (half: StoredHalf) => {
-    const name = pageKey(half.visitor_id, withoutRoute(half))
-    const others = (stored.get(name) ?? []).filter((other) => other !== half)
-    stored.set(name, others)
-  }
-  // Memory has given these to other hits of the batch, which the store does not know yet.
+  // Memory gave these to other hits of the batch, which the store does not know yet.
   for (const { to, status } of added) {
     const half = status === null ? 'server' : 'browser'
     const given = stored
@@ -120,41 +112,68 @@ export async function matchStoredViews(
     if (given !== undefined) take(given)
   }
   const additions: Addition[] = []
-  const met: UnmatchedView[] = []
-  for (const one of unsure) {
-    const found = findNearestHalf(one, stored)
-    if (found === undefined) continue
-    take(found)
-    additions.push(createAddition(found, reportedColumns(one)))
-    met.push(one)
+  const matched: UnmatchedView[] = []
+  for (const view of unmatched) {
+    const half = findNearestHalf(view, stored)
+    if (half === undefined) continue
+    take(half)
+    additions.push(createAddition(half, reportedColumns(view)))
+    matched.push(view)
   }
-  return { additions, met }
+  return { additions, matched }
 }
 
-/** The stored other half of a view: the nearest. */
+/** Stored half views of the same visitors and pages, by key, in the order of their times. */
+async function findHalvesNear(
+  store: Pick<EventStore, 'lookUp'>,
+  views: readonly UnmatchedView[],
+): Promise<Map<string, readonly HalfView[]>> {
+  const pages = views.flatMap(({ row, visitor }) =>
+    allVisitorIds(visitor).map((id) => ({
+      of_visitor: String(id),
+      of_host: row.hostname,
+      of_path: withoutFragmentRoute(row.pathname),
+    })),
+  )
+  const types = { of_visitor: 'UBIGINT', of_host: 'VARCHAR', of_path: 'VARCHAR' }
+  const times = views.map(({ row }) => row.timestamp.getTime())
+  // With these bounds DuckDB skips old blocks.
+  const from = new Date(times.reduce((a, b) => Math.min(a, b)) - SAME_VIEW_MS)
+  const to = new Date(times.reduce((a, b) => Math.max(a, b)) + SAME_VIEW_MS)
+  const rows = await store.lookUp(sql`select * from (${HALF_VIEWS} and timestamp between ${from} and ${to}) h
+    semi join ${rowsAsTable(pages, types)} a
+      on h.visitor_id = a.of_visitor and h.hostname = a.of_host and split_part(h.pathname, '#', 1) = a.of_path
+    order by timestamp`)
+  const halves = new Map<string, HalfView[]>()
+  for (const row of rows) {
+    const half = HalfView.parse(row)
+    const key = keyOf(half)
+    halves.set(key, [...(halves.get(key) ?? []), half])
+  }
+  return halves
+}
+
+/** The stored other half of a view: the nearest in time. */
 function findNearestHalf(
-  { row, visitor: who, reportedBy: half }: UnmatchedView,
-  stored: ReadonlyMap<string, readonly StoredHalf[]>,
-): StoredHalf | undefined {
+  { row, visitor, reportedBy }: UnmatchedView,
+  stored: ReadonlyMap<string, readonly HalfView[]>,
+): HalfView | undefined {
   const at = row.timestamp.getTime()
-  let best: StoredHalf | undefined
+  let nearest: HalfView | undefined
   let least = Number.POSITIVE_INFINITY
-  for (const one of allVisitorIds(who).flatMap((visitor) => stored.get(pageKey(visitor, withoutRoute(row))) ?? [])) {
-    if (one.half === half || one.site_id !== row.site_id) continue
-    const other = one.timestamp.getTime()
-    const distance = half === 'server' ? viewDistance(at, other) : viewDistance(other, at)
+  for (const half of allVisitorIds(visitor).flatMap((id) => stored.get(pageKey(id, withoutRoute(row))) ?? [])) {
+    if (half.half === reportedBy || half.site_id !== row.site_id) continue
+    const other = half.timestamp.getTime()
+    const distance = reportedBy === 'server' ? viewDistance(at, other) : viewDistance(other, at)
     if (distance >= least) continue
     least = distance
-    best = one
+    nearest = half
   }
-  return best
+  return nearest
 }
 
-/** A browser says nothing of the response, and a server nothing of the browser. */
-const reportedColumns = ({ row, reportedBy: half }: UnmatchedView): Partial<EventRow> =>
-  half === 'browser'
+/** A browser knows nothing of the response, and a server nothing of the browser. */
+const reportedColumns = ({ row, reportedBy }: UnmatchedView): Partial<EventRow> =>
+  reportedBy === 'browser'
     ? { ...row, status: null, duration_ms: null }
     : Object.fromEntries(SERVER_COLUMNS.map((column) => [column, row[column]]))
-
-/** Half a character pair cannot stand in JSON; an appender makes the same of it. */
-const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? Buffer.from(value).toString() : value)

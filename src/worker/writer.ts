@@ -6,7 +6,6 @@ import type { Log } from '../duckdb/datafile.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import { RowError } from '../duckdb/row-appender.js'
 import type { CommitPosition } from '../engine/commit-position.js'
-import { sumDrops } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { ClassifiedBatch, Classifier, PendingVerification } from '../ingest/classified-batch.js'
 import type { AgentEventRow, EventRow, Rows } from '../rows.js'
@@ -15,221 +14,252 @@ import type { Resolution, Unresolved } from './late-hits.js'
 export interface WriterDeps {
   classifier: Classifier
   store: Pick<EventStore, 'append'>
-  /** Settles what only the store can tell, and says what changes there with it; the rows are as they were if it rejects. */
-  resolveLate: (rows: readonly EventRow[], asked: Unresolved) => Promise<Resolution>
-  /** The last commit: numbering and totals go on from there. */
+  /** Settles what only the store knows, and returns the changes to stored rows. If it rejects, the rows are unchanged. */
+  resolveLate: (rows: readonly EventRow[], unresolved: Unresolved) => Promise<Resolution>
+  /** The last commit: numbers and totals continue from there. */
   from: CommitPosition
-  /** Why nothing may be written just now (too little disk); undefined when it may. */
+  /** Why nothing may be written at present (too little disk); undefined if it may. */
   obstacle: () => string | undefined
-  /** Milliseconds of a clock that never jumps. */
+  /** Milliseconds of a monotonic clock. */
   clock: () => number
   sleep: (ms: number) => Promise<void>
-  /** `late` are those of the rows that may yet be verified. */
   onCommit: (commit: {
-    mark: CommitPosition
+    position: CommitPosition
     rows: Rows
-    dropped: readonly EndpointDrop[]
-    late: readonly PendingVerification[]
+    drops: readonly EndpointDrop[]
+    /** Rows of the commit whose verification has not ended. */
+    pending: readonly PendingVerification[]
     ms: number
   }) => void
-  /** Told when storing stops or stops for another reason, and when it goes on (undefined). */
+  /** Called with the reason when storing stops, or stops for another reason, and with undefined when it continues. */
   onState: (reason: string | undefined) => void
   log: Log
 }
 
-interface Batch {
+interface QueuedBatch {
   sequence: number
-  parcel: PackedBatch
+  batch: PackedBatch
   delivery: EdgeDelivery | undefined
 }
 
-/** What is done between batches; never rejects. */
+/** Work that runs between batches; never rejects. */
 interface ExclusiveTask {
   work: () => Promise<void>
-  closed: () => void
+  onStop: () => void
 }
 
-export interface Writer {
-  /** Takes a batch to be classified once and committed once; batches are numbered upwards and stay in order. */
-  push(sequence: number, parcel: PackedBatch, delivery?: EdgeDelivery): void
-  /**
-   * Does `work` behind every batch that was pushed before, and before any that is pushed later: nothing is classified or
-   * committed meanwhile. Rejects as `work` does, and with `database_error` where the writer stops before its turn.
-   */
-  between<T>(work: () => Promise<T>): Promise<T>
-  /** Gives up what is not committed yet; resolves when nothing is under way. */
-  stop(): Promise<void>
-}
-
-/** Batches that wait are committed together up to this many observations: a commit costs as much as hundreds of rows. */
+/** Waiting batches are committed together up to this many observations: a commit costs as much as hundreds of rows. */
 const MAX_MERGED_OBSERVATIONS = 5_000
-/** Nothing else waiting, rows wait this long to be verified, ms: most names are found in less. */
+/** If nothing else waits, rows wait this long for their verification. Most DNS answers take less. */
 const VERIFICATION_WAIT_MS = 250
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 5_000
 
+export type Writer = ReturnType<typeof createWriter>
+
 /**
- * Observations to committed rows. What is classified is kept until it is committed, since sessions have counted it
- * already; a store that fails is tried again for as long as it takes, while the recorder bounds what waits.
+ * Turns batches into committed rows, one commit at a time. Classified rows are kept until they are committed, because
+ * sessions have counted them already: a failing store is retried for as long as it takes, while the recorder bounds what
+ * waits.
  */
-export function createWriter(deps: WriterDeps): Writer {
-  const waiting: (Batch | ExclusiveTask)[] = []
-  let mark = deps.from
+export function createWriter(deps: WriterDeps) {
+  const queue: (QueuedBatch | ExclusiveTask)[] = []
+  let position = deps.from
   let stopped = false
-  let degraded: string | undefined
+  let obstacle: string | undefined
   let running: Promise<void> | undefined
-  let wake = () => {}
+  let signalStop = () => {}
   const stopping = new Promise<void>((resolve) => {
-    wake = resolve
+    signalStop = resolve
   })
 
-  const tell = (reason: string | undefined) => {
-    if (reason === degraded) return
-    degraded = reason
+  const setState = (reason: string | undefined): void => {
+    if (reason === obstacle) return
+    obstacle = reason
     deps.onState(reason)
   }
 
-  const take = ():
-    | { sequence: number; batch: readonly (Hit | PackedObservation)[]; deliveries: readonly EdgeDelivery[] }
-    | undefined => {
-    let count = 0
-    const parts: Batch[] = []
-    for (const next of waiting) {
-      if ('work' in next || (parts.length > 0 && count + next.parcel.count > MAX_MERGED_OBSERVATIONS)) break
-      count += next.parcel.count
-      parts.push(next)
-    }
-    waiting.splice(0, parts.length)
-    const sequence = parts.at(-1)?.sequence
-    if (sequence === undefined) return undefined
-    return {
-      sequence,
-      batch: parts.flatMap((part) => unpackBatch(part.parcel)),
-      deliveries: parts.flatMap(({ delivery }) => delivery ?? []),
-    }
-  }
-
-  /** Verifies what can be verified soon, and answers what cannot. */
-  const settle = async (open: readonly PendingVerification[]): Promise<readonly PendingVerification[]> => {
-    if (open.length === 0 || waiting.length > 0) return open
-    const late = new Set(open)
-    let waited = false
-    const answers = open.map(async (one) => {
+  /** Verifies what can be verified soon, and returns what cannot. */
+  const awaitVerifications = async (
+    pending: readonly PendingVerification[],
+  ): Promise<readonly PendingVerification[]> => {
+    if (pending.length === 0 || queue.length > 0) return pending
+    const late = new Set(pending)
+    let timedOut = false
+    const verdicts = pending.map(async (one) => {
       const verdict = await one.later
-      if (waited) return
+      if (timedOut) return
       Object.assign(one.row, verdict)
       late.delete(one)
     })
-    await Promise.race([Promise.all(answers), deps.sleep(VERIFICATION_WAIT_MS), stopping])
-    waited = true
+    await Promise.race([Promise.all(verdicts), deps.sleep(VERIFICATION_WAIT_MS), stopping])
+    timedOut = true
     return [...late]
   }
 
+  /** Stores one classified batch, however often that takes; undefined if the writer stopped before. */
   const commit = async (
-    made: ClassifiedBatch,
+    batch: ClassifiedBatch,
     deliveries: readonly EdgeDelivery[],
-    before: CommitPosition,
+    start: CommitPosition,
   ): Promise<CommitPosition | undefined> => {
-    const { rows, unplaced, unsure } = made
-    let dropped = before
-    let placed: Resolution | undefined =
-      unplaced.length + unsure.length > 0 ? undefined : { moves: [], additions: made.additions, removed: new Map() }
-    for (let wait = FIRST_RETRY_MS; !stopped; wait = Math.min(wait * 2, MAX_RETRY_MS)) {
+    const { store, dropRow } = createCommit(deps, batch, deliveries, start)
+    let wait = FIRST_RETRY_MS
+    while (!stopped) {
       let reason = deps.obstacle()
       if (reason === undefined) {
         try {
-          if (placed === undefined) {
-            const { moves, additions, removed: gone } = await deps.resolveLate(rows.events, made)
-            placed = { moves, additions: [...made.additions, ...additions], removed: gone }
-            rows.events = rows.events.filter((row) => !gone.has(row))
-            dropped = { ...dropped, drops: sumDrops(dropped.drops, countDropsByReason(gone)) }
-            for (const [row, reason] of gone) if (reason !== undefined) countRowDrop(made, row, reason)
-          }
-          const { moves, additions } = placed
-          const { events, agent_events } = rows
-          const next = { ...dropped, human: mark.human + events.length, agent: mark.agent + agent_events.length }
-          if (events.length + agent_events.length + moves.length + additions.length + deliveries.length > 0)
-            await deps.store.append(rows, next, { moves, additions, deliveries })
-          tell(undefined)
-          return next
+          const reached = await store()
+          setState(undefined)
+          return reached
         } catch (error) {
           if (error instanceof RowError) {
-            for (const row of rows[error.table].splice(error.index, 1)) countRowDrop(made, row, 'fault')
-            dropped = { ...dropped, drops: sumDrops(dropped.drops, { fault: 1 }) }
-            deps.log('error', 'a row was dropped that no store could take', error)
-            wait = FIRST_RETRY_MS / 2
+            dropRow(error)
+            deps.log('error', 'a row was dropped because the store cannot hold one of its values', error)
+            wait = FIRST_RETRY_MS
             continue
           }
           reason = formatCause(error)
-          if (degraded === undefined) deps.log('error', 'rows cannot be stored and wait', error)
+          if (obstacle === undefined) deps.log('error', 'rows cannot be stored and wait', error)
         }
       }
-      tell(reason)
+      setState(reason)
       await Promise.race([deps.sleep(wait), stopping])
+      wait = Math.min(wait * 2, MAX_RETRY_MS)
     }
     return undefined
   }
 
   const run = async (): Promise<void> => {
-    while (waiting.length > 0 && !stopped) {
-      const [first] = waiting
+    while (queue.length > 0 && !stopped) {
+      const [first] = queue
       if (first && 'work' in first) {
-        waiting.shift()
+        queue.shift()
         await first.work()
         continue
       }
-      const taken = take()
-      if (!taken) return
-      const from = deps.clock()
-      const made = deps.classifier.classify(taken.batch)
-      const late = await settle(made.pendingVerifications)
-      const dropped = { ...mark, sequence: taken.sequence, drops: sumDrops(mark.drops, made.drops) }
-      const next = await commit(made, taken.deliveries, dropped)
-      if (next === undefined) return
-      mark = next
-      deps.onCommit({ mark, rows: made.rows, dropped: made.endpointDrops, late, ms: deps.clock() - from })
+      const next = takeBatches(queue)
+      if (!next) return
+      const startedAt = deps.clock()
+      const batch = deps.classifier.classify(next.observations)
+      const pending = await awaitVerifications(batch.pendingVerifications)
+      const drops = sumDrops(position.drops, batch.drops)
+      const reached = await commit(batch, next.deliveries, { ...position, sequence: next.sequence, drops })
+      if (reached === undefined) return
+      position = reached
+      const ms = deps.clock() - startedAt
+      deps.onCommit({ position, rows: batch.rows, drops: batch.endpointDrops, pending, ms })
     }
   }
 
-  const add = (next: Batch | ExclusiveTask) => {
-    waiting.push(next)
+  const enqueue = (next: QueuedBatch | ExclusiveTask): void => {
+    queue.push(next)
     running ??= run().finally(() => {
       running = undefined
     })
   }
 
   return {
-    push: (sequence, parcel, delivery) => add({ sequence, parcel, delivery }),
-    between: (work) =>
+    /** Queues a batch, to be classified once and committed once; batches are numbered upwards and stay in order. */
+    push: (sequence: number, batch: PackedBatch, delivery?: EdgeDelivery): void =>
+      enqueue({ sequence, batch, delivery }),
+    /**
+     * Runs `work` after every batch that was pushed before and before any that is pushed later; meanwhile nothing is
+     * classified or committed. Rejects as `work` does, and with `database_error` if the writer stops first.
+     */
+    runExclusive: <T>(work: () => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
-        const closed = () => reject(new ApiError('database_error', 'The store is being closed.'))
-        if (stopped) closed()
-        else add({ work: () => work().then(resolve, reject), closed })
+        const onStop = () => reject(new ApiError('database_error', 'The store is being closed.'))
+        if (stopped) onStop()
+        else enqueue({ work: () => work().then(resolve, reject), onStop })
       }),
-    async stop() {
+    /** Gives up what is not committed yet; resolves when nothing runs. */
+    async stop(): Promise<void> {
       stopped = true
-      wake()
+      signalStop()
       await running
-      for (const next of waiting.splice(0)) if ('work' in next) next.closed()
+      for (const next of queue.splice(0)) if ('work' in next) next.onStop()
     },
   }
 }
 
-/** Counts a row that is none for its site, where its door can be told. */
-function countRowDrop(
-  { endpointDrops: dropped }: ClassifiedBatch,
-  row: EventRow | AgentEventRow,
-  reason: DropReason,
-): void {
-  if (!('recorded_by' in row)) return
-  if (row.recorded_by === 'browser') countEndpointDrop(dropped, row.site_id, 'track', reason)
-  if (row.recorded_by === 'edge') countEndpointDrop(dropped, row.site_id, 'edge', reason)
+/** Takes waiting batches that are committed together off the queue; undefined if none waits before the next task. */
+function takeBatches(
+  queue: (QueuedBatch | ExclusiveTask)[],
+):
+  | { sequence: number; observations: readonly (Hit | PackedObservation)[]; deliveries: readonly EdgeDelivery[] }
+  | undefined {
+  let count = 0
+  const taken: QueuedBatch[] = []
+  for (const next of queue) {
+    if ('work' in next || (taken.length > 0 && count + next.batch.count > MAX_MERGED_OBSERVATIONS)) break
+    count += next.batch.count
+    taken.push(next)
+  }
+  queue.splice(0, taken.length)
+  const sequence = taken.at(-1)?.sequence
+  if (sequence === undefined) return undefined
+  return {
+    sequence,
+    observations: taken.flatMap(({ batch }) => unpackBatch(batch)),
+    deliveries: taken.flatMap(({ delivery }) => delivery ?? []),
+  }
 }
 
-function countDropsByReason(gone: Resolution['removed']): DropCounts {
-  const drops: DropCounts = {}
-  for (const reason of gone.values()) if (reason !== undefined) drops[reason] = (drops[reason] ?? 0) + 1
-  return drops
+/** The commit of one classified batch. `store` may be repeated after it failed. */
+function createCommit(
+  deps: Pick<WriterDeps, 'store' | 'resolveLate'>,
+  batch: ClassifiedBatch,
+  deliveries: readonly EdgeDelivery[],
+  start: CommitPosition,
+) {
+  const { rows } = batch
+  let { drops } = start
+  let changes: Pick<Resolution, 'moves' | 'additions'> | undefined =
+    batch.unplaced.length + batch.unsure.length > 0 ? undefined : { moves: [], additions: batch.additions }
+
+  const resolve = async (): Promise<Pick<Resolution, 'moves' | 'additions'>> => {
+    const { moves, additions, removed } = await deps.resolveLate(rows.events, batch)
+    rows.events = rows.events.filter((row) => !removed.has(row))
+    for (const [row, reason] of removed) {
+      if (reason === undefined) continue
+      drops = sumDrops(drops, { [reason]: 1 })
+      countRowDrop(batch, row, reason)
+    }
+    return { moves, additions: [...batch.additions, ...additions] }
+  }
+
+  return {
+    async store(): Promise<CommitPosition> {
+      changes ??= await resolve()
+      const { moves, additions } = changes
+      const { events, agent_events } = rows
+      const human = start.human + events.length
+      const reached = { ...start, drops, human, agent: start.agent + agent_events.length }
+      if (events.length + agent_events.length + moves.length + additions.length + deliveries.length > 0)
+        await deps.store.append(rows, reached, { moves, additions, deliveries })
+      return reached
+    },
+    /** Drops the row that the store cannot hold. */
+    dropRow({ table, index }: RowError): void {
+      for (const row of rows[table].splice(index, 1)) countRowDrop(batch, row, 'fault')
+      drops = sumDrops(drops, { fault: 1 })
+    },
+  }
+}
+
+/** Counts a dropped row for its site, if it arrived at an ingest endpoint. */
+function countRowDrop({ endpointDrops }: ClassifiedBatch, row: EventRow | AgentEventRow, reason: DropReason): void {
+  if (!('recorded_by' in row)) return
+  if (row.recorded_by === 'browser') countEndpointDrop(endpointDrops, row.site_id, 'track', reason)
+  if (row.recorded_by === 'edge') countEndpointDrop(endpointDrops, row.site_id, 'edge', reason)
+}
+
+function sumDrops(drops: DropCounts, more: DropCounts): DropCounts {
+  const sum: DropCounts = { ...drops }
+  let reason: keyof DropCounts
+  for (reason in more) sum[reason] = (sum[reason] ?? 0) + (more[reason] ?? 0)
+  return sum
 }
 
 function formatCause(error: unknown): string {

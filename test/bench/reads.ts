@@ -5,7 +5,7 @@ import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
-import { threadsFor } from '../../src/duckdb/thread-priority.js'
+import { readThreads } from '../../src/engine/machine.js'
 import type { GoalCondition } from '../../src/query/goals.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
@@ -83,7 +83,7 @@ export async function run([
 ]: string[]): Promise<void> {
   const size = { people: Number(people), agents: Number(agents), paths: Number(paths) }
   const file = await kept(size)
-  const threads = threadsFor(availableParallelism())
+  const threads = readThreads(availableParallelism())
   const settings = { memory_limit: '2GB', threads, temp_limit: '8GB' }
   const store = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
   const deps: ReadDependencies = {

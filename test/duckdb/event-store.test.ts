@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
-import { openDatabaseFile } from '../../src/duckdb/open.js'
-import { isOpenHere } from '../../src/duckdb/open-check.js'
+import { isOpenHere, openDatabaseFile } from '../../src/duckdb/open.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { COLUMN_TYPES } from '../../src/duckdb/row-appender.js'
 import type { AgentEventRow } from '../../src/rows.js'
@@ -150,7 +149,7 @@ t.test('a late verdict reaches the rows it is about and no other', async (t) => 
   const { timestamp, ip_hash } = open
   const verdict = { site_id: 1, agent_id: 'gptbot', timestamp, ip_hash, verified: true, verification: 'rdns' }
   const other = { ...verdict, timestamp: new Date(0), verification: 'ranges' }
-  for (let n = 0; n < 2; n++) await store.complete([verdict, other])
+  for (let n = 0; n < 2; n++) await store.updateVerdicts([verdict, other])
   const rows = await store.query(sql`select verification from agent_events order by rowid`)
   cases.forEach(([, expected, why], n) => {
     t.equal(rows[n]?.verification, expected, why)
@@ -238,6 +237,6 @@ t.test('a file of a later schema is not touched', async (t) => {
   const later = await openDatabaseFile(at, SETTINGS)
   await later.writer.run('insert into schema_versions values (99, now()::timestamp)')
   later.close()
-  await t.rejects(openStoreAt(at), { name: 'StoreFault', message: /schema version 99/ })
+  await t.rejects(openStoreAt(at), { name: 'StoreOpenError', message: /schema version 99/ })
   t.notOk(isOpenHere(at))
 })

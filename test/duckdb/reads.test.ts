@@ -144,7 +144,10 @@ t.test('no more than so many at once; one that waits and is cancelled, or waits 
   const leaving = new AbortController()
   const left = t.rejects(store.query(sql`select 1`, leaving.signal), { message: 'The query was cancelled.' })
   const waited = elapsed(() =>
-    t.rejects(store.query(sql`select 1`), { code: 'database_error', message: /^Other queries took all of 0.3 s/ }),
+    t.rejects(store.query(sql`select 1`), {
+      code: 'database_error',
+      message: /^No query slot became free within 0.3 s/,
+    }),
   )
   leaving.abort()
   await left
@@ -225,7 +228,7 @@ t.test('an open stream holds up neither appends nor checkpoints', async (t) => {
   const stream = store.stream(sql`select asn from events order by asn`)[Symbol.asyncIterator]()
   const first = await stream.next()
   t.equal(first.value?.length, 2_000)
-  await store.amend(async () => [sql`update events set asn = asn + 1`])
+  await store.updateRows(async () => [sql`update events set asn = asn + 1`])
   await store.append({ events: [eventRow()], agent_events: [] })
   t.notOk(existsSync(`${file}.wal`) && readdirSync(join(file, '..')).includes('events.duckdb.wal'), 'checkpointed')
   t.strictSame(lines, [])
@@ -235,8 +238,8 @@ t.test('an open stream holds up neither appends nor checkpoints', async (t) => {
 })
 
 t.test('one stream at a time; it is let go of however it ends', async (t) => {
-  const limits = { timeout_ms: 500 }
-  const { store } = await storeFor(t, { limits, stream_timeouts: { idle_ms: 200, longest_ms: 60_000 } })
+  const limits = { timeout_ms: 500, idle_ms: 200, longest_ms: 60_000 }
+  const { store } = await storeFor(t, { limits })
   const many = sql`select * from range(20000)`
   const free = async (why: string) => {
     const { rows } = await take(store.stream(many))
@@ -268,7 +271,7 @@ t.test('one stream at a time; it is let go of however it ends', async (t) => {
   const stalled = store.stream(many)[Symbol.asyncIterator]()
   await stalled.next()
   await free('when the asker stalls')
-  await t.rejects(stalled.next(), { code: 'database_error', message: /not taken as fast/ }, 'who is told')
+  await t.rejects(stalled.next(), { code: 'database_error', message: /read the rows too slowly/ }, 'who is told')
   await t.rejects(
     store.stream(many, AbortSignal.abort())[Symbol.asyncIterator]().next(),
     { message: 'The query was cancelled.' },
@@ -277,11 +280,11 @@ t.test('one stream at a time; it is let go of however it ends', async (t) => {
 })
 
 t.test('an asker that takes a little now and then is given up in the end', async (t) => {
-  const { store } = await storeFor(t, { stream_timeouts: { idle_ms: 10_000, longest_ms: 150 } })
+  const { store } = await storeFor(t, { limits: { idle_ms: 10_000, longest_ms: 150 } })
   const slow = async () => {
     for await (const _ of store.stream(sql`select * from range(200000)`)) await sleep(20)
   }
-  await t.rejects(slow(), { message: /not taken as fast/ })
+  await t.rejects(slow(), { message: /read the rows too slowly/ })
 })
 
 t.test('reads go on while a stream is open, and its next piece waits its turn among them', async (t) => {
@@ -310,7 +313,7 @@ t.test('after an error that invalidates the instance every connection is opened 
   const open = () => openDatabaseFile(file, SETTINGS)
   const causes: unknown[] = []
   const database = createReopeningDatabase(await open(), open, {
-    now: () => performance.now(),
+    clock: () => performance.now(),
     first_retry_ms: 1,
     max_retry_ms: 10,
     onReopen: (cause) => causes.push(cause),

@@ -237,7 +237,7 @@ t.test('a read during a removal is of before or behind each step, never of half 
   const store = await openStore(t)
   // 70,000 visitors, each of one session of two views, a second after the other.
   const began = +at('01T00:00')
-  await store.amend(async () => [
+  await store.updateRows(async () => [
     raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,
       entry_page, channel, recorded_by)
     select 1, make_timestamp((${began} + (i // 2 + i % 2) * 1000) * 1000), 'pageview', i // 2, i // 2,

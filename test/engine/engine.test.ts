@@ -4,11 +4,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
-import { startEngine } from '../../src/engine/client.js'
 import type { CommitPosition } from '../../src/engine/commit-position.js'
-import type { TailRow } from '../../src/engine/engine.js'
+import { startEngine } from '../../src/engine/engine.js'
 import { createOutbox } from '../../src/engine/outbox.js'
-import type { WorkerOptions } from '../../src/engine/protocol.js'
+import type { TailRow, WorkerOptions } from '../../src/engine/protocol.js'
 import type { ApiError } from '../../src/errors.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
@@ -151,7 +150,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
     })
     worker.send(options)
     const [ready] = await once(worker, 'message')
-    t.strictSame(ready, { type: 'ready', mark: expected, losses: [] }, why)
+    t.strictSame(ready, { type: 'ready', position: expected, losses: [] }, why)
     worker.send({ type: 'close' })
     t.strictSame(await once(worker, 'exit'), [0, null])
   }
@@ -243,11 +242,11 @@ t.test('after a flood of sessions with long texts a start reads back only the la
   )
   await engine.close()
   const store = await openStoreAt(join(data, 'events.duckdb'))
-  const { open, since } = await readActiveSessions(store, new Date())
+  const { sessions, since } = await readActiveSessions(store, new Date())
   await store.close()
-  t.ok(open.length > 3_500 && open.length < 4_200, `${open.length}: 16 MB at 4,100 characters`)
-  t.match(open.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
-  const [oldest] = open
+  t.ok(sessions.length > 3_500 && sessions.length < 4_200, `${sessions.length}: 16 MB at 4,100 characters`)
+  t.match(sessions.at(-1)?.arrival.entry_page, /^\/5999\//, 'in the order of their last hit')
+  const [oldest] = sessions
   t.equal(oldest && oldest.last_seen.getTime() - since, 1, 'and says since when these are all')
 
   await t.test('records that are garbage: set aside, replaced and said', async (t) => {

@@ -59,7 +59,7 @@ async function fill(data: string): Promise<void> {
   mkdirSync(data, { recursive: true })
   const store = await openStoreAt(join(data, 'events.duckdb'))
   const at = (seconds: string) => `make_timestamp((1797408000 + ${seconds})::bigint * 1000000)`
-  await store.amend(async () => [
+  await store.updateRows(async () => [
     raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,
         entry_page, channel, recorded_by)
       select 1, ${at('n * 60')}, 'pageview', person * 2, person * 100000 + n // 10, ${at('n // 10 * 600')}, 'example.com',

@@ -174,7 +174,7 @@ t.test('what only the operator can change is one line, and touches nothing', asy
   const at = directory(t)
   mkdirSync(join(at, 'events.duckdb'))
   await t.rejects(openStoreAt(join(at, 'events.duckdb')), {
-    name: 'StoreFault',
+    name: 'StoreOpenError',
     message: /^[^\n]*events\.duckdb[^\n]*$/,
   })
   writeFileSync(join(at, 'file'), '')
@@ -186,7 +186,7 @@ t.test('a second process is told who holds the file; a second opening here is re
   const writer = start(t, [at, '0'])
   await said(writer, 'open')
   await t.rejects(openStoreAt(at), {
-    name: 'StoreFault',
+    name: 'StoreOpenError',
     message: `${at} is in use by another process (PID ${writer.pid}`,
   })
   t.strictSame(
@@ -197,7 +197,7 @@ t.test('a second process is told who holds the file; a second opening here is re
   writer.kill('SIGKILL')
   await once(writer, 'exit')
   const store = await openStoreAt(at)
-  await t.rejects(openStoreAt(at), { name: 'StoreFault', message: /still open in this process/ })
+  await t.rejects(openStoreAt(at), { name: 'StoreOpenError', message: /still open in this process/ })
   await store.append(rows)
   t.strictSame(await store.query(counted), [{ events: 3, agents: 2 }])
   await store.close()

@@ -37,7 +37,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   const service: ServiceDeps = {
     engine: {
       ...engine,
-      ask: async (name) =>
+      call: async (name) =>
         name === 'reclassify' ? { catalog_version: '', rows: 0, changed: 0, remaining: 0, moves: [] } : [],
     },
     health: () => parts.status,

@@ -437,7 +437,7 @@ t.test('what fails is not taken, and may come again', async (t) => {
 })
 
 t.test('rows that the store dies of, again and again', async (t) => {
-  fresh({ engine: refusing(new ApiError('internal_error', 'The worker died of this batch again and again.')) })
+  fresh({ engine: refusing(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.')) })
   const answer = await post({ site_id: 1, agent_events: [fetched()] })
   t.match(
     answer,

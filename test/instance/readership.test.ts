@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
 import { loadConfig } from '../../src/config.js'
-import { startEngine } from '../../src/engine/client.js'
 import type { Engine } from '../../src/engine/engine.js'
+import { startEngine } from '../../src/engine/engine.js'
 import { openInstance } from '../../src/instance/open-instance.js'
 import { openReadership } from '../../src/instance/open-readership.js'
 import { sql } from '../../src/sql.js'
@@ -91,11 +91,11 @@ t.test('what strangers make pass as changes of policies does not pile up before 
   const heard: (() => void)[] = []
   const start: typeof startEngine = async (options) => {
     const engine = await startEngine(options)
-    const ask: typeof engine.ask = (name, argument) =>
+    const call: typeof engine.call = (name, argument) =>
       name === 'policy_seen'
         ? new Promise((resolve) => heard.push(() => resolve(undefined)))
-        : engine.ask(name, argument)
-    return { ...engine, ask }
+        : engine.call(name, argument)
+    return { ...engine, call }
   }
   const instance = await openInstance(config, { log, start })
   t.teardown(() => instance.close())

@@ -197,11 +197,11 @@ for (const dies of [false, true])
             sites: { list: async () => [] },
             async remove(leaving) {
               at('before')
-              const removed = RemovalProgress.parse(await engine.ask('remove', leaving))
+              const removed = RemovalProgress.parse(await engine.call('remove', leaving))
               at('behind')
               return removed
             },
-            forget: async (key) => void (await engine.ask('forget_removed', key)),
+            forget: async (key) => void (await engine.call('forget_removals', key)),
             onSiteDeleted: () => {},
             settle: async () => {},
             now: () => new Date(),

@@ -18,7 +18,7 @@ t.test('in the worker: kept for the site’s hostnames, told of changes, and the
   const known = () => lines.filter((line) => line.startsWith('policy: example.com')).length === 2
   await untilAsync(async () => known(), 'both files are known')
 
-  t.match(await engine.ask('policy', { site: 1 }), {
+  t.match(await engine.call('policy', { site: 1 }), {
     hostnames: ['example.com'],
     hostname: 'example.com',
     robots: {
@@ -37,31 +37,39 @@ t.test('in the worker: kept for the site’s hostnames, told of changes, and the
     },
     versions: [{ status: 200 }, { status: 200 }],
   })
-  t.match(await engine.ask('policy', { site: 1, agent_id: 'GPTBot', path: '/docs/a?b' }), {
+  t.match(await engine.call('policy', { site: 1, agent_id: 'GPTBot', path: '/docs/a?b' }), {
     path: '/docs/a?b',
     agents: [{ agent_id: 'gptbot', robots_token: 'GPTBot', group: ['GPTBot'], allowed: false, rule: '/docs', line: 2 }],
   })
-  t.match(await engine.ask('policy', { site: 1, agent_id: 'my-bot', path: '/docs/a' }), {
+  t.match(await engine.call('policy', { site: 1, agent_id: 'my-bot', path: '/docs/a' }), {
     agents: [{ agent_id: 'my-bot', group: ['*'], allowed: true }],
   })
-  await t.rejects(engine.ask('policy', { site: 1, hostname: 'other.example' }), { code: 'not_found' })
-  t.match(await engine.ask('policy', { site: 2 }), { hostnames: [], agents: [] }, 'another site has none')
+  await t.rejects(engine.call('policy', { site: 1, hostname: 'other.example' }), { code: 'not_found' })
+  t.match(await engine.call('policy', { site: 2 }), { hostnames: [], agents: [] }, 'another site has none')
   const urls = [
     { hostname: 'example.com', pathname: '/docs/a' },
     { hostname: 'other.example', pathname: '/docs/a' },
   ]
-  t.strictSame(await engine.ask('blocked', { site: 1, urls }), [false, false], 'GPTBot alone is kept out, which trains')
+  t.strictSame(
+    await engine.call('blocked', { site: 1, urls }),
+    [false, false],
+    'GPTBot alone is kept out, which trains',
+  )
 
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
   const at = Date.now()
-  await engine.ask('policy_seen', { hostname: 'example.com', path: '/robots.txt', at })
+  await engine.call('policy_seen', { hostname: 'example.com', path: '/robots.txt', at })
   await waitFor(() => changes.length > 0, 'the change is told')
   t.match(changes, [{ hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } }])
   t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
-  t.strictSame(await engine.ask('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
-  t.strictSame(await engine.ask('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
-  t.strictSame(await engine.ask('blocked', { site: 1, operator: 'Nobody', urls }), [false, false], 'of no agents, none')
-  t.strictSame(await engine.ask('blocked_within', { site: 2 }), [], 'nor on another site')
+  t.strictSame(await engine.call('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
+  t.strictSame(await engine.call('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
+  t.strictSame(
+    await engine.call('blocked', { site: 1, operator: 'Nobody', urls }),
+    [false, false],
+    'of no agents, none',
+  )
+  t.strictSame(await engine.call('blocked_within', { site: 2 }), [], 'nor on another site')
   stop()
   await engine.close()
 
@@ -69,7 +77,7 @@ t.test('in the worker: kept for the site’s hostnames, told of changes, and the
   table.clear()
   const again = await startTestEngine(t, { data })
   t.match(
-    await again.engine.ask('policy', { site: 1, agent_id: 'gptbot', path: '/x' }),
+    await again.engine.call('policy', { site: 1, agent_id: 'gptbot', path: '/x' }),
     { agents: [{ allowed: false, rule: '/', line: 2 }], versions: [{}, {}, {}] },
     'without an origin, what is stored',
   )

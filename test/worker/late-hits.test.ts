@@ -304,7 +304,7 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
 t.test('a start knows since when it knows all', async (t) => {
   const store = await openStore(t)
   const at = new Date('2026-11-21T08:00:00.000Z')
-  t.strictSame(await readActiveSessions(store, at), { open: [], since: at.getTime() - HALF_HOUR })
+  t.strictSame(await readActiveSessions(store, at), { sessions: [], since: at.getTime() - HALF_HOUR })
 })
 
 t.test(

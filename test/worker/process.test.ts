@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
-import { startEngine } from '../../src/engine/client.js'
+import { startEngine } from '../../src/engine/engine.js'
 import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
@@ -86,7 +86,7 @@ t.test('a directory has one engine, also within a process', async (t) => {
   await t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
     await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
     await t.rejects(
-      engine.ask('policy', () => {}),
+      engine.call('policy', () => {}),
       Error,
       'a function is no message',
     )

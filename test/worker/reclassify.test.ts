@@ -12,7 +12,7 @@ import { createApp } from '../../src/http/app.js'
 import { listenControl } from '../../src/http/server.js'
 import type { AgentEventRow } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
-import { createClaimCheck } from '../../src/worker/claim-check.js'
+import { createClaimCheck } from '../../src/worker/agent-api.js'
 import { createReclassify } from '../../src/worker/reclassify.js'
 import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
@@ -239,9 +239,9 @@ t.test('rows that leave meanwhile pass no others off as done', async (t) => {
   const step = reclassifier(store, {
     store: {
       query: store.query,
-      async amend(...given) {
+      async updateRows(...given) {
         while ((await store.remove({ site: 2, hostnames: [] })).more);
-        return store.amend(...given)
+        return store.updateRows(...given)
       },
     },
   })
@@ -260,7 +260,10 @@ t.test('where nothing may be written, nothing is changed, and it is said', async
     { rows: 10 },
   ])
   await t.rejects(
-    store.amend(async () => [sql`update agent_events set catalog_version = 'half'`, sql`update nothing set a = 1`]),
+    store.updateRows(async () => [
+      sql`update agent_events set catalog_version = 'half'`,
+      sql`update nothing set a = 1`,
+    ]),
     {
       code: 'database_error',
     },
@@ -325,7 +328,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
   mkdirSync(data)
   const service = createApp({
     routes: agentControlRoutes({
-      ask: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
+      call: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
     credentials: {
       keys: { authenticate: () => Promise.reject(new Error('nobody has a key')), isActive: async () => false },

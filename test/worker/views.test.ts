@@ -59,7 +59,7 @@ async function world(t: Test) {
     set: (at: number) => {
       now = at
     },
-    drops: () => writing.mark().drops,
+    drops: () => writing.position().drops,
     dropped: () => writing.dropped,
     record: async (at: number, ...batch: Evidence[]) => {
       now = at

@@ -39,7 +39,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
     obstacle: () => undefined,
     clock: () => performance.now(),
     sleep: () => new Promise((resolve) => setTimeout(resolve, 5)),
-    onCommit: ({ mark }) => commits.push(mark),
+    onCommit: ({ position }) => commits.push(position),
     onState: (reason) => states.push(reason),
     log: () => {},
     ...given,
@@ -202,9 +202,9 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
     },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms / 2)),
     onCommit(commit) {
-      commits.push(commit.mark)
-      late.push(commit.late.map(({ row }) => row.pathname))
-      completions.add(commit.late)
+      commits.push(commit.position)
+      late.push(commit.pending.map(({ row }) => row.pathname))
+      completions.add(commit.pending)
     },
   })
   const completions = createLateVerdicts({ store, log: (_, message) => t.fail(message) })

@@ -1,0 +1,117 @@
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import type { EdgeDelivery } from '../capture/edge-delivery.js'
+import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
+import type { Addition, Rows } from '../rows.js'
+import { sql } from '../sql.js'
+import type { AggregateTracker, StaleSession } from './aggregate-tracker.js'
+import { inTransaction, runQuery, toTimestamp } from './query.js'
+import { appendRows, COLUMN_TYPES } from './row-appender.js'
+import { buildSessionMoves, buildViewAdditions, type SessionMove } from './row-updates.js'
+
+/** What a commit changes besides adding rows. */
+export interface StoredChanges {
+  moves?: readonly SessionMove[]
+  additions?: readonly Addition[]
+  deliveries?: readonly EdgeDelivery[]
+}
+
+/** Changes stored rows, then appends rows, deliveries and the position, in one transaction. */
+export const appendCommit = (
+  writer: DuckDBConnection,
+  aggregates: AggregateTracker,
+  rows: Rows,
+  position: CommitPosition | undefined,
+  { moves = [], additions = [], deliveries = [] }: StoredChanges,
+): Promise<void> =>
+  withAppenders(writer, async (appender) => {
+    if (moves.length > 0) await runQuery(writer, buildSessionMoves(moves))
+    const changed = additions.length > 0 ? await runQuery(writer, buildViewAdditions(additions)) : []
+    const stale = aggregates.findStale(rows.events, moves, changed)
+    if (rows.events.length > 0) {
+      appendRows(await appender('events'), 'events', COLUMN_TYPES.events, rows.events)
+    }
+    if (rows.agent_events.length > 0) {
+      appendRows(await appender('agent_events'), 'agent_events', COLUMN_TYPES.agent_events, rows.agent_events)
+    }
+    if (stale.length > 0) appendStale(await appender('unsealed'), stale)
+    if (deliveries.length > 0) appendDeliveries(await appender('deliveries'), deliveries)
+    if (position) {
+      const commits = await appender('commits')
+      commits.appendVarchar(position.run)
+      commits.appendBigInt(BigInt(position.sequence))
+      commits.appendVarchar(formatCommitPosition(position))
+      commits.endRow()
+    }
+  })
+
+/** Replaces the stored URLs of a hostname's sitemaps. */
+export const replaceSitemapRows = (
+  writer: DuckDBConnection,
+  hostname: string,
+  urls: readonly { pathname: string; lastmod: Date | null }[],
+): Promise<void> =>
+  withAppenders(writer, async (appender) => {
+    await runQuery(writer, sql`delete from sitemap_urls where hostname = ${hostname}`)
+    const rows = await appender('sitemap_urls')
+    for (const { pathname, lastmod } of urls) {
+      rows.appendVarchar(hostname)
+      rows.appendVarchar(pathname)
+      if (lastmod === null) rows.appendNull()
+      else rows.appendTimestamp(toTimestamp(lastmod))
+      rows.endRow()
+    }
+  })
+
+/** Runs `work` in a transaction, and flushes the appenders that it requests before the commit. */
+async function withAppenders(
+  writer: DuckDBConnection,
+  work: (appender: (table: string) => Promise<DuckDBAppender>) => Promise<void>,
+): Promise<void> {
+  const appenders: DuckDBAppender[] = []
+  await inTransaction(writer, async () => {
+    try {
+      await work(async (table) => {
+        const appender = await writer.createAppender(table)
+        appenders.push(appender)
+        return appender
+      })
+      for (const appender of appenders) appender.closeSync()
+    } catch (error) {
+      for (const appender of appenders) discard(appender)
+      throw error
+    }
+  })
+}
+
+/** Empties an appender that failed: it keeps its rows and would write them a second time when it is collected. */
+function discard(appender: DuckDBAppender): void {
+  try {
+    appender.clear()
+    appender.closeSync()
+  } catch {
+    // The appender was closed, or its connection is gone, and its rows with it.
+  }
+}
+
+/** Appends to `unsealed`; a session that is in the table already may be added again. */
+function appendStale(appender: DuckDBAppender, sessions: readonly StaleSession[]): void {
+  for (const { site_id, session_id, session_start } of sessions) {
+    appender.appendInteger(site_id)
+    appender.appendUBigInt(session_id)
+    appender.appendTimestamp(toTimestamp(session_start))
+    appender.endRow()
+  }
+}
+
+function appendDeliveries(appender: DuckDBAppender, deliveries: readonly EdgeDelivery[]): void {
+  const appendText = (value: string | null) => (value === null ? appender.appendNull() : appender.appendVarchar(value))
+  for (const { site_id, signature, sender, number, accepted_at } of deliveries) {
+    appender.appendInteger(site_id)
+    appendText(signature)
+    appendText(sender)
+    if (number === null) appender.appendNull()
+    else appender.appendBigInt(BigInt(number))
+    appender.appendTimestamp(toTimestamp(new Date(accepted_at)))
+    appender.endRow()
+  }
+}

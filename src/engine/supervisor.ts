@@ -1,0 +1,137 @@
+import { ApiError } from '../errors.js'
+import type { EngineLog } from './engine.js'
+import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
+import type { WorkerProcess } from './worker-process.js'
+
+/** After a crash the next worker starts after this delay, doubled with each further crash up to the maximum. */
+const FIRST_RESTART_DELAY_MS = 100
+const MAX_RESTART_DELAY_MS = 10_000
+/** A worker that ran this long resets the delay. */
+const HEALTHY_UPTIME_MS = 60_000
+
+export interface SupervisorDeps {
+  /** Forks a worker, which sends its messages to `receive`. */
+  fork: (receive: (message: FromWorker) => void) => WorkerProcess
+  /** Takes every message of a worker. */
+  receive: (message: FromWorker) => void
+  /** Runs once a worker has opened its files and before it gets batches; a rejection ends that worker. */
+  prepare: () => Promise<void>
+  /** A worker takes batches from now on. */
+  onReady: () => void
+  /** The worker has ended; it will answer nothing more. */
+  onEnd: () => void
+  /** A worker that follows a crashed one is ready. */
+  onRestart: () => void
+  log: EngineLog
+}
+
+export type Supervisor = ReturnType<typeof createSupervisor>
+
+/** Keeps one worker process running: starts it, and starts the next one after a crash. */
+export function createSupervisor(deps: SupervisorDeps) {
+  let worker: WorkerProcess | undefined
+  let state: { state: 'starting' | 'ready' | 'degraded' | 'closed'; reason?: string } = { state: 'starting' }
+  let usage: WorkerUsage | undefined
+  /** Why the current worker says that it cannot work. */
+  let failure: string | undefined
+  let restarts = 0
+  let crashesInARow = 0
+  let restartTimer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  const post = (message: ToWorker): void => {
+    if (!worker) throw storeReopening()
+    worker.post(message)
+  }
+
+  const receive = (message: FromWorker): void => {
+    if (message.type === 'failed') failure = message.message
+    if (message.type === 'usage') usage = message.usage
+    if (message.type === 'state') {
+      state = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
+      deps.log.warn(
+        { reason: message.reason },
+        message.reason ? 'rows are not stored and wait' : 'rows are stored again',
+      )
+    }
+    deps.receive(message)
+  }
+
+  const launch = (onReady: () => void, onEnd: (reason: string) => void): void => {
+    const startedAt = performance.now()
+    failure = undefined
+    const launched = deps.fork((message) => {
+      receive(message)
+      if (message.type === 'ready') void serve()
+    })
+    worker = launched
+    const serve = async (): Promise<void> => {
+      try {
+        await deps.prepare()
+      } catch (error) {
+        failure ??= `the records cannot be prepared: ${error instanceof Error ? error.message : String(error)}`
+        if (worker === launched) post({ type: 'close' })
+        return
+      }
+      if (worker !== launched) return
+      state = { state: 'ready' }
+      deps.onReady()
+      onReady()
+    }
+    void launched.ended.then((reason) => {
+      worker = undefined
+      usage = undefined
+      deps.onEnd()
+      crashesInARow = performance.now() - startedAt > HEALTHY_UPTIME_MS ? 1 : crashesInARow + 1
+      onEnd(failure ?? reason)
+    })
+  }
+
+  const restart = (reason: string): void => {
+    if (stopped) return
+    state = { state: 'degraded', reason }
+    deps.log.error({ reason }, 'the worker ended and is started again')
+    const delay = Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** Math.min(crashesInARow - 1, 10))
+    restartTimer = setTimeout(() => {
+      restarts += 1
+      launch(deps.onRestart, restart)
+    }, delay)
+  }
+
+  return {
+    /** Resolves when the first worker is ready; rejects with the reason if it ends before. */
+    start: () =>
+      new Promise<void>((resolve, reject) => {
+        let ready = false
+        launch(
+          () => {
+            ready = true
+            resolve()
+          },
+          (reason) => (ready ? restart(reason) : reject(new Error(reason))),
+        )
+      }),
+    /** Sends a message. Throws `ApiError` if no worker runs, and `Error` if the message cannot be serialised. */
+    post,
+    /** Sends a message if a worker runs. */
+    postIfRunning: (message: ToWorker) => worker?.post(message),
+    running: () => worker !== undefined,
+    status: () => ({ ...state, restarts, ...(usage && { worker: usage }) }),
+    /** No worker is started after this call. */
+    stopRestarting(): void {
+      stopped = true
+      clearTimeout(restartTimer)
+    },
+    /** Asks the worker to close its files and kills it after `timeout_ms`; resolves when it has ended. */
+    async close(timeout_ms: number): Promise<void> {
+      worker?.post({ type: 'close' })
+      // After the last commit only the log is left to be folded into the file, which the next start does too.
+      const timer = setTimeout(() => worker?.kill(), timeout_ms)
+      await worker?.ended
+      clearTimeout(timer)
+      state = { state: 'closed' }
+    },
+  }
+}
+
+export const storeReopening = (): ApiError => new ApiError('database_error', 'The store is being opened again.')
