@@ -33,7 +33,7 @@ export async function createAccountArea(
     now,
     mayTry: limits.takeCodeAttempt,
     random,
-    turn: manage.turn,
+    lock: manage.lock,
   })
   await accounts.registration.createFirstUser()
   const shareAccess = createShareAccess({

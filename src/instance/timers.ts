@@ -16,7 +16,7 @@ export function startTimers({ manage, removals, refreshSites, log, now }: Core) 
   ]
   const cleanUp = () =>
     manage
-      .upkeep(now())
+      .cleanUp(now())
       .catch((error) => log.warn({ err: error }, 'the hourly clean-up failed and is repeated in an hour'))
   let cleaning = cleanUp()
   removals.tick()

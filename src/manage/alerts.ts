@@ -7,7 +7,8 @@ import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { Channel, isSameChannel, StoredChannel } from './channels.js'
-import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
+import { createCollection } from './collection.js'
+import { FiltersColumn, FiltersInput, FiltersOutput, JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
 
 export const ALERT_KINDS = [
   'threshold',
@@ -19,32 +20,33 @@ export const ALERT_KINDS = [
   'agent_errors',
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
-const OPS = ['gt', 'gte', 'lt', 'lte'] as const
+export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 
 const Kind = z
   .enum(ALERT_KINDS)
   .describe(
-    'What `value` is compared with. `threshold`: the metric over the window; `change`: its relative change against the window before (-0.3: a fall of 30 %). Of agents, in the window: `new_agent`: those never seen before it, spoofed claims apart; `unverified_agent`: fetches whose claim was spoofed; `policy_violation`: fetches that robots.txt disallowed, those in `grace` apart; `policy_changed`: new versions of robots.txt and llms.txt; `agent_errors`: fetches answered 400 or more.',
+    'What is compared with `value`, in the window. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more.',
   )
-const Op = z.enum(OPS)
+const Op = z.enum(ALERT_OPERATORS)
 const Minutes = z
   .int()
   .min(5)
   .max(44_640)
   .describe(
-    'Length of the window, which ends a minute before the last full one: by then its rows are stored. Where more than a hundredth of it was not recorded (readership did not run, or rows were lost), the alert fires or ends by what more rows could not change alone: a count that is over its value.',
+    'Length of the window. It ends a minute before the last full minute, when its rows are stored. If more than 1 % of it was not recorded (readership was down or lost rows), only a count above `value` is trusted: more rows could not change it.',
   )
-const Filters = z
-  .union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
-  .describe('As the parameter `filters` takes them.')
-const Metric = z.string().describe('Of the audience; `threshold` and `change` alone have one.')
-const Channels = z.array(Channel).min(1, 'An alert needs a channel.').max(10, 'An alert has at most 10 channels.')
-const Value = z.number().describe('`gte` 1 where an alert that counts agents or what they did gives neither.')
+const Filters = FiltersInput.describe('As in the query parameter `filters`.')
+const Metric = z.string().describe('A metric of the audience; only for `threshold` and `change`.')
+const Channels = z
+  .array(Channel)
+  .min(1, 'An alert needs at least one channel.')
+  .max(10, 'An alert has at most 10 channels.')
+const Value = z.number().describe('The limit. Default `gte` 1 for kinds other than `threshold` and `change`.')
 
 const alertFields = {
   name: Name,
   kind: Kind,
-  audience: z.enum(AUDIENCES).optional().describe('Default human; of what is about agents always agent.'),
+  audience: z.enum(AUDIENCES).optional().describe('Default human; always agent for kinds about agents.'),
   filters: Filters.default([]),
   op: Op.optional(),
   value: Value.optional(),
@@ -53,13 +55,21 @@ const alertFields = {
   enabled: z.boolean().default(true),
 }
 
-/** An alert as the API shows it (contract 7). */
+/** An alert as the API shows it. */
 export const Alert = z.object({
-  ...{ id: z.int(), version: Version, site: z.int(), name: Name, kind: Kind, metric: Metric.optional() },
+  id: z.int(),
+  version: Version,
+  site: z.int(),
+  name: Name,
+  kind: Kind,
+  metric: Metric.optional(),
   audience: z.enum(AUDIENCES),
-  filters: z.array(z.record(z.string(), z.unknown())).describe('In canonical names.'),
-  ...{ op: Op, value: Value, window_minutes: Minutes },
-  ...{ channels: z.array(StoredChannel), enabled: z.boolean() },
+  filters: FiltersOutput,
+  op: Op,
+  value: Value,
+  window_minutes: Minutes,
+  channels: z.array(StoredChannel),
+  enabled: z.boolean(),
   last_fired_at: z.iso.datetime().optional(),
 })
 export type Alert = Omit<z.infer<typeof Alert>, 'id' | 'version' | 'filters' | 'name'> & {
@@ -67,42 +77,47 @@ export type Alert = Omit<z.infer<typeof Alert>, 'id' | 'version' | 'filters' | '
   readonly filters: readonly Filter[]
 }
 
-/** The body of `POST /api/alerts`: `finishedAlert` has to say yes to it yet. */
+/** The body of `POST /api/alerts`, before `normaliseAlert`. */
 export const NewAlert = z.strictObject({ site: SiteId, ...alertFields, metric: Metric.optional() })
-/** The body of `PATCH /api/alerts/{id}`; null takes away. */
+/** The body of `PATCH /api/alerts/{id}`; null removes a field. */
 export const AlertChange = z
   .strictObject({
     ...alertFields,
-    ...{ metric: Metric.nullable(), audience: alertFields.audience.nullable() },
-    ...{ op: Op.nullable(), value: Value.nullable() },
-    ...{ filters: Filters, window_minutes: Minutes, enabled: z.boolean() },
+    metric: Metric.nullable(),
+    audience: alertFields.audience.nullable(),
+    op: Op.nullable(),
+    value: Value.nullable(),
+    filters: Filters,
+    window_minutes: Minutes,
+    enabled: z.boolean(),
   })
   .partial()
 
-/** What the 201 answer and a rotation have besides. */
+/** The secret that `POST /api/alerts` and a rotation return beside the alert. */
 export const AlertSecret = z
   .string()
-  .describe("What the alert's webhooks are signed with (`x-service-signature`, as ingest is); shown here alone.")
+  .describe("Signs the alert's webhooks (`x-service-signature`, as for ingest); shown only here.")
 
 const fieldError = (message: string, field: string) => new ApiError('validation_error', message, field)
 
-/** An alert whose parts fit together, in canonical names. Throws `validation_error` with the field. */
-export function normaliseAlert({ metric, audience: asked, op, value, ...rest }: z.infer<typeof NewAlert>): Alert {
+/** Returns the alert in canonical names. Throws `validation_error` with the field if its parts do not fit together. */
+export function normaliseAlert({ metric, audience: requested, op, value, ...rest }: z.infer<typeof NewAlert>): Alert {
   const { kind, channels } = rest
   const filters = parseFilters(rest.filters)
-  const twice = channels.findIndex((one, i) => channels.slice(0, i).some((other) => isSameChannel(one, other)))
-  if (twice >= 0) throw fieldError('This channel is there twice.', `channels[${twice}]`)
+  const duplicate = channels.findIndex((one, i) => channels.slice(0, i).some((other) => isSameChannel(one, other)))
+  if (duplicate >= 0) throw fieldError('This channel is listed twice.', `channels[${duplicate}]`)
   if (kind === 'threshold' || kind === 'change') {
-    const audience = asked ?? 'human'
+    const audience = requested ?? 'human'
     if (metric === undefined) throw fieldError(`An alert of kind ${kind} needs a metric.`, 'metric')
     if (op === undefined) throw fieldError(`An alert of kind ${kind} needs an op.`, 'op')
     if (value === undefined) throw fieldError(`An alert of kind ${kind} needs a value.`, 'value')
     return { ...rest, filters, audience, metric: findMetric(audience, metric), op, value }
   }
-  if (metric !== undefined) throw fieldError(`An alert of kind ${kind} has no metric ${quote(metric)}.`, 'metric')
-  if (asked !== undefined && asked !== 'agent')
-    throw fieldError(`An alert of kind ${kind} is about agents.`, 'audience')
-  if (kind === 'policy_changed' && filters.length > 0) throw fieldError(`A policy has nothing to filter by.`, 'filters')
+  if (metric !== undefined) throw fieldError(`An alert of kind ${kind} takes no metric (${quote(metric)}).`, 'metric')
+  if (requested !== undefined && requested !== 'agent')
+    throw fieldError(`An alert of kind ${kind} needs the audience agent.`, 'audience')
+  if (kind === 'policy_changed' && filters.length > 0)
+    throw fieldError('An alert of kind policy_changed takes no filters.', 'filters')
   return { ...rest, filters, audience: 'agent', op: op ?? 'gte', value: value ?? 1 }
 }
 
@@ -110,51 +125,55 @@ const StoredAlert = z
   .object({
     ...Alert.shape,
     metric: z.string().nullable(),
-    filters: JsonText.transform(parseFilters),
+    filters: FiltersColumn,
     channels: JsonText.pipe(z.array(StoredChannel)),
-    last_fired_at: z.date().nullable(),
+    last_fired_at: z
+      .date()
+      .transform((at) => at.toISOString())
+      .nullable(),
   })
-  .transform(({ metric, last_fired_at, ...alert }) => ({
-    ...alert,
-    ...(metric === null ? {} : { metric }),
-    ...(last_fired_at === null ? {} : { last_fired_at: last_fired_at.toISOString() }),
-  }))
-
-export interface Alerts extends Collection<Alert> {
-  /** What its webhooks are signed with. Throws `not_found`. */
-  secret(id: number): Promise<string>
-  /** A new one; the one before ends with it. Throws `not_found`. */
-  rotateSecret(id: number, deed: AuditContext): Promise<string>
-}
+  .transform(omitNulls)
 
 const SecretRows = z.array(z.object({ secret: z.string() }))
 
-/** The alerts of this instance's sites, over its records. */
-export function createAlerts({ records, random }: { records: Records; random(bytes: number): Buffer }): Alerts {
-  const fresh = () => `svcw_${random(32).toString('base64url')}`
+export type Alerts = ReturnType<typeof createAlerts>
+
+/** The alerts of all sites; `random(n)` gives n random bytes. */
+export function createAlerts({ records, random }: { records: Records; random(bytes: number): Buffer }) {
+  const createSecret = () => `svcw_${random(32).toString('base64url')}`
   const alerts = createCollection<Alert>(records, {
-    ...{ table: 'alerts', label: 'alert', maxPerSite: 100 },
+    table: 'alerts',
+    label: 'alert',
+    maxPerSite: 100,
     fromRow: (row) => StoredAlert.parse(row),
     toColumns: ({ kind, metric, audience, filters, op, value, window_minutes, channels, enabled }) => ({
-      ...{ kind, metric: metric ?? null, audience, op, value, window_minutes, enabled },
+      kind,
+      metric: metric ?? null,
+      audience,
+      op,
+      value,
+      window_minutes,
+      enabled,
       filters: JSON.stringify(filters),
       channels: JSON.stringify(channels),
     }),
-    initialColumns: () => ({ secret: fresh(), state: '{}' }),
+    initialColumns: () => ({ secret: createSecret(), state: '{}' }),
   })
   return {
     ...alerts,
-    async secret(id) {
-      const [found] = SecretRows.parse(await records.query(sql`select secret from alerts where id = ${id}`))
-      if (!found) throw new ApiError('not_found', 'There is no such alert.')
-      return found.secret
+    /** Returns the secret that signs the alert's webhooks. Throws `not_found`. */
+    async secret(id: number): Promise<string> {
+      const [row] = SecretRows.parse(await records.query(sql`select secret from alerts where id = ${id}`))
+      if (!row) throw new ApiError('not_found', 'There is no such alert.')
+      return row.secret
     },
-    async rotateSecret(id, deed) {
+    /** Replaces the secret at once and returns the new one. Throws `not_found`. */
+    async rotateSecret(id: number, audit: AuditContext): Promise<string> {
       const { site, name } = await alerts.get(id)
-      const secret = fresh()
+      const secret = createSecret()
       await records.write(
         sql`update alerts set secret = ${secret} where id = ${id}`,
-        ...auditStatements(deed, { action: 'rotate', object: 'alert', id, details: { site, name } }),
+        ...auditStatements(audit, { action: 'rotate', object: 'alert', id, details: { site, name } }),
       )
       return secret
     },

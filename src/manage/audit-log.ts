@@ -1,36 +1,36 @@
 import { z } from 'zod'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
-import { JsonText } from './collection.js'
+import { JsonText, toApiFields } from './fields.js'
 
-/** One deed as the log shows it. */
+/** A line of the audit log as the API shows it. */
 export const AuditEntry = z.object({
   id: z.int(),
   at: z.iso.datetime(),
   org: z.int(),
   actor_kind: z.enum(['operator', 'user', 'key', 'system']),
-  actor: z.string().describe("Who: an e-mail address, a key's prefix."),
+  actor: z.string().describe("Who did it: an e-mail address or a key's prefix."),
   action: z.string(),
-  object: z.string().describe('The kind of what it was done to.'),
+  object: z.string().describe('The kind of object that it was done to.'),
   object_id: z.string().optional(),
-  ip: z.string().optional().describe('From where; absent for the operator.'),
+  ip: z.string().optional().describe("The actor's IP address; absent for the operator."),
   details: z.record(z.string(), z.unknown()).optional(),
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
-/** Which of them. */
+/** Selects lines of the log. */
 export interface AuditFilter {
-  /** Absent: of every organisation. */
+  /** Absent: all organisations. */
   readonly org?: number | undefined
   readonly action?: string | undefined
   readonly object?: string | undefined
   readonly since?: Date | undefined
   readonly limit: number
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number
 }
 
-/** How long a deed is remembered. */
+/** How long a line is kept. */
 export const AUDIT_RETENTION_MS = 400 * 86_400_000
 
 const StoredEntry = z
@@ -41,26 +41,21 @@ const StoredEntry = z
     ip: z.string().nullable(),
     details: JsonText.pipe(z.record(z.string(), z.unknown())).nullable(),
   })
-  .transform(
-    ({ id, happened_at, object_id, ip, details, ...entry }): AuditEntry => ({
-      ...{ id, at: happened_at.toISOString() },
-      ...entry,
-      ...(object_id === null ? {} : { object_id }),
-      ...(ip === null ? {} : { ip }),
-      ...(details === null ? {} : { details }),
-    }),
-  )
+  .transform(({ id, happened_at, ...entry }): AuditEntry => toApiFields({ id, at: happened_at, ...entry }))
 
-export interface AuditLog {
-  /** Those of a page, the newest first, and how many there are in all. */
-  list(wanted: AuditFilter): Promise<{ entries: AuditEntry[]; total: number }>
-  /** Forgets what is older than `KEPT_MS` at `at`. */
-  prune(at: Date): Promise<void>
-}
+export type AuditLog = ReturnType<typeof createAuditLog>
 
-/** What was done, by whom, when and from where, over the records. */
-export const createAuditLog = (records: Records): AuditLog => ({
-  async list({ org, action, object, since, limit, page }) {
+/** Reads the audit log. Lines are written by `auditStatements`. */
+export const createAuditLog = (records: Records) => ({
+  /** Returns a page of lines, newest first, and the number of all that match. */
+  async list({
+    org,
+    action,
+    object,
+    since,
+    limit,
+    page,
+  }: AuditFilter): Promise<{ entries: AuditEntry[]; total: number }> {
     const conditions = [
       sql`true`,
       ...(org === undefined ? [] : [sql`org = ${org}`]),
@@ -77,10 +72,10 @@ export const createAuditLog = (records: Records): AuditLog => ({
     ])
     return { entries: rows.map((row) => StoredEntry.parse(row)), total: Number(counted[0]?.total) }
   },
-  async prune(at) {
-    const before = new Date(at.getTime() - AUDIT_RETENTION_MS)
-    const old = sql`from audit where happened_at < ${before}`
-    const [row] = await records.query(sql`select count(*) as n ${old}`)
-    if (Number(row?.n) > 0) await records.write(sql`delete ${old}`)
+  /** Deletes lines that are older than `AUDIT_RETENTION_MS` at `at`. */
+  async prune(at: Date): Promise<void> {
+    const expired = sql`from audit where happened_at < ${new Date(at.getTime() - AUDIT_RETENTION_MS)}`
+    const [row] = await records.query(sql`select count(*) as n ${expired}`)
+    if (Number(row?.n) > 0) await records.write(sql`delete ${expired}`)
   },
 })

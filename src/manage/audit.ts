@@ -1,35 +1,36 @@
 import { Sql, sql } from '../sql.js'
 import { insertWithNextId } from './ids.js'
 
-/** Who did a thing, and from where. */
+/** Who did something, and from where. */
 export interface AuditActor {
   readonly kind: 'operator' | 'user' | 'key' | 'system'
-  /** For a person who reads the log: an e-mail address, a key's prefix. */
+  /** An e-mail address or a key's prefix, for the reader of the log. */
   readonly name: string
-  /** Absent: through the control socket, or by ourselves. */
+  /** Absent for the control socket and for readership itself. */
   readonly ip?: string
 }
 
-/** One deed: what every write to the records is told, so that the log has it in the same transaction. */
+/** Who, when and for which organisation: every write takes one, so that the log has it in the same transaction. */
 export interface AuditContext {
   readonly by: AuditActor
-  /** Its id, or what gives it within the transaction. */
+  /** The organisation's id, or the SQL that gives it within the transaction. */
   readonly org: number | Sql
   readonly at: Date
 }
 
-/** What the log says beside who, when and from where; details name what changed, and never a secret. */
+/** What was done. */
 export interface AuditedAction {
-  /** `create`, `change`, `delete`, or the word for what else was done: `rotate`, `invite`. */
+  /** `create`, `change`, `delete`, or the verb of another action: `rotate`, `invite`. */
   readonly action: string
   /** The kind of object: `goal`, `member`. */
   readonly object: string
-  /** As `org`: of what is only being made it is `lastOf` its kind. */
+  /** The object's id; `lastId` of its kind while it is being created. */
   readonly id?: number | string | Sql
+  /** What changed, never a secret. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The statements that write a deed down, for the transaction that does it. */
+/** Returns the statements that add a line to the audit log, for the transaction of the action itself. */
 export const auditStatements = ({ by, org, at }: AuditContext, { action, object, id, details }: AuditedAction): Sql[] =>
   insertWithNextId(
     'audit',

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { Email } from './email.js'
 
-/** An address that a webhook is sent to. What it resolves to is looked at when it is asked. */
+/** Accepts the URL of a webhook. The address it resolves to is checked when it is called. */
 const WebhookUrl = z
   .string()
-  .max(2_000, 'A webhook has at most 2000 characters.')
+  .max(2_000, 'A webhook URL has at most 2000 characters.')
   .transform((text, context) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash) return url.href
-    context.addIssue('A webhook is an http or https URL, without user, password and #.')
+    context.addIssue('A webhook must be an http(s) URL without user, password and fragment.')
     return z.NEVER
   })
 
@@ -20,7 +20,7 @@ export const Channel = z
   ])
   .describe('`target` is the URL of a webhook or an e-mail address.')
 
-/** The same as it is kept and shown. */
+/** A channel as it is stored and shown. */
 export const StoredChannel = z.object({ type: z.enum(['webhook', 'email']), target: z.string() })
 export type Channel = z.output<typeof StoredChannel>
 

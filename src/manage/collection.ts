@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
@@ -7,149 +6,132 @@ import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-/** What a site has several of, told apart by name. */
+/** A record of which a site has several, with unique names. */
 export interface SiteRecord {
   readonly site: number
   readonly name: string
 }
-/** `version` counts its changes, from 1: what somebody saw is what `If-Match` names. */
+/** A stored record; `version` counts its changes from 1 and is what `If-Match` compares. */
 export type WithId<O extends SiteRecord> = O & { readonly id: number; readonly version: number }
 
-/** A name as people give it: trimmed, 1 to 100 characters, none of which a terminal or a page would obey. */
-export const Name = z
-  .string()
-  .trim()
-  .min(1, 'A name is needed.')
-  .max(100, 'A name has at most 100 characters.')
-  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'A name has no control characters.')
-/** Of a record: how often it was changed, and one more; what `ETag` has and `If-Match` takes. */
-export const Version = z.int().describe('Counts its changes, from 1: what `ETag` has and `If-Match` takes.')
-export const SiteId = z.int().positive().max(2_147_483_647)
-
+/** The records of one kind, of all sites. */
 export interface Collection<O extends SiteRecord> {
-  /** In the order in which they were made. */
+  /** Returns a site's records in the order in which they were created. */
   list(site: number): Promise<readonly WithId<O>[]>
-  /** Of every site, in that order; the same array until one of them changes. */
+  /** Returns the records of all sites in that order; the same array until one of them changes. */
   all(): Promise<readonly WithId<O>[]>
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
-  /** Throws `conflict` where the site has one of that name, or too many, `not_found` where it goes meanwhile. */
-  create(made: O, deed: AuditContext): Promise<WithId<O>>
-  /**
-   * What `changed` makes of it. Throws as `get` and `create` do, what `changed` throws, and `conflict` where it is not of
-   * the `version` that is asked for.
-   */
-  change(id: number, changed: (now: WithId<O>) => Promise<O>, deed: AuditContext, version?: number): Promise<WithId<O>>
-  /** For good: no later one has its id. Throws as `change` does. */
-  delete(id: number, deed: AuditContext, version?: number): Promise<void>
-  /** After a write to the table that was not made here. */
+  /** Throws `conflict` for a name that the site has already and for too many records, `not_found` if the site is deleted meanwhile. */
+  create(record: O, audit: AuditContext): Promise<WithId<O>>
+  /** Replaces a record by what `change` returns. Throws what `get`, `create` and `change` throw, and `conflict` for another `version`. */
+  change(
+    id: number,
+    change: (current: WithId<O>) => Promise<O>,
+    audit: AuditContext,
+    version?: number,
+  ): Promise<WithId<O>>
+  /** Deletes a record for good; its id is never reused. Throws `not_found`, and `conflict` for another `version`. */
+  delete(id: number, audit: AuditContext, version?: number): Promise<void>
+  /** Call it after another module has written to the table. */
   invalidate(): void
 }
 
-/** What a table of `control.duckdb` holds of them. */
+/** How a kind of record is stored in a table of `control.duckdb`. */
 export interface CollectionTable<O extends SiteRecord> {
   readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports'
-  /** One of them in words. */
+  /** The kind of record in messages: `goal`. */
   readonly label: string
-  /** As many a site may have. */
   readonly maxPerSite: number
-  /** What its name is called; `name` where absent. */
+  /** The API's field for `name`; `name` if absent. */
   readonly nameField?: string
   fromRow(row: ResultRow): WithId<O>
-  /** The columns beside id, site and name. */
+  /** Returns the columns beside id, site and name. */
   toColumns(record: O): Readonly<Record<string, Param>>
-  /** Columns that it has from the day it is made, whatever is changed of it: a secret. */
+  /** Returns columns that are written once, when the record is created: a secret. */
   initialColumns?(): Readonly<Record<string, Param>>
 }
 
-/** Records of sites over one table, kept in memory. Writes go one after the other: names stay unique. */
+/** Makes a collection over one table, cached in memory. Writes run one after the other, so names stay unique. */
 export function createCollection<O extends SiteRecord>(
   records: Records,
-  {
-    table,
-    label: one,
-    maxPerSite: most,
-    nameField: named = 'name',
-    fromRow: read,
-    toColumns: columnsOf,
-    initialColumns: born,
-  }: CollectionTable<O>,
+  { table, label, maxPerSite, nameField = 'name', fromRow, toColumns, initialColumns }: CollectionTable<O>,
 ): Collection<O> {
-  const name = raw(table)
-  const all = createTableCache(async () => (await records.query(sql`select * from ${name} order by id`)).map(read))
+  const tableName = raw(table)
+  const cache = createTableCache(async () =>
+    (await records.query(sql`select * from ${tableName} order by id`)).map(fromRow),
+  )
   const find = async (id: number): Promise<WithId<O>> => {
-    const found = (await all.get()).find((each) => each.id === id)
-    if (!found) throw new ApiError('not_found', `There is no such ${one}.`)
-    return found
+    const record = (await cache.get()).find((each) => each.id === id)
+    if (!record) throw new ApiError('not_found', `There is no such ${label}.`)
+    return record
   }
-  const sameAs = (a: O, b: O) => a.name === b.name && JSON.stringify(columnsOf(a)) === JSON.stringify(columnsOf(b))
-  const current = async (id: number, version: number | undefined): Promise<WithId<O>> => {
-    const found = await find(id)
-    if (version === undefined || version === found.version) return found
-    throw new ApiError('conflict', `The ${one} was changed meanwhile: it is version ${found.version} now.`)
+  const isSame = (a: O, b: O) => a.name === b.name && JSON.stringify(toColumns(a)) === JSON.stringify(toColumns(b))
+  const findVersion = async (id: number, version: number | undefined): Promise<WithId<O>> => {
+    const record = await find(id)
+    if (version === undefined || version === record.version) return record
+    throw new ApiError('conflict', `The ${label} was changed in the meantime: it is at version ${record.version} now.`)
   }
-  const inTurn = createLock()
-  const write = createInvalidatingWrite(records, all)
-  const unique = async (record: SiteRecord, id?: number) => {
-    const others = (await all.get()).filter((each) => each.site === record.site && each.id !== id)
+  const lock = createLock()
+  const write = createInvalidatingWrite(records, cache)
+  /** Checks that the name is unused; returns the number of the site's other records. */
+  const checkName = async (record: SiteRecord, id?: number) => {
+    const others = (await cache.get()).filter((each) => each.site === record.site && each.id !== id)
     if (others.some((each) => each.name === record.name))
-      throw new ApiError('conflict', `The site has a ${one} of this ${named}.`, named)
+      throw new ApiError('conflict', `The site already has a ${label} with this ${nameField}.`, nameField)
     return others.length
   }
   return {
-    all: () => all.get(),
-    list: async (site) => (await all.get()).filter((each) => each.site === site),
+    all: () => cache.get(),
+    list: async (site) => (await cache.get()).filter((each) => each.site === site),
     get: find,
-    create: (made, deed) =>
-      inTurn(async () => {
-        if ((await unique(made)) >= most) throw new ApiError('conflict', `A site has at most ${most} ${table}.`)
-        const columns = Object.entries({ ...columnsOf(made), ...born?.() })
+    create: (record, audit) =>
+      lock(async () => {
+        if ((await checkName(record)) >= maxPerSite)
+          throw new ApiError('conflict', `A site can have at most ${maxPerSite} ${table}.`)
+        const columns = Object.entries({ ...toColumns(record), ...initialColumns?.() })
         const names = raw(columns.map(([column]) => `, ${column}`).join(''))
         const values = columns.map(([, value]) => sql`, ${value}`)
+        const { site, name } = record
         await write(
           ...insertWithNextId(
             table,
-            sql`insert into ${name} (id, site, name, version${names})`,
-            sql`${made.site}, ${made.name}, 1${join(values, '')}`,
+            sql`insert into ${tableName} (id, site, name, version${names})`,
+            sql`${site}, ${name}, 1${join(values, '')}`,
           ),
-          ...auditStatements(deed, {
-            ...{ action: 'create', object: one, id: lastId(table) },
-            details: { site: made.site, name: made.name },
-          }),
+          ...auditStatements(audit, { action: 'create', object: label, id: lastId(table), details: { site, name } }),
         )
-        const latest = (await all.get()).find(({ site, name }) => site === made.site && name === made.name)
-        // The site was deleted meanwhile, and this with it: what stands last is somebody else's.
-        if (!latest) throw new ApiError('not_found', 'There is no such site.', 'site')
-        return latest
+        const created = (await cache.get()).find((each) => each.site === site && each.name === name)
+        // The site was deleted meanwhile, and the record with it.
+        if (!created) throw new ApiError('not_found', 'There is no such site.', 'site')
+        return created
       }),
-    change: (id, changed, deed, version) =>
-      inTurn(async () => {
-        const now = await current(id, version)
-        const made = await changed(now)
-        await unique(made, id)
-        if (sameAs(now, made)) return now
-        const columns = Object.entries({ name: made.name, ...columnsOf(made) })
+    change: (id, change, audit, version) =>
+      lock(async () => {
+        const current = await findVersion(id, version)
+        const record = await change(current)
+        await checkName(record, id)
+        if (isSame(current, record)) return current
+        const { site } = current
+        const { name } = record
         const set = join(
-          columns.map(([column, value]) => sql`${raw(column)} = ${value}`),
+          Object.entries({ name, ...toColumns(record) }).map(([column, value]) => sql`${raw(column)} = ${value}`),
           ', ',
         )
         await write(
-          sql`update ${name} set version = version + 1, ${set} where id = ${id}`,
-          ...auditStatements(deed, { action: 'change', object: one, id, details: { site: now.site, name: made.name } }),
+          sql`update ${tableName} set version = version + 1, ${set} where id = ${id}`,
+          ...auditStatements(audit, { action: 'change', object: label, id, details: { site, name } }),
         )
         return find(id)
       }),
-    delete: (id, deed, version) =>
-      inTurn(async () => {
-        const now = await current(id, version)
+    delete: (id, audit, version) =>
+      lock(async () => {
+        const { site, name } = await findVersion(id, version)
         await write(
-          sql`delete from ${name} where id = ${id}`,
-          ...auditStatements(deed, { action: 'delete', object: one, id, details: { site: now.site, name: now.name } }),
+          sql`delete from ${tableName} where id = ${id}`,
+          ...auditStatements(audit, { action: 'delete', object: label, id, details: { site, name } }),
         )
       }),
-    invalidate: all.invalidate,
+    invalidate: cache.invalidate,
   }
 }
-
-/** A column of JSON text. */
-export const JsonText = z.string().transform((text): unknown => JSON.parse(text))

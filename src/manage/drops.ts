@@ -3,27 +3,14 @@ import { DROP_REASONS, type DropReason, INGEST_ENDPOINTS, type IngestEndpoint } 
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
 
-/** How many of what came in for a site became no row on one day, by the door it came in at and why. */
+/** How many hits of a site were dropped on one day, by ingest endpoint and reason. */
 export const DailyDrops = z.object({
-  day: z.iso.date().describe('Of UTC.'),
-  door: z.enum(INGEST_ENDPOINTS).describe('`track`: what browsers send, `edge`: what other servers send.'),
-  reason: z.enum(DROP_REASONS).describe('Why. `same_view` and `nothing_measured` are no loss.'),
-  count: z.int().describe('How many.'),
+  day: z.iso.date().describe('A day in UTC.'),
+  door: z.enum(INGEST_ENDPOINTS).describe('Ingest endpoint. `track`: hits of browsers, `edge`: rows of other servers.'),
+  reason: z.enum(DROP_REASONS).describe('Why they were dropped. `same_view` and `nothing_measured` are no loss.'),
+  count: z.int().describe('Number of hits or rows.'),
 })
 export type DailyDrops = z.infer<typeof DailyDrops>
-
-export interface Drops {
-  /** Counts in memory; never throws. Without a site it is seen in `totals` alone. */
-  add(site: number | undefined, door: IngestEndpoint, reason: DropReason, count?: number): void
-  /** Of the last `days` days of UTC, today included; the latest first. */
-  list(site: number, days: number): Promise<DailyDrops[]>
-  /** A site is no more: what is only in memory of it is not written. */
-  forgetSite(site: number): void
-  /** Since the process started, of all sites and of none. */
-  totals(): { door: IngestEndpoint; reason: DropReason; count: number }[]
-  /** Writes what is only in memory. After a failure, whatever became of the write, the next one makes it right. */
-  flush(): Promise<void>
-}
 
 const StoredDrops = z.object({
   day: z.string(),
@@ -33,46 +20,50 @@ const StoredDrops = z.object({
   count: z.number(),
 })
 
-/** One line of one day. `added` is since the process started; `before` what the table had then. */
+/** One count of one day. */
 interface DropLine extends Omit<DailyDrops, 'count'> {
   site: number
+  /** Counted since the process started, and how much of that is written. */
   added: number
   written: number
 }
 interface DropDay {
   readonly lines: Map<string, DropLine>
-  /** By line, what the table had before; absent until it was asked. */
+  /** The table's counts from before this process, by line; absent until they are read. */
   before?: ReadonlyMap<string, number>
 }
 
 const DAY_MS = 86_400_000
-/** Days that are kept: a year, and what a year's look back needs. */
+/** Keeps a year and the days that a comparison with last year needs. */
 const RETENTION_DAYS = 400
 const lineKey = ({ site, door, reason }: Pick<DropLine, 'site' | 'door' | 'reason'>) => `${site} ${door} ${reason}`
 
-/** Drops over the records. This process is the only writer: what it writes are whole counts, so that twice is once. */
-export function createDrops({ records, now }: { records: Records; now(): Date }): Drops {
+export type Drops = ReturnType<typeof createDrops>
+
+/** Counts drops by site and day. This process is the only writer and writes totals, so writing twice does no harm. */
+export function createDrops({ records, now }: { records: Records; now(): Date }) {
   const days = new Map<string, DropDay>()
   const totals = new Map<string, { door: IngestEndpoint; reason: DropReason; count: number }>()
   const dayBefore = (days: number) => new Date(now().getTime() - days * DAY_MS).toISOString().slice(0, 10)
   let pruned = ''
 
-  const ask = async (site: number | undefined, from: string) =>
+  const readFrom = async (site: number | undefined, from: string) =>
     z.array(StoredDrops).parse(
       await records.query(sql`
         select day, site, door, reason, count from drops
         where day >= ${from} ${site === undefined ? sql`` : sql`and site = ${site}`}`),
     )
-  /** Asks the table, once, for what it had of a day before this process. */
-  const begun = async (name: string, day: DropDay): Promise<ReadonlyMap<string, number>> => {
+  /** Reads, once, a day's counts from before this process. */
+  const readBefore = async (name: string, day: DropDay): Promise<ReadonlyMap<string, number>> => {
     if (day.before) return day.before
-    const rows = (await ask(undefined, name)).filter((row) => row.day === name)
+    const rows = (await readFrom(undefined, name)).filter((row) => row.day === name)
     day.before ??= new Map(rows.map((row) => [lineKey(row), row.count]))
     return day.before
   }
 
   return {
-    add(site, door, reason, count = 1) {
+    /** Counts in memory; never throws. Without a site it counts only towards `totals`. */
+    add(site: number | undefined, door: IngestEndpoint, reason: DropReason, count = 1): void {
       const total = totals.get(`${door} ${reason}`)
       if (total) total.count += count
       else totals.set(`${door} ${reason}`, { door, reason, count })
@@ -89,17 +80,18 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
       else day.lines.set(key, { day: name, site, door, reason, added: count, written: 0 })
     },
 
-    async list(site, count) {
+    /** Returns the last `count` days in UTC, today included, the latest first. */
+    async list(site: number, count: number): Promise<DailyDrops[]> {
       const from = dayBefore(count - 1)
       const found = new Map<string, DailyDrops>()
-      for (const [name, day] of days) await begun(name, day)
-      for (const { day, door, reason, count } of await ask(site, from))
+      for (const [name, day] of days) await readBefore(name, day)
+      for (const { day, door, reason, count } of await readFrom(site, from))
         found.set(`${day} ${lineKey({ site, door, reason })}`, { day, door, reason, count })
       for (const [name, { lines, before }] of days)
         for (const [key, line] of lines)
           if (line.site === site && name >= from) {
             const { door, reason, added } = line
-            // A day that began since the table was asked is in it as it was.
+            // A day that began after the table was read has its counts from before in `found`.
             const already = before ? before.get(key) : found.get(`${name} ${key}`)?.count
             found.set(`${name} ${key}`, { day: name, door, reason, count: (already ?? 0) + added })
           }
@@ -108,13 +100,16 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
       )
     },
 
-    forgetSite(site) {
+    /** Drops the counts of a deleted site that are not written yet. */
+    forgetSite(site: number): void {
       for (const { lines } of days.values()) for (const [key, line] of lines) if (line.site === site) lines.delete(key)
     },
 
+    /** Returns the counts since the process started, of all sites and of none. */
     totals: () => [...totals.values()],
 
-    async flush() {
+    /** Writes what is only in memory. Whatever became of a failed write, the next one corrects it. */
+    async flush(): Promise<void> {
       const today = dayBefore(0)
       const writing: { line: DropLine; count: number; added: number }[] = []
       for (const [name, day] of days) {
@@ -123,7 +118,7 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
           if (name !== today) days.delete(name)
           continue
         }
-        const before = await begun(name, day)
+        const before = await readBefore(name, day)
         for (const [key, line] of lines)
           writing.push({ line, count: (before.get(key) ?? 0) + line.added, added: line.added })
       }

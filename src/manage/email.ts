@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { asciiHostname } from '../hostname.js'
 
-/** What RFC 5321 lets stand before the @ without quotes; no other form is in use, and quotes are what headers break on. */
+/** What RFC 5321 allows before the @ without quotes. Quoted forms are rejected: nobody uses them, and quotes break mail headers. */
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const HOST_LABELS = /^(?!-)[a-z0-9-]+(?<!-)(\.(?!-)[a-z0-9-]+(?<!-))*$/
 
@@ -16,14 +16,14 @@ function normaliseEmail(text: string): string | undefined {
 }
 
 /**
- * An e-mail address as it is stored and compared: trimmed, lower case, ASCII. A hostname of other letters is so in the
- * form in which it cannot be taken for another (`xn--`).
+ * Accepts an e-mail address and returns it as it is stored and compared: trimmed, lower case, ASCII. An international
+ * hostname takes its `xn--` form, which cannot be mistaken for another.
  */
 export const Email = z
   .string()
-  .max(1_000, 'That is no e-mail address.')
+  .max(1_000, 'This is not a valid e-mail address.')
   .transform((text, context) => {
     const email = normaliseEmail(text)
-    if (email === undefined) context.addIssue('That is no e-mail address.')
+    if (email === undefined) context.addIssue('This is not a valid e-mail address.')
     return email ?? ''
   })

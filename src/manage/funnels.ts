@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
+import { createCollection } from './collection.js'
+import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
 
 const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: GoalMatch })
 const shape = {
   name: Name,
   steps: z.array(Step).min(2, 'A funnel has 2 to 10 steps.').max(10, 'A funnel has 2 to 10 steps.'),
 }
-const Minutes = z.int().positive().max(129_600).describe('From the first step to the last; default any time.')
+const Minutes = z.int().positive().max(129_600).describe('Longest time from the first step to the last; default any.')
 
-/** A funnel as the API shows it (contract 7). */
+/** A funnel as the API shows it. */
 export const Funnel = z.object({
   id: z.int(),
   version: Version,
@@ -22,29 +23,25 @@ export type Funnel = z.infer<typeof NewFunnel>
 
 /** The body of `POST /api/funnels`. */
 export const NewFunnel = z.strictObject({ site: SiteId, ...shape, window_minutes: Minutes.optional() })
-/** The body of `PATCH /api/funnels/{id}`; null takes away. */
+/** The body of `PATCH /api/funnels/{id}`; null removes a field. */
 export const FunnelChange = z.strictObject({ ...shape, window_minutes: Minutes.nullable() }).partial()
 
-/** A funnel whose steps can be asked, in canonical names. Throws `validation_error`. */
+/** Returns the funnel with its steps in canonical names. Throws `validation_error`. */
 export function normaliseFunnel(funnel: z.infer<typeof NewFunnel>): Funnel {
   const steps = funnel.steps.map((step, i) => ({ ...step, match: parseGoalMatch(step, `steps[${i}].match`) }))
   return { ...funnel, steps }
 }
 
-const StoredFunnel = z.object({
-  ...Funnel.shape,
-  steps: JsonText.pipe(Funnel.shape.steps),
-  window_minutes: z.int().nullable(),
-})
+const StoredFunnel = z
+  .object({ ...Funnel.shape, steps: JsonText.pipe(Funnel.shape.steps), window_minutes: z.int().nullable() })
+  .transform(omitNulls)
 
-/** The funnels of this instance's sites, over its records. */
-export const createFunnels = (records: Records): Collection<Funnel> =>
+export const createFunnels = (records: Records) =>
   createCollection<Funnel>(records, {
-    ...{ table: 'funnels', label: 'funnel', maxPerSite: 100 },
-    fromRow(row) {
-      const { window_minutes, ...funnel } = StoredFunnel.parse(row)
-      return window_minutes === null ? funnel : { ...funnel, window_minutes }
-    },
+    table: 'funnels',
+    label: 'funnel',
+    maxPerSite: 100,
+    fromRow: (row) => StoredFunnel.parse(row),
     toColumns: ({ steps, window_minutes }) => ({
       steps: JSON.stringify(steps),
       window_minutes: window_minutes ?? null,

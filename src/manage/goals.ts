@@ -1,45 +1,40 @@
 import { z } from 'zod'
 import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
 import type { Records } from '../store.js'
-import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
+import { createCollection } from './collection.js'
+import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
 
 const Revenue = z.strictObject({
   property: z.string().min(1).max(200).describe('The property of the hit that holds the amount.'),
   currency: z
     .string()
-    .regex(/^[A-Z]{3}$/, 'A currency is three capital letters.')
+    .regex(/^[A-Z]{3}$/, 'A currency is three capital letters, such as EUR.')
     .describe('ISO 4217, for hits without a `currency` of their own.'),
 })
 const shape = { name: Name, type: z.enum(GOAL_TYPES), match: GoalMatch }
 
-/** A goal as the API shows it (contract 7). */
+/** A goal as the API shows it. */
 export const Goal = z.object({ id: z.int(), version: Version, site: z.int(), ...shape, revenue: Revenue.optional() })
 export type Goal = z.infer<typeof NewGoal>
 
-/** The body of `POST /api/goals`: `finished` has to say yes to it yet. */
+/** The body of `POST /api/goals`, before `normaliseGoal`. */
 export const NewGoal = z.strictObject({ site: SiteId, ...shape, revenue: Revenue.optional() })
-/** The body of `PATCH /api/goals/{id}`; null takes away. */
+/** The body of `PATCH /api/goals/{id}`; null removes a field. */
 export const GoalChange = z.strictObject({ ...shape, revenue: Revenue.nullable() }).partial()
 
-/** A goal whose parts fit together, in canonical names. Throws `validation_error`. */
-export function normaliseGoal(goal: z.infer<typeof NewGoal>): Goal {
-  return { ...goal, match: parseGoalMatch(goal) }
-}
+/** Returns the goal in canonical names. Throws `validation_error` if its parts do not fit together. */
+export const normaliseGoal = (goal: z.infer<typeof NewGoal>): Goal => ({ ...goal, match: parseGoalMatch(goal) })
 
-const StoredGoal = z.object({
-  ...Goal.shape,
-  match: JsonText.pipe(GoalMatch),
-  revenue: JsonText.pipe(Revenue).nullable(),
-})
+const StoredGoal = z
+  .object({ ...Goal.shape, match: JsonText.pipe(GoalMatch), revenue: JsonText.pipe(Revenue).nullable() })
+  .transform(omitNulls)
 
-/** The goals of this instance's sites, over its records. */
-export const createGoals = (records: Records): Collection<Goal> =>
+export const createGoals = (records: Records) =>
   createCollection<Goal>(records, {
-    ...{ table: 'goals', label: 'goal', maxPerSite: 100 },
-    fromRow(row) {
-      const { revenue, ...goal } = StoredGoal.parse(row)
-      return revenue ? { ...goal, revenue } : goal
-    },
+    table: 'goals',
+    label: 'goal',
+    maxPerSite: 100,
+    fromRow: (row) => StoredGoal.parse(row),
     toColumns: ({ type, match, revenue }) => ({
       type,
       match: JSON.stringify(match),

@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../sql.js'
 
-/** What has ids that are given once: one that was deleted never comes to mean another. */
+/** Kinds of records whose ids are never reused: the id of a deleted record never means another one. */
 export type IdKind =
   | 'goals'
   | 'funnels'
@@ -18,11 +18,11 @@ export type IdKind =
   | 'removals'
   | 'audit'
 
-/** An insert of one row whose first column is the next id of its kind; `into` names the columns, `values` all the others. */
+/** Returns an insert of one row whose first column is the next id of its kind; `into` names all columns, `values` gives the others. */
 export const insertWithNextId = (kind: IdKind, into: Sql, values: Sql): Sql[] => [
   sql`update last_ids set id = id + 1 where kind = ${kind}`,
   sql`${into} select id, ${values} from last_ids where kind = ${kind}`,
 ]
 
-/** The id given last, of this kind: in the transaction that made it, that of what it made. */
+/** Returns the last id of a kind: inside the transaction that inserts a record, the id of that record. */
 export const lastId = (kind: IdKind): Sql => sql`(select id from last_ids where kind = ${kind})`

@@ -5,6 +5,7 @@ import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditActor, type AuditContext, auditStatements } from './audit.js'
 import { Email } from './email.js'
+import { toApiFields } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock, type Lock } from './lock.js'
 import type { ActorId, Member, Members } from './members.js'
@@ -17,7 +18,7 @@ export const Invitation = z.object({
   org: z.int(),
   email: z.string(),
   role: z.enum(ROLES),
-  invited_by: z.string().describe('The e-mail address of who sent it.'),
+  invited_by: z.string().describe("The inviter's e-mail address."),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
 })
@@ -25,8 +26,8 @@ export type Invitation = z.infer<typeof Invitation>
 
 /** The body of `POST /api/orgs/{id}/invitations`. */
 export const NewInvitation = z.strictObject({
-  email: Email.describe('Whom: only an account of this address can accept it.'),
-  role: z.enum(ROLES).describe("What they will be; never more than one's own role."),
+  email: Email.describe('The address to invite: only an account with this address can accept.'),
+  role: z.enum(ROLES).describe("The new member's role; not above the inviter's own."),
 })
 export type NewInvitation = z.infer<typeof NewInvitation>
 
@@ -35,11 +36,10 @@ export const AcceptInvitation = z.strictObject({
   token: z.string().max(1_000).describe("The last part of the invitation's link."),
 })
 
-/** How long one is good. */
 export const INVITATION_LIFETIME_MS = 7 * 86_400_000
-/** Open ones of an organisation. */
+/** Bounds the open invitations of an organisation. */
 const MAX_OPEN_INVITATIONS = 100
-/** As many one person sends in an hour: each is a mail to a stranger. */
+/** Bounds what one person sends in an hour: each is a mail to an address that did not ask for it. */
 const MAX_INVITATIONS_PER_HOUR = 30
 const HOUR_MS = 3_600_000
 
@@ -59,62 +59,25 @@ type StoredInvitation = z.infer<typeof StoredInvitation>
 const SELECT = sql`
   select id, org, email, role, digest, mailed, invited_by, created_at, expires_at, accepted_at from invitations`
 
-const invitationView = ({
-  digest: _,
-  mailed: __,
-  accepted_at: ___,
-  created_at,
-  expires_at,
-  ...invitation
-}: StoredInvitation): Invitation => ({
-  ...invitation,
-  created_at: created_at.toISOString(),
-  expires_at: expires_at.toISOString(),
-})
+const invitationView = ({ digest: _, mailed: __, accepted_at: ___, ...invitation }: StoredInvitation): Invitation =>
+  toApiFields(invitation)
 
-/** An invitation as whoever holds its link is told of it. */
+/** An invitation as the holder of its link sees it. */
 export interface ReceivedInvitation extends Pick<StoredInvitation, 'id' | 'org' | 'email' | 'role'> {
-  /** Whether it was the link in the mail: who holds that reads the mails of the address. */
+  /** Whether the token is the mailed one, which proves that its holder reads the address's mail. */
   readonly tokenWasMailed: boolean
   readonly accepted: boolean
 }
 
-export interface Invitations {
-  /** Those of an organisation that can still be accepted. */
-  list(org: number): Promise<Invitation[]>
-  /**
-   * Invites an address, in place of what it was invited by before; the tokens are kept nowhere: one for who invites, to
-   * hand on, and one to be mailed to the address and told nobody else. Throws `forbidden` where the actor is no admin, and for
-   * more than they are, `conflict` for who is a member, and for too many, `rate_limited`.
-   */
-  create(
-    org: number,
-    asked: NewInvitation,
-    actor: ActorId,
-    deed: AuditContext,
-  ): Promise<{ invitation: Invitation; token: string; mailed: string }>
-  /** Takes one back. Throws `not_found`. */
-  delete(org: number, id: number, deed: AuditContext): Promise<void>
-  /**
-   * Makes the holder of the invited address a member, once. Throws `not_found` for a token that is not good or no longer,
-   * `forbidden` for another address, `conflict` where it was accepted, or they are a member already.
-   */
-  accept(token: string, user: { id: number; email: string }, by: AuditActor, at: Date): Promise<Member>
-  /** What a token is for; throws `not_found` for one that is not good or no longer. */
-  find(token: string, at: Date): Promise<ReceivedInvitation>
-  /** For the transaction in which a person, or what gives its id, becomes a member by it. */
-  acceptStatements(held: ReceivedInvitation, user: number | Sql, by: AuditActor, at: Date): Sql[]
-  /** Removes those that nobody can accept any more. */
-  prune(at: Date): Promise<void>
-}
-
-/** 256 bits, which need no slow hash. */
+/** Hashes a token: its 256 random bits need no slow hash. */
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
 const TOKEN_PATTERN = /^[\w-]{43}$/
 
+export type Invitations = ReturnType<typeof createInvitations>
+
 /**
- * Invitations over the records. All that writes to accounts and memberships shares the `turn`; `random(n)` gives n
- * random bytes, `emailOf` the address of an account.
+ * Invitations to organisations. Everything that writes accounts and memberships shares `lock`; `random(n)` gives n random
+ * bytes, `emailOf` the address of an account.
  */
 export function createInvitations(deps: {
   records: Records
@@ -122,40 +85,53 @@ export function createInvitations(deps: {
   emailOf(user: number): Promise<string | undefined>
   now(): Date
   random(bytes: number): Buffer
-  turn?: Lock
-}): Invitations {
-  const { records, members, emailOf, now, random, turn = createLock() } = deps
+  lock?: Lock
+}) {
+  const { records, members, emailOf, now, random, lock = createLock() } = deps
   const write = createInvalidatingWrite(records, members)
-  // Asked of the table each time: they are few and seldom, and memberships that end take some with them.
+  // Read from the table each time: there are few, they are rarely used, and memberships that end delete some.
   const all = async () => {
     const rows = await records.query(sql`${SELECT} order by id`)
     return rows.map((row) => StoredInvitation.parse(row))
   }
-  const open = async (org: number, at: Date) =>
+  const listOpen = async (org: number, at: Date) =>
     (await all()).filter((each) => each.org === org && each.accepted_at === null && each.expires_at > at)
-  const emails = async (org: number): Promise<(string | undefined)[]> =>
+  const memberEmails = async (org: number): Promise<(string | undefined)[]> =>
     Promise.all((await members.ofOrg(org)).map(({ user_id }) => emailOf(user_id)))
-  const notTooMany = async ({ by, at }: AuditContext) => {
+  const checkHourlyLimit = async ({ by, at }: AuditContext) => {
     const [row] = await records.query(sql`
       select count(*) as n from audit
       where action = 'invite' and actor_kind = ${by.kind} and actor = ${by.name}
         and happened_at > ${new Date(at.getTime() - HOUR_MS)}`)
     if (by.kind !== 'operator' && Number(row?.n) >= MAX_INVITATIONS_PER_HOUR)
-      throw new ApiError('rate_limited', `One person sends at most ${MAX_INVITATIONS_PER_HOUR} invitations an hour.`)
+      throw new ApiError('rate_limited', `One person can send at most ${MAX_INVITATIONS_PER_HOUR} invitations an hour.`)
+  }
+  const checkInviter = async (org: number, role: NewInvitation['role'], actor: ActorId) => {
+    const own =
+      actor === undefined ? 'owner' : (await members.ofOrg(org)).find(({ user_id }) => user_id === actor)?.role
+    if (own === undefined || !includesRole(own, 'admin')) throw new ApiError('forbidden', 'Requires the admin role.')
+    if (!includesRole(own, role)) throw new ApiError('forbidden', 'You cannot invite to a role above your own.', 'role')
   }
 
-  const find: Invitations['find'] = async (token, at) => {
+  /** Returns the invitation of a token. Throws `not_found` if the token is unknown or expired. */
+  const find = async (token: string, at: Date): Promise<ReceivedInvitation> => {
     const digest = TOKEN_PATTERN.test(token) ? sha256(token) : undefined
     const rows =
       digest === undefined
         ? []
         : await records.query(sql`${SELECT} where (digest = ${digest} or mailed = ${digest}) and expires_at > ${at}`)
-    const [found] = rows.map((row) => StoredInvitation.parse(row))
-    if (!found) throw new ApiError('not_found', 'There is no such invitation, or no longer.')
-    const { id, org, email, role, mailed, accepted_at } = found
+    const [invitation] = rows.map((row) => StoredInvitation.parse(row))
+    if (!invitation) throw new ApiError('not_found', 'This invitation does not exist or has expired.')
+    const { id, org, email, role, mailed, accepted_at } = invitation
     return { id, org, email, role, tokenWasMailed: mailed === digest, accepted: accepted_at !== null }
   }
-  const accepting: Invitations['acceptStatements'] = ({ id, org, role }, user, by, at) => [
+  /** Returns the statements that make a user, by id or SQL, a member, for a transaction. */
+  const acceptStatements = (
+    { id, org, role }: ReceivedInvitation,
+    user: number | Sql,
+    by: AuditActor,
+    at: Date,
+  ): Sql[] => [
     sql`update invitations set accepted_at = ${at} where id = ${id}`,
     sql`insert into members (org, user_id, role, created_at) select ${org}, ${user}, ${role}, ${at}`,
     ...auditStatements({ by, org, at }, { action: 'accept', object: 'invitation', id, details: { role } }),
@@ -163,29 +139,33 @@ export function createInvitations(deps: {
 
   return {
     find,
-    acceptStatements: accepting,
-    list: async (org) => (await open(org, now())).map(invitationView),
+    acceptStatements,
+    /** Returns an organisation's invitations that can still be accepted. */
+    list: async (org: number): Promise<Invitation[]> => (await listOpen(org, now())).map(invitationView),
 
-    create: (org, { email, role }, actor, deed) =>
-      turn(async () => {
-        const { at, by } = deed
-        // In turn: their membership may have ended since they were let in, and what they had sent by then with it.
-        const has =
-          actor === undefined ? 'owner' : (await members.ofOrg(org)).find(({ user_id }) => user_id === actor)?.role
-        if (has === undefined || !includesRole(has, 'admin'))
-          throw new ApiError('forbidden', 'This takes the role admin.')
-        if (!includesRole(has, role))
-          throw new ApiError('forbidden', 'Nobody invites into a role above their own.', 'role')
-        if ((await emails(org)).includes(email)) throw new ApiError('conflict', 'They are a member already.', 'email')
-        const others = (await open(org, at)).filter((each) => each.email !== email)
+    /**
+     * Invites an address; an earlier open invitation of it is replaced. Returns two tokens, which are not stored: `token`
+     * for the inviter to pass on, `mailed` only for a mail to the address. Throws `forbidden` if the actor is no admin or
+     * `role` is above theirs, `conflict` if the address is a member already or too many invitations are open,
+     * `rate_limited`.
+     */
+    create: (org: number, { email, role }: NewInvitation, actor: ActorId, audit: AuditContext) =>
+      lock(async (): Promise<{ invitation: Invitation; token: string; mailed: string }> => {
+        const { at, by } = audit
+        // Inside the lock: the actor's membership may have ended since the request was authorised.
+        await checkInviter(org, role, actor)
+        if ((await memberEmails(org)).includes(email))
+          throw new ApiError('conflict', 'This address is already a member.', 'email')
+        const others = (await listOpen(org, at)).filter((each) => each.email !== email)
         if (others.length >= MAX_OPEN_INVITATIONS)
-          throw new ApiError('conflict', `At most ${MAX_OPEN_INVITATIONS} invitations are open at once.`)
-        await notTooMany(deed)
-        // As whose it ends with their membership, by whichever address they were let in.
+          throw new ApiError('conflict', `At most ${MAX_OPEN_INVITATIONS} invitations can be open at once.`)
+        await checkHourlyLimit(audit)
+        // The current address of the inviter: the end of their membership looks it up.
         const invited_by = actor === undefined ? by.name : ((await emailOf(actor)) ?? by.name)
         const [token, mailed] = [random(32).toString('base64url'), random(32).toString('base64url')]
         const digest = sha256(token)
         const expires_at = new Date(at.getTime() + INVITATION_LIFETIME_MS)
+        const id = lastId('invitations')
         await records.write(
           sql`delete from invitations where org = ${org} and email = ${email} and accepted_at is null`,
           ...insertWithNextId(
@@ -193,40 +173,43 @@ export function createInvitations(deps: {
             sql`insert into invitations (id, org, email, role, digest, mailed, invited_by, created_at, expires_at)`,
             sql`${org}, ${email}, ${role}, ${digest}, ${sha256(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
           ),
-          ...auditStatements(deed, {
-            ...{ action: 'invite', object: 'invitation', id: lastId('invitations') },
-            details: { email, role },
-          }),
+          ...auditStatements(audit, { action: 'invite', object: 'invitation', id, details: { email, role } }),
         )
-        const made = (await all()).find((each) => each.digest === digest)
-        if (!made) throw new Error('an invitation was written and is not there')
-        return { invitation: invitationView(made), token, mailed }
+        const created = (await all()).find((each) => each.digest === digest)
+        if (!created) throw new Error('an invitation was written but cannot be read back')
+        return { invitation: invitationView(created), token, mailed }
       }),
 
-    delete: (org, id, deed) =>
-      turn(async () => {
-        const found = (await open(org, deed.at)).find((each) => each.id === id)
-        if (!found) throw new ApiError('not_found', 'There is no such invitation.')
-        const { email, role } = found
+    /** Withdraws an open invitation. Throws `not_found`. */
+    delete: (org: number, id: number, audit: AuditContext) =>
+      lock(async () => {
+        const invitation = (await listOpen(org, audit.at)).find((each) => each.id === id)
+        if (!invitation) throw new ApiError('not_found', 'There is no such invitation.')
+        const { email, role } = invitation
         await records.write(
           sql`delete from invitations where id = ${id}`,
-          ...auditStatements(deed, { action: 'delete', object: 'invitation', id, details: { email, role } }),
+          ...auditStatements(audit, { action: 'delete', object: 'invitation', id, details: { email, role } }),
         )
       }),
 
-    accept: (token, user, by, at) =>
-      turn(async () => {
-        const held = await find(token, at)
-        const { org, role, email, accepted } = held
+    /**
+     * Makes the signed-in holder of the invited address a member. Throws `not_found` for an unknown or expired token,
+     * `forbidden` for another address, `conflict` if it was accepted before or they are a member already.
+     */
+    accept: (token: string, user: { id: number; email: string }, by: AuditActor, at: Date) =>
+      lock(async (): Promise<Member> => {
+        const invitation = await find(token, at)
+        const { org, role, email, accepted } = invitation
         if (email !== user.email)
           throw new ApiError('forbidden', 'This invitation is for another e-mail address: sign in with that one.')
         if (accepted || (await members.ofOrg(org)).some((each) => each.user_id === user.id))
-          throw new ApiError('conflict', 'You are a member already, or have been.')
-        await write(...accepting(held, user.id, by, at))
+          throw new ApiError('conflict', 'This invitation was already used, or you are a member already.')
+        await write(...acceptStatements(invitation, user.id, by, at))
         return { org, user_id: user.id, role, created_at: at }
       }),
 
-    async prune(at) {
+    /** Deletes expired invitations. */
+    async prune(at: Date): Promise<void> {
       if ((await all()).every((each) => each.expires_at > at)) return
       await records.write(sql`delete from invitations where expires_at <= ${at}`)
     },

@@ -4,24 +4,24 @@ import { ApiError } from '../errors.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { Name } from './collection.js'
+import { JsonText, Name, toApiFields } from './fields.js'
 import { createLock } from './lock.js'
 import { listOrgIds } from './orgs.js'
 import type { Sites } from './sites.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-/** What a key may open (spec 5.2). */
+/** What an API key may open. */
 export const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** A key as the API shows it: never the secret, never its digest (spec 2.6). */
+/** A key as the API shows it: never the secret or its digest. */
 export const Key = z.object({
   id: z.int(),
   org: z.int(),
-  /** The one site it reaches; absent: every site of its organisation. */
+  /** The only site that the key opens; absent: every site of its organisation. */
   site: z.int().optional(),
   name: z.string(),
-  /** The first characters of the secret: a label and a look-up, not a secret. */
+  /** The first characters of the secret: public, used to look the key up. */
   prefix: z.string(),
   scopes: z.array(z.enum(SCOPES)),
   created_at: z.iso.datetime(),
@@ -33,13 +33,19 @@ export type Key = z.infer<typeof Key>
 export const KeyUsage = z.object({ id: z.int(), requests: z.int(), last_used_at: z.iso.datetime().optional() })
 export type KeyUsage = z.infer<typeof KeyUsage>
 
-/** The body of `POST /api/keys` (contract 7). */
+/** The body of `POST /api/keys`. */
 export const NewKey = z.strictObject({
-  org: z.int().positive().optional().describe('Its organisation; needed by who is in several.'),
+  org: z.int().positive().optional().describe('The organisation; required if the caller is in several.'),
   name: Name,
-  scopes: z.array(z.enum(SCOPES)).max(20, 'These are more scopes than there are.').default([]),
-  site: z.int().positive().optional().describe('The one site it reaches; absent: all of its organisation.'),
-  expires_at: z.iso.datetime({ offset: true, error: 'expires_at is an ISO-8601 instant.' }).optional(),
+  scopes: z.array(z.enum(SCOPES)).max(20, `There are only ${SCOPES.length} scopes.`).default([]),
+  site: z
+    .int()
+    .positive()
+    .optional()
+    .describe('The only site that the key opens; absent: every site of its organisation.'),
+  expires_at: z.iso
+    .datetime({ offset: true, error: '`expires_at` must be an ISO-8601 date and time, such as 2026-11-21T08:00:00Z.' })
+    .optional(),
 })
 export type NewKey = z.infer<typeof NewKey>
 
@@ -50,10 +56,7 @@ const StoredKey = z.object({
   name: z.string(),
   prefix: z.string(),
   digest: z.string(),
-  scopes: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.enum(SCOPES))),
+  scopes: JsonText.pipe(z.array(z.enum(SCOPES))),
   created_at: z.date(),
   expires_at: z.date().nullable(),
   revoked_at: z.date().nullable(),
@@ -62,174 +65,153 @@ const StoredKey = z.object({
 })
 type StoredKey = z.infer<typeof StoredKey>
 
-const keyView = (stored: StoredKey): Key => ({
-  id: stored.id,
-  org: stored.org,
-  ...(stored.site === null ? {} : { site: stored.site }),
-  name: stored.name,
-  prefix: stored.prefix,
-  scopes: stored.scopes,
-  created_at: stored.created_at.toISOString(),
-  ...(stored.expires_at ? { expires_at: stored.expires_at.toISOString() } : {}),
-  ...(stored.revoked_at ? { revoked_at: stored.revoked_at.toISOString() } : {}),
-})
+const keyView = ({ digest: _, last_used_at: __, requests: ___, ...key }: StoredKey): Key => toApiFields(key)
+const isValid = ({ revoked_at, expires_at }: StoredKey, at: Date): boolean =>
+  !revoked_at && !(expires_at && expires_at <= at)
 
-/** `svcg_` and 8 hex digits, then 32 random bytes: 256 bits that need no slow hash. */
+/** `svcg_` with 8 hex digits, then 32 random bytes: 256 bits need no slow hash. */
 const SECRET_PATTERN = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 
-export interface Keys {
-  /**
-   * The only answer that carries the secret. Throws `not_found` for a site or organisation that is none, `conflict` for
-   * too many.
-   */
-  create(asked: NewKey & { org: number }, deed: AuditContext): Promise<Key & { secret: string }>
-  list(org?: number): Promise<Key[]>
-  /** Throws `not_found`. */
-  get(id: number): Promise<Key>
-  /** In force for every request that arrives after it resolves; a second time changes nothing. Throws `not_found`. */
-  revoke(id: number, deed: AuditContext): Promise<void>
-  usage(id: number): Promise<KeyUsage>
-  /** The key of a secret, counted as used; throws `unauthorized`. */
-  authenticate(secret: string): Promise<Key>
-  /** Whether a key that was let in still is: for an answer that takes its time, which is one use. */
-  isActive(key: Pick<Key, 'prefix'>): Promise<boolean>
-  /** Writes the counts of use that are still in memory. */
-  flush(): Promise<void>
-  /** After a write to the table that was not made here. */
-  invalidate(): void
-}
-
-/** As many in force as an organisation may have. */
+/** Bounds the valid keys of an organisation. */
 const MAX_ACTIVE_KEYS = 1_000
 
-/** API keys over the records. `random(n)` gives n random bytes. */
+export type Keys = ReturnType<typeof createKeys>
+
+/** The API keys; `random(n)` gives n random bytes. */
 export function createKeys(deps: {
   records: Records
   sites: Pick<Sites, 'get'>
   now(): Date
   random(bytes: number): Buffer
-}): Keys {
+}) {
   const { records, now } = deps
-  const table = createTableCache(async () => {
+  const cache = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at, last_used_at, requests
       from keys order by id`)
     return new Map(rows.map((row) => StoredKey.parse(row)).map((key) => [key.prefix, key]))
   })
-  const byId = async (id: number): Promise<StoredKey> => {
-    const found = [...(await table.get()).values()].find((key) => key.id === id)
-    if (!found) throw new ApiError('not_found', 'There is no such key.')
-    return found
+  const find = async (id: number): Promise<StoredKey> => {
+    const key = [...(await cache.get()).values()].find((each) => each.id === id)
+    if (!key) throw new ApiError('not_found', 'There is no such key.')
+    return key
   }
   // A write per request would cost more than the request: uses are counted here and written in batches.
-  const used = new Map<number, { requests: number; last: Date }>()
+  const uses = new Map<number, { requests: number; last: Date }>()
 
-  const turn = createLock()
-  // In its own: twice at once would count them twice.
-  const flushing = createLock()
-  const write = createInvalidatingWrite(records, table)
+  const lock = createLock()
+  // Two flushes at once would count a use twice.
+  const flushLock = createLock()
+  const write = createInvalidatingWrite(records, cache)
 
   return {
-    create: (asked, deed) =>
-      turn(async () => {
+    /**
+     * Creates a key and returns it with its secret, which is shown only here. Throws `not_found` for an unknown site or
+     * organisation, `conflict` for too many keys.
+     */
+    create: ({ org, name, site, ...rest }: NewKey & { org: number }, audit: AuditContext) =>
+      lock(async (): Promise<Key & { secret: string }> => {
         const at = now()
-        if (!(await listOrgIds(records)).includes(asked.org))
+        if (!(await listOrgIds(records)).includes(org))
           throw new ApiError('not_found', 'There is no such organisation.', 'org')
-        if (asked.site !== undefined && (await deps.sites.get(asked.site))?.org !== asked.org)
+        if (site !== undefined && (await deps.sites.get(site))?.org !== org)
           throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
-        const expires_at = asked.expires_at === undefined ? null : new Date(asked.expires_at)
+        const expires_at = rest.expires_at === undefined ? null : new Date(rest.expires_at)
         if (expires_at && expires_at <= at)
-          throw new ApiError('validation_error', 'expires_at lies in the past.', 'expires_at')
-        const known = await table.get()
-        const inForce = [...known.values()].filter(
-          (key) => key.org === asked.org && !key.revoked_at && !(key.expires_at && key.expires_at <= at),
-        )
-        if (inForce.length >= MAX_ACTIVE_KEYS)
-          throw new ApiError('conflict', `An organisation has at most ${MAX_ACTIVE_KEYS} keys in force.`)
+          throw new ApiError('validation_error', '`expires_at` must be in the future.', 'expires_at')
+        const keys = await cache.get()
+        const active = [...keys.values()].filter((key) => key.org === org && isValid(key, at))
+        if (active.length >= MAX_ACTIVE_KEYS)
+          throw new ApiError('conflict', `An organisation can have at most ${MAX_ACTIVE_KEYS} active keys.`)
         let prefix: string
         do prefix = `svcg_${deps.random(4).toString('hex')}`
-        while (known.has(prefix))
+        while (keys.has(prefix))
         const secret = `${prefix}_${deps.random(32).toString('base64url')}`
-        const scopes: Scope[] = asked.scopes.length > 0 ? [...new Set(asked.scopes)] : ['stats:read']
-        const id = ([...known.values()].at(-1)?.id ?? 0) + 1
-        const { org, name, site } = asked
+        const scopes: Scope[] = rest.scopes.length > 0 ? [...new Set(rest.scopes)] : ['stats:read']
+        const id = ([...keys.values()].at(-1)?.id ?? 0) + 1
         const details = { name, prefix, scopes, site, expires_at }
         await write(
           sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
               last_used_at, requests)
             values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${sha256(secret)}, ${JSON.stringify(scopes)},
               ${at}, ${expires_at}, null, null, 0)`,
-          ...auditStatements(deed, { action: 'create', object: 'key', id, details }),
+          ...auditStatements(audit, { action: 'create', object: 'key', id, details }),
         )
-        const made = (await table.get()).get(prefix)
-        if (!made) throw new Error(`key ${prefix} was written and is not there`)
-        return { ...keyView(made), secret }
+        const created = (await cache.get()).get(prefix)
+        if (!created) throw new Error(`key ${prefix} was written but cannot be read back`)
+        return { ...keyView(created), secret }
       }),
 
-    async list(org) {
-      return [...(await table.get()).values()].filter((key) => org === undefined || key.org === org).map(keyView)
+    /** Returns the keys of an organisation, or all. */
+    async list(org?: number): Promise<Key[]> {
+      return [...(await cache.get()).values()].filter((key) => org === undefined || key.org === org).map(keyView)
     },
 
-    get: async (id) => keyView(await byId(id)),
+    /** Throws `not_found`. */
+    get: async (id: number): Promise<Key> => keyView(await find(id)),
 
-    revoke: (id, deed) =>
-      turn(async () => {
-        const { name, prefix, revoked_at } = await byId(id)
+    /** Revokes a key for every request that arrives after this resolves; a second call changes nothing. Throws `not_found`. */
+    revoke: (id: number, audit: AuditContext) =>
+      lock(async () => {
+        const { name, prefix, revoked_at } = await find(id)
         if (revoked_at) return
         await write(
           sql`update keys set revoked_at = ${now()} where id = ${id}`,
-          ...auditStatements(deed, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
+          ...auditStatements(audit, { action: 'revoke', object: 'key', id, details: { name, prefix } }),
         )
       }),
 
-    async usage(id) {
-      const key = await byId(id)
-      const pending = used.get(id)
-      const last = pending?.last ?? key.last_used_at
-      return {
+    /** Returns how often a key was used, and when last. Throws `not_found`. */
+    async usage(id: number): Promise<KeyUsage> {
+      const key = await find(id)
+      const pending = uses.get(id)
+      return toApiFields({
         id,
         requests: key.requests + (pending?.requests ?? 0),
-        ...(last ? { last_used_at: last.toISOString() } : {}),
-      }
+        last_used_at: pending?.last ?? key.last_used_at,
+      })
     },
 
-    async authenticate(secret) {
+    /** Returns the key of a secret and counts a use. Throws `unauthorized`. */
+    async authenticate(secret: string): Promise<Key> {
       const prefix = SECRET_PATTERN.exec(secret)?.[1]
-      const key = prefix === undefined ? undefined : (await table.get()).get(prefix)
+      const key = prefix === undefined ? undefined : (await cache.get()).get(prefix)
       if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(sha256(secret), 'hex')))
         throw new ApiError('unauthorized', 'The API key is unknown.')
       const at = now()
-      if (key.revoked_at) throw new ApiError('unauthorized', 'The API key is revoked.')
+      if (key.revoked_at) throw new ApiError('unauthorized', 'The API key has been revoked.')
       if (key.expires_at && key.expires_at <= at) throw new ApiError('unauthorized', 'The API key has expired.')
-      const before = used.get(key.id)
-      used.set(key.id, { requests: (before?.requests ?? 0) + 1, last: at })
+      uses.set(key.id, { requests: (uses.get(key.id)?.requests ?? 0) + 1, last: at })
       return keyView(key)
     },
 
-    async isActive({ prefix }) {
-      const key = (await table.get()).get(prefix)
-      return key !== undefined && !key.revoked_at && !(key.expires_at && key.expires_at <= now())
+    /** Reports whether an authenticated key is still valid: for a response that takes long, which counts as one use. */
+    async isActive({ prefix }: Pick<Key, 'prefix'>): Promise<boolean> {
+      const key = (await cache.get()).get(prefix)
+      return key !== undefined && isValid(key, now())
     },
 
+    /** Writes the uses that are counted in memory. */
     flush: () =>
-      flushing(async () => {
-        if (used.size === 0) return
-        const writing = new Map(used)
+      flushLock(async () => {
+        if (uses.size === 0) return
+        const writing = new Map(uses)
         await records.write(
           ...[...writing].map(
             ([id, { requests, last }]) =>
               sql`update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}`,
           ),
         )
-        // Not before: until it is written they are nowhere else. What was used meanwhile stays for the next time.
+        // Only after the write: until then the counts are nowhere else. Uses during the write stay for the next flush.
         for (const [id, { requests }] of writing) {
-          const since = used.get(id)
-          if (since && since.requests > requests) used.set(id, { ...since, requests: since.requests - requests })
-          else used.delete(id)
+          const use = uses.get(id)
+          if (use && use.requests > requests) uses.set(id, { ...use, requests: use.requests - requests })
+          else uses.delete(id)
         }
-        table.invalidate()
+        cache.invalidate()
       }),
-    invalidate: table.invalidate,
+    /** Call it after another module has written to the table. */
+    invalidate: cache.invalidate,
   }
 }

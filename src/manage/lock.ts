@@ -1,6 +1,6 @@
 /**
- * A line in which works go one after the other: what one has read stays true until it has written. A work that fails
- * fails alone.
+ * Makes a lock: the work that is given to it runs one after the other, so what a piece of work reads stays true until it
+ * has written. A failure fails that piece of work only.
  */
 export function createLock(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()

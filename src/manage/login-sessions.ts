@@ -6,14 +6,14 @@ import type { Records } from '../store.js'
 import { insertWithNextId } from './ids.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-/** Without a request for so long a session is over. */
+/** A session ends after so long without a request. */
 export const SESSION_IDLE_MS = 14 * 86_400_000
-/** However much it is used. */
+/** A session ends after so long, however much it is used. */
 export const SESSION_LIFETIME_MS = 90 * 86_400_000
-/** Of one person; with one more the one whose last use is longest ago is over. All are kept in memory. */
+/** Bounds one person's sessions, because all are kept in memory; the least recently used one makes room. */
 export const MAX_SESSIONS_PER_USER = 100
 
-const Stored = z.object({
+const StoredSession = z.object({
   id: z.number(),
   user_id: z.number(),
   digest: z.string(),
@@ -22,101 +22,87 @@ const Stored = z.object({
   agent: z.string().nullable(),
   ip: z.string().nullable(),
 })
-type Stored = z.infer<typeof Stored>
+type StoredSession = z.infer<typeof StoredSession>
 /** One sign-in of a person. */
-export type LoginSession = Omit<Stored, 'digest'>
+export type LoginSession = Omit<StoredSession, 'digest'>
 
-/** Where a session is used from. */
+/** The client that a person signs in from. */
 export interface SignInClient {
   readonly agent: string | null
   readonly ip: string
-  /** The cookie's value that came with it: that session is over when another begins in its place. */
+  /** The session cookie that came with the request: that session ends when the new one begins. */
   readonly token?: string
 }
 
-export interface LoginSessions {
-  /** Begins one; the answer is the cookie's value, which is kept nowhere. */
-  begin(user: number, from: SignInClient): Promise<string>
-  /** As `begin`, for the transaction of what it begins with; `forget` follows it. */
-  beginStatements(user: number, from: SignInClient): { token: string; writing: Sql[] }
-  /** Ends every session of a person, as a part of a transaction; `forget` follows it. */
-  endAllStatement(user: number): Sql
-  /** After a write to the table that was not made here. */
-  invalidate(): void
-  /** The records may be others than were read. */
-  reset(): void
-  /** The session of a cookie's value, noted as used; throws `unauthorized`. */
-  authenticate(token: string): Promise<LoginSession>
-  /** Those of a person that are not over, the last used first. */
-  list(user: number): Promise<LoginSession[]>
-  /** In force for every request that arrives after it resolves. */
-  end(ids: readonly number[]): Promise<void>
-  /** Writes when sessions were last used, and removes those that are over. */
-  flush(): Promise<void>
-}
-
-/** 256 bits, which need no slow hash. */
+/** Hashes a token: its 256 random bits need no slow hash. */
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
 const TOKEN_PATTERN = /^[\w-]{43}$/
 
-/** Who is signed in, by digest, in the order of their ids. */
+/** The sessions by digest, in the order of their ids. */
 interface SessionTable {
-  readonly sessions: ReadonlyMap<string, Stored>
-  readonly last: number
+  readonly sessions: ReadonlyMap<string, StoredSession>
+  readonly lastId: number
 }
 
 /**
- * The table; with what was read before, what has come and gone since, for somebody signs in more often than all can be read:
- * a row never changes but for when it was used, and no id comes again.
+ * Loads the table. With a previous value it reads only what was added and deleted since, because people sign in too often
+ * to read all rows each time: a row changes only its time of use, and ids are never reused.
  */
 async function loadSessions(records: Records, before: SessionTable | undefined): Promise<SessionTable> {
   const [first] = before?.sessions.values() ?? []
-  const behind = before?.last ?? 0
-  const read = async (from: number) => {
+  const lastId = before?.lastId ?? 0
+  const readAfter = async (id: number) => {
     const rows = await records.query(sql`select id, user_id, digest, created_at, last_seen_at, agent, ip
-      from sessions where id > ${from} order by id`)
-    return rows.map((row) => Stored.parse(row))
+      from sessions where id > ${id} order by id`)
+    return rows.map((row) => StoredSession.parse(row))
   }
-  if (before === undefined || first === undefined) return addSessions(new Map(), await read(0), 0)
-  const fresh = await read(behind)
-  const [kept] = await records.query(sql`select count(*) as n,
-    max(digest) filter (where id = ${first.id}) as digest from sessions where id <= ${behind}`)
-  // Its first is gone; or the records are others, which had to begin anew.
-  if (kept?.digest !== first.digest) return addSessions(new Map(), await read(0), 0)
+  if (before === undefined || first === undefined) return addSessions(new Map(), await readAfter(0), 0)
+  const added = await readAfter(lastId)
+  const [remaining] = await records.query(sql`select count(*) as n,
+    max(digest) filter (where id = ${first.id}) as digest from sessions where id <= ${lastId}`)
+  // The first session was deleted, or this is another file.
+  if (remaining?.digest !== first.digest) return addSessions(new Map(), await readAfter(0), 0)
   const sessions = new Map(before.sessions)
-  if (kept.n !== sessions.size) {
-    const [row] = await records.query(sql`select string_agg(id, ',') as ids from sessions where id <= ${behind}`)
-    const there = new Set(String(row?.ids).split(',').map(Number))
-    for (const [digest, { id }] of sessions) if (!there.has(id)) sessions.delete(digest)
+  if (remaining.n !== sessions.size) {
+    const [row] = await records.query(sql`select string_agg(id, ',') as ids from sessions where id <= ${lastId}`)
+    const ids = new Set(String(row?.ids).split(',').map(Number))
+    for (const [digest, { id }] of sessions) if (!ids.has(id)) sessions.delete(digest)
   }
-  return addSessions(sessions, fresh, behind)
+  return addSessions(sessions, added, lastId)
 }
 
-function addSessions(sessions: Map<string, Stored>, fresh: readonly Stored[], behind: number): SessionTable {
-  for (const session of fresh) sessions.set(session.digest, session)
-  return { sessions, last: fresh.at(-1)?.id ?? behind }
+function addSessions(
+  sessions: Map<string, StoredSession>,
+  added: readonly StoredSession[],
+  lastId: number,
+): SessionTable {
+  for (const session of added) sessions.set(session.digest, session)
+  return { sessions, lastId: added.at(-1)?.id ?? lastId }
 }
 
-/** Sessions over the records. `random(n)` gives n random bytes. */
-export function createLoginSessions(deps: {
-  records: Records
-  now(): Date
-  random(bytes: number): Buffer
-}): LoginSessions {
+export type LoginSessions = ReturnType<typeof createLoginSessions>
+
+/** The sign-in sessions; `random(n)` gives n random bytes. */
+export function createLoginSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }) {
   const { records, now, random } = deps
-  const all = createTableCache((before: SessionTable | undefined) => loadSessions(records, before))
-  const write = createInvalidatingWrite(records, all)
-  /** When a session was used last, since the start; and those of which the table does not know it. */
-  let used = new Map<number, Date>()
+  const cache = createTableCache((before: SessionTable | undefined) => loadSessions(records, before))
+  const write = createInvalidatingWrite(records, cache)
+  /** When each session was last used since the start, and the ids whose time of use is not yet written. */
+  let lastUse = new Map<number, Date>()
   let unwritten = new Set<number>()
-  const isOver = ({ id, created_at, last_seen_at }: Stored, at: number) =>
-    at - created_at.getTime() > SESSION_LIFETIME_MS || at - (used.get(id) ?? last_seen_at).getTime() > SESSION_IDLE_MS
-  const shown = ({ digest: _, ...session }: Stored): LoginSession => ({
+  const isExpired = ({ id, created_at, last_seen_at }: StoredSession, at: number) =>
+    at - created_at.getTime() > SESSION_LIFETIME_MS ||
+    at - (lastUse.get(id) ?? last_seen_at).getTime() > SESSION_IDLE_MS
+  const sessionView = ({ digest: _, ...session }: StoredSession): LoginSession => ({
     ...session,
-    last_seen_at: used.get(session.id) ?? session.last_seen_at,
+    last_seen_at: lastUse.get(session.id) ?? session.last_seen_at,
   })
 
-  const opening: LoginSessions['beginStatements'] = (user, { agent, ip, token: before }) => {
+  /** Returns a new token and the statements that begin its session, for a transaction; call `invalidate` after it. */
+  const beginStatements = (
+    user: number,
+    { agent, ip, token: before }: SignInClient,
+  ): { token: string; writing: Sql[] } => {
     const token = random(32).toString('base64url')
     const at = now()
     const writing = [
@@ -133,60 +119,67 @@ export function createLoginSessions(deps: {
   }
 
   return {
-    async begin(user, from) {
-      const { token, writing } = opening(user, from)
+    /** Begins a session and returns the value of its cookie, which is not stored. */
+    async begin(user: number, client: SignInClient): Promise<string> {
+      const { token, writing } = beginStatements(user, client)
       await write(...writing)
       return token
     },
-    beginStatements: opening,
-    endAllStatement: (user) => sql`delete from sessions where user_id = ${user}`,
-    invalidate: all.invalidate,
-    reset: all.clear,
+    beginStatements,
+    /** Returns the statement that ends every session of a person, for a transaction; call `invalidate` after it. */
+    endAllStatement: (user: number): Sql => sql`delete from sessions where user_id = ${user}`,
+    /** Call it after another module has written to the table. */
+    invalidate: cache.invalidate,
+    /** Call it when the file may be another one. */
+    reset: cache.clear,
 
-    async authenticate(token) {
-      const session = TOKEN_PATTERN.test(token) ? (await all.get()).sessions.get(sha256(token)) : undefined
+    /** Returns the session of a cookie's value and notes its use. Throws `unauthorized`. */
+    async authenticate(token: string): Promise<LoginSession> {
+      const session = TOKEN_PATTERN.test(token) ? (await cache.get()).sessions.get(sha256(token)) : undefined
       const at = now()
-      if (!session || isOver(session, at.getTime()))
-        throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
-      used.set(session.id, at)
+      if (!session || isExpired(session, at.getTime())) throw new ApiError('unauthorized', 'You are not signed in.')
+      lastUse.set(session.id, at)
       unwritten.add(session.id)
-      return shown(session)
+      return sessionView(session)
     },
 
-    async list(user) {
+    /** Returns a person's sessions, the most recently used first. */
+    async list(user: number): Promise<LoginSession[]> {
       const at = now().getTime()
-      return [...(await all.get()).sessions.values()]
-        .filter((session) => session.user_id === user && !isOver(session, at))
-        .map(shown)
+      return [...(await cache.get()).sessions.values()]
+        .filter((session) => session.user_id === user && !isExpired(session, at))
+        .map(sessionView)
         .toSorted((a, b) => b.last_seen_at.getTime() - a.last_seen_at.getTime() || b.id - a.id)
     },
 
-    async end(ids) {
+    /** Ends sessions for every request that arrives after this resolves. */
+    async end(ids: readonly number[]): Promise<void> {
       if (ids.length === 0) return
       await write(...ids.map((id) => sql`delete from sessions where id = ${id}`))
     },
 
-    async flush() {
+    /** Writes the times of use that are only in memory, and deletes expired sessions. */
+    async flush(): Promise<void> {
       const at = now().getTime()
-      const { sessions } = await all.get()
-      const over = [...sessions.values()].filter((session) => isOver(session, at))
-      if (unwritten.size === 0 && over.length === 0) return
+      const { sessions } = await cache.get()
+      const expired = [...sessions.values()].filter((session) => isExpired(session, at))
+      if (unwritten.size === 0 && expired.length === 0) return
       const writing = unwritten
       unwritten = new Set()
-      const seen = [...writing].map(
-        (id) => sql`update sessions set last_seen_at = ${used.get(id) ?? null} where id = ${id}`,
+      const updates = [...writing].map(
+        (id) => sql`update sessions set last_seen_at = ${lastUse.get(id) ?? null} where id = ${id}`,
       )
       try {
-        // What was read stays true of who is signed in, where none ends.
-        if (over.length === 0) await records.write(...seen)
-        else await write(...seen, ...over.map(({ id }) => sql`delete from sessions where id = ${id}`))
+        // Times of use alone do not change who is signed in: the cache stays valid.
+        if (expired.length === 0) await records.write(...updates)
+        else await write(...updates, ...expired.map(({ id }) => sql`delete from sessions where id = ${id}`))
       } catch (error) {
         unwritten = new Set([...writing, ...unwritten])
         throw error
       }
-      if (used.size <= sessions.size) return
-      const there = new Set([...sessions.values()].map(({ id }) => id))
-      used = new Map([...used].filter(([id]) => there.has(id) || unwritten.has(id)))
+      if (lastUse.size <= sessions.size) return
+      const ids = new Set([...sessions.values()].map(({ id }) => id))
+      lastUse = new Map([...lastUse].filter(([id]) => ids.has(id) || unwritten.has(id)))
     },
   }
 }

@@ -18,34 +18,33 @@ import { createReports } from './reports.js'
 import { createSegments } from './segments.js'
 import { createShares } from './shares.js'
 import { createSites } from './sites.js'
-import { createHourlyCleanup } from './upkeep.js'
 import { createUsers } from './users.js'
 
 export interface ManageDeps {
   records: Records
   now: () => Date
   random: typeof randomBytes
-  /** A site was made, changed or deleted. */
+  /** Called after a site was created, changed or deleted. */
   onSitesChanged: () => Promise<void>
 }
 
-/** All that is managed, over the records of one instance. */
-export function createManage({ records, now, random, onSitesChanged: siteChanged }: ManageDeps) {
+/** Puts the modules of this folder together over the records of one instance. */
+export function createManage({ records, now, random, onSitesChanged }: ManageDeps) {
   const sites = createSites(records, async () => {
-    // What belongs to a site goes with it.
+    // A deleted site takes its records, keys and memberships along.
     for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
       each.invalidate()
-    await siteChanged()
+    await onSitesChanged()
   })
-  const turn = createLock()
+  const lock = createLock()
   const keys = createKeys({ records, sites, now, random })
   const ingestKeys = createIngestKeys({ records, now, random })
   const sessions = createLoginSessions({ records, now, random })
   const users = createUsers(records)
-  const members = createMembers(records, turn)
-  const orgs = createOrgs(records, turn)
+  const members = createMembers(records, lock)
+  const orgs = createOrgs(records, lock)
   const emailOf = async (user: number) => (await users.get(user))?.email
-  const invitations = createInvitations({ records, members, emailOf, now, random, turn })
+  const invitations = createInvitations({ records, members, emailOf, now, random, lock })
   const audit = createAuditLog(records)
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const flags = createFlags(records)
@@ -53,13 +52,30 @@ export function createManage({ records, now, random, onSitesChanged: siteChanged
   const alerts = createAlerts({ records, random })
   const reports = createReports(records)
   return {
-    ...{ sites, keys, ingestKeys, sessions, users, members, orgs, invitations, audit, flags, shares, alerts, reports },
+    sites,
+    keys,
+    ingestKeys,
+    sessions,
+    users,
+    members,
+    orgs,
+    invitations,
+    audit,
+    flags,
+    shares,
+    alerts,
+    reports,
     managed,
     drops: createDrops({ records, now }),
     people: createPeople({ sessions, users, members, orgs }),
-    upkeep: createHourlyCleanup({ orgs, sites, invitations, audit }),
-    turn,
-    /** The records may be others than were read: all of them are read anew. */
+    lock,
+    /** Hourly clean-up: deletes organisations whose grace period has ended and prunes expired records. */
+    async cleanUp(at: Date): Promise<void> {
+      await orgs.expire(at, (org, along) => sites.deleteAllOfOrg(org, at, along))
+      await invitations.prune(at)
+      await audit.prune(at)
+    },
+    /** Reads everything again: after the engine's restart the records may differ from what was read. */
     async invalidate(): Promise<void> {
       sessions.reset()
       for (const each of [users, orgs]) each.invalidate()

@@ -13,37 +13,23 @@ const StoredMember = z.object({
   role: z.enum(ROLES),
   created_at: z.date(),
 })
-/** That a person is in an organisation, and as what. */
+/** A person's membership of an organisation. */
 export type Member = z.infer<typeof StoredMember>
 
-/** One who decides about a member: a member's id, or undefined for the operator, who may do what an owner may. */
+/** The user who decides about a member; undefined for the operator, who may do what an owner may. */
 export type ActorId = number | undefined
 
-/** A member as those see who are told of it by name: the e-mail address goes into the log. */
+/** A member, with the e-mail address that goes into the audit log. */
 export interface MemberRef {
   readonly user: number
   readonly email: string
 }
 
-export interface Members {
-  ofUser(user: number): Promise<readonly Member[]>
-  ofOrg(org: number): Promise<readonly Member[]>
-  /**
-   * Makes a member what `role` says. Throws `not_found` for who is none, `forbidden` for what the actor may not decide,
-   * `conflict` where the organisation would be without an owner.
-   */
-  change(org: number, whom: MemberRef, role: Role, actor: ActorId, deed: AuditContext): Promise<Member>
-  /** Ends a membership, with the invitations that were sent in its name. Throws as `change`. */
-  remove(org: number, whom: MemberRef, actor: ActorId, deed: AuditContext): Promise<void>
-  /** Makes a member an owner, and the owner who gives it away an admin. Throws as `change`. */
-  transfer(org: number, whom: MemberRef, actor: ActorId, deed: AuditContext): Promise<Member>
-  /** After a write to the table that was not made here. */
-  invalidate(): void
-}
+export type Members = ReturnType<typeof createMembers>
 
-/** Who is in which organisation, over the records. All that writes to accounts and memberships shares the `turn`. */
-export function createMembers(records: Records, turn: Lock = createLock()): Members {
-  const all = createTableCache(async () => {
+/** The members of all organisations. Everything that writes accounts and memberships shares `lock`. */
+export function createMembers(records: Records, lock: Lock = createLock()) {
+  const cache = createTableCache(async () => {
     const rows = await records.query(
       sql`select org, user_id, role, created_at from members order by created_at, user_id`,
     )
@@ -55,79 +41,80 @@ export function createMembers(records: Records, turn: Lock = createLock()): Memb
     }
     return { ofUser, ofOrg }
   })
-  const ofOrg = async (org: number): Promise<readonly Member[]> => (await all.get()).ofOrg.get(org) ?? []
+  const ofOrg = async (org: number): Promise<readonly Member[]> => (await cache.get()).ofOrg.get(org) ?? []
   const find = async (org: number, user: number): Promise<Member> => {
     const member = (await ofOrg(org)).find((each) => each.user_id === user)
     if (!member) throw new ApiError('not_found', 'There is no such member.')
     return member
   }
-  /** The member, as what somebody of the organisation may decide about; read in turn, so that it is true when written. */
-  const decided = async (org: number, user: number, to: Role | undefined, actor: ActorId): Promise<Member> => {
+  /** Returns the member if the actor may make them `to`. Called inside the lock, so it still holds when written. */
+  const authorise = async (org: number, user: number, to: Role | undefined, actor: ActorId): Promise<Member> => {
     const member = await find(org, user)
-    const has = actor === undefined ? 'owner' : (await ofOrg(org)).find((each) => each.user_id === actor)?.role
-    if (has === undefined || !canAssignRole(has, actor === user, member.role, to))
-      throw new ApiError('forbidden', 'Your role does not let you decide that.')
+    const role = actor === undefined ? 'owner' : (await ofOrg(org)).find((each) => each.user_id === actor)?.role
+    if (role === undefined || !canAssignRole(role, actor === user, member.role, to))
+      throw new ApiError('forbidden', 'Your role does not allow this.')
     return member
   }
-  const keepsAnOwner = async (org: number, { user_id, role }: Member, to: Role | undefined) => {
+  const checkOwnerRemains = async (org: number, { user_id, role }: Member, to: Role | undefined) => {
     if (role !== 'owner' || to === 'owner') return
     const others = (await ofOrg(org)).filter((each) => each.role === 'owner' && each.user_id !== user_id)
     if (others.length === 0)
-      throw new ApiError('conflict', 'They are its only owner: somebody else has to be made one first.')
+      throw new ApiError('conflict', 'This is the only owner of the organisation: make somebody else an owner first.')
   }
-  const set = (org: number, user: number, role: Role): Sql =>
+  const setRole = (org: number, user: number, role: Role): Sql =>
     sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
-  const write = createInvalidatingWrite(records, all)
-  /** What was sent in the name of one who may invite nobody any more, which is what they are called by now. */
-  const uninvited = (org: number, user: number): Sql =>
+  const write = createInvalidatingWrite(records, cache)
+  /** Deletes the open invitations of a member who may no longer invite; they are stored under the inviter's address. */
+  const deleteInvitations = (org: number, user: number): Sql =>
     sql`delete from invitations where org = ${org} and accepted_at is null
       and invited_by = (select email from users where id = ${user})`
 
   return {
-    ofUser: async (user) => (await all.get()).ofUser.get(user) ?? [],
+    ofUser: async (user: number): Promise<readonly Member[]> => (await cache.get()).ofUser.get(user) ?? [],
     ofOrg,
-    change: (org, { user, email }, role, actor, deed) =>
-      turn(async () => {
-        const now = await decided(org, user, role, actor)
-        if (now.role === role) return now
-        await keepsAnOwner(org, now, role)
+    /**
+     * Changes a member's role. Throws `not_found` if they are not a member, `forbidden` if the actor may not decide it,
+     * `conflict` if the organisation would have no owner.
+     */
+    change: (org: number, { user, email }: MemberRef, role: Role, actor: ActorId, audit: AuditContext) =>
+      lock(async (): Promise<Member> => {
+        const member = await authorise(org, user, role, actor)
+        if (member.role === role) return member
+        await checkOwnerRemains(org, member, role)
+        const details = { email, role, before: member.role }
         await write(
-          set(org, user, role),
-          ...(role === 'owner' ? [] : [uninvited(org, user)]),
-          ...auditStatements(deed, {
-            ...{ action: 'change', object: 'member', id: user },
-            details: { email, role, before: now.role },
-          }),
+          setRole(org, user, role),
+          ...(role === 'owner' ? [] : [deleteInvitations(org, user)]),
+          ...auditStatements(audit, { action: 'change', object: 'member', id: user, details }),
         )
         return find(org, user)
       }),
-    remove: (org, { user, email }, actor, deed) =>
-      turn(async () => {
-        const now = await decided(org, user, undefined, actor)
-        await keepsAnOwner(org, now, undefined)
+    /** Ends a membership and deletes the open invitations of that member. Throws as `change` does. */
+    remove: (org: number, { user, email }: MemberRef, actor: ActorId, audit: AuditContext) =>
+      lock(async () => {
+        const member = await authorise(org, user, undefined, actor)
+        await checkOwnerRemains(org, member, undefined)
+        const action = actor === user ? 'leave' : 'remove'
         await write(
           sql`delete from members where org = ${org} and user_id = ${user}`,
-          uninvited(org, user),
-          ...auditStatements(deed, {
-            ...{ action: actor === user ? 'leave' : 'remove', object: 'member', id: user },
-            details: { email, role: now.role },
-          }),
+          deleteInvitations(org, user),
+          ...auditStatements(audit, { action, object: 'member', id: user, details: { email, role: member.role } }),
         )
       }),
-    transfer: (org, { user, email }, actor, deed) =>
-      turn(async () => {
-        if (actor === user) throw new ApiError('validation_error', 'That is you.', 'user')
-        const now = await decided(org, user, 'owner', actor)
+    /** Makes a member an owner, and the owner who hands over an admin. Throws as `change` does. */
+    transfer: (org: number, { user, email }: MemberRef, actor: ActorId, audit: AuditContext) =>
+      lock(async (): Promise<Member> => {
+        if (actor === user) throw new ApiError('validation_error', '`user` must be another member, not you.', 'user')
+        const member = await authorise(org, user, 'owner', actor)
+        const details = { user, email, before: member.role }
         await write(
-          set(org, user, 'owner'),
-          ...(actor === undefined ? [] : [set(org, actor, 'admin'), uninvited(org, actor)]),
-          ...auditStatements(deed, {
-            ...{ action: 'transfer', object: 'organisation', id: org },
-            details: { user, email, before: now.role },
-          }),
+          setRole(org, user, 'owner'),
+          ...(actor === undefined ? [] : [setRole(org, actor, 'admin'), deleteInvitations(org, actor)]),
+          ...auditStatements(audit, { action: 'transfer', object: 'organisation', id: org, details }),
         )
         return find(org, user)
       }),
-    invalidate: all.invalidate,
+    /** Call it after another module has written to the table. */
+    invalidate: cache.invalidate,
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { Name } from './collection.js'
+import { Name, toApiFields } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock, type Lock } from './lock.js'
 import { ROLES } from './roles.js'
@@ -13,12 +13,12 @@ import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 export const Org = z.object({
   id: z.int(),
   name: z.string(),
-  require_totp: z.boolean().describe('Whether its members must sign in with two factors.'),
-  delete_after: z.iso.datetime().optional().describe('It is to be deleted, with all its sites, from then on.'),
+  require_totp: z.boolean().describe('Whether members must use two-factor sign-in.'),
+  delete_after: z.iso.datetime().optional().describe('When the organisation and all its sites will be deleted.'),
 })
 export type Org = z.infer<typeof Org>
-/** The same as one of its members sees it. */
-export const OrgOfMember = Org.extend({ role: z.enum(ROLES).optional().describe('What the caller is in it.') })
+/** An organisation as one of its members sees it. */
+export const OrgOfMember = Org.extend({ role: z.enum(ROLES).optional().describe("The caller's role in it.") })
 
 /** The body of `POST /api/orgs`. */
 export const NewOrg = z.strictObject({ name: Name })
@@ -26,76 +26,47 @@ export const NewOrg = z.strictObject({ name: Name })
 export const OrgChange = z
   .strictObject({
     name: Name,
-    require_totp: z.boolean().describe('Members without an authenticator are locked out until they have one.'),
+    require_totp: z.boolean().describe('Members without two-factor sign-in are locked out until they set it up.'),
   })
   .partial()
 export type OrgChange = z.infer<typeof OrgChange>
 
-/** Days in which a deletion can be taken back. */
+/** How long a deletion can be undone. */
 export const ORG_DELETION_GRACE_MS = 7 * 86_400_000
-/** As many as one person may be an owner of. */
 const MAX_OWNED_ORGS = 20
 
 const StoredOrg = z
   .object({ id: z.number(), name: z.string(), require_totp: z.boolean(), delete_after: z.date().nullable() })
-  .transform(
-    ({ delete_after, ...org }): Org => ({
-      ...org,
-      ...(delete_after ? { delete_after: delete_after.toISOString() } : {}),
-    }),
-  )
+  .transform((row): Org => toApiFields(row))
 
-export interface Orgs {
-  list(): Promise<readonly Org[]>
-  get(id: number): Promise<Org | undefined>
-  /**
-   * A new one, owned by the person of that id; without one it has no members yet. Throws `conflict` for who owns too
-   * many.
-   */
-  create(name: string, owner: number | undefined, at: Date, by: AuditContext['by']): Promise<Org>
-  /** Throws `not_found`. */
-  change(id: number, change: OrgChange, deed: AuditContext): Promise<Org>
-  /** It goes `GRACE_MS` after the deed, when `expire` finds it; a second time changes nothing. Throws `not_found`. */
-  delete(id: number, deed: AuditContext): Promise<void>
-  /** It stays after all. Throws `not_found`. */
-  restore(id: number, deed: AuditContext): Promise<Org>
-  /**
-   * Removes what was to go by `at`, and says how many that were. `end` takes an organisation's sites away, together with
-   * what is given it to write (`Sites.deleteOf`).
-   */
-  expire(at: Date, end: (org: number, along: readonly Sql[]) => Promise<void>): Promise<number>
-  /** After a write to the table that was not made here. */
-  invalidate(): void
-}
+export type Orgs = ReturnType<typeof createOrgs>
 
-/**
- * The organisations of this instance, over its records. Who registers makes one as well: all that writes to accounts and
- * memberships shares the `turn`.
- */
-export function createOrgs(records: Records, turn: Lock = createLock()): Orgs {
-  const all = createTableCache(async () => {
+/** The organisations. Registration creates some too: everything that writes accounts and memberships shares `lock`. */
+export function createOrgs(records: Records, lock: Lock = createLock()) {
+  const cache = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, name, require_totp, delete_after from organisations order by id`)
     return rows.map((row) => StoredOrg.parse(row))
   })
-  const get = async (id: number) => (await all.get()).find((org) => org.id === id)
-  const found = async (id: number): Promise<Org> => {
+  const get = async (id: number): Promise<Org | undefined> => (await cache.get()).find((org) => org.id === id)
+  const find = async (id: number): Promise<Org> => {
     const org = await get(id)
     if (!org) throw new ApiError('not_found', 'There is no such organisation.')
     return org
   }
-  const write = createInvalidatingWrite(records, all)
+  const write = createInvalidatingWrite(records, cache)
   return {
-    list: all.get,
+    list: (): Promise<readonly Org[]> => cache.get(),
     get,
-    create: (name, owner, at, by) =>
-      turn(async () => {
+    /** Creates an organisation; without an owner's id it has no members yet. Throws `conflict` if the person owns too many. */
+    create: (name: string, owner: number | undefined, at: Date, by: AuditContext['by']) =>
+      lock(async (): Promise<Org> => {
         if (owner !== undefined) {
           const [row] = await records.query(
             sql`select count(*) as n from members where user_id = ${owner} and role = 'owner'`,
           )
           if (Number(row?.n) >= MAX_OWNED_ORGS)
-            throw new ApiError('conflict', `One person owns at most ${MAX_OWNED_ORGS} organisations.`)
+            throw new ApiError('conflict', `A person can own at most ${MAX_OWNED_ORGS} organisations.`)
         }
         const id = lastId('organisations')
         await write(
@@ -109,78 +80,86 @@ export function createOrgs(records: Records, turn: Lock = createLock()): Orgs {
             : [sql`insert into members (org, user_id, role, created_at) values (${id}, ${owner}, 'owner', ${at})`]),
           ...auditStatements({ by, org: id, at }, { action: 'create', object: 'organisation', id, details: { name } }),
         )
-        const made = (await all.get()).at(-1)
-        if (made?.name !== name) throw new Error(`the organisation ${name} was written and is not there`)
-        return made
+        const created = (await cache.get()).at(-1)
+        if (created?.name !== name) throw new Error(`the organisation ${name} was written but cannot be read back`)
+        return created
       }),
-    change: (id, change, deed) =>
-      turn(async () => {
-        const now = await found(id)
-        const { name = now.name, require_totp = now.require_totp } = change
+    /** Throws `not_found`. */
+    change: (id: number, change: OrgChange, audit: AuditContext) =>
+      lock(async (): Promise<Org> => {
+        const org = await find(id)
+        const { name = org.name, require_totp = org.require_totp } = change
         const details = {
-          ...(name === now.name ? {} : { name }),
-          ...(require_totp === now.require_totp ? {} : { require_totp }),
+          ...(name === org.name ? {} : { name }),
+          ...(require_totp === org.require_totp ? {} : { require_totp }),
         }
-        if (Object.keys(details).length === 0) return now
+        if (Object.keys(details).length === 0) return org
         await write(
           sql`update organisations set name = ${name}, require_totp = ${require_totp} where id = ${id}`,
-          ...auditStatements(deed, { action: 'change', object: 'organisation', id, details }),
+          ...auditStatements(audit, { action: 'change', object: 'organisation', id, details }),
         )
-        return found(id)
+        return find(id)
       }),
-    delete: (id, deed) =>
-      turn(async () => {
-        if ((await found(id)).delete_after !== undefined) return
-        const after = new Date(deed.at.getTime() + ORG_DELETION_GRACE_MS)
+    /** Schedules the deletion after `ORG_DELETION_GRACE_MS`; a second call changes nothing. Throws `not_found`. */
+    delete: (id: number, audit: AuditContext) =>
+      lock(async () => {
+        if ((await find(id)).delete_after !== undefined) return
+        const after = new Date(audit.at.getTime() + ORG_DELETION_GRACE_MS)
         await write(
           sql`update organisations set delete_after = ${after} where id = ${id}`,
-          ...auditStatements(deed, { action: 'delete', object: 'organisation', id, details: { delete_after: after } }),
+          ...auditStatements(audit, { action: 'delete', object: 'organisation', id, details: { delete_after: after } }),
         )
       }),
-    restore: (id, deed) =>
-      turn(async () => {
-        const now = await found(id)
-        if (now.delete_after === undefined) return now
+    /** Cancels the deletion. Throws `not_found`. */
+    restore: (id: number, audit: AuditContext) =>
+      lock(async (): Promise<Org> => {
+        const org = await find(id)
+        if (org.delete_after === undefined) return org
         await write(
           sql`update organisations set delete_after = null where id = ${id}`,
-          ...auditStatements(deed, { action: 'restore', object: 'organisation', id }),
+          ...auditStatements(audit, { action: 'restore', object: 'organisation', id }),
         )
-        return found(id)
+        return find(id)
       }),
-    expire: (at, end) =>
-      turn(async () => {
-        const due = (await all.get()).filter(
+    /**
+     * Deletes the organisations whose grace period has ended by `at` and returns how many those were. `deleteSites` deletes
+     * an organisation's sites in one transaction with the given statements (`Sites.deleteAllOfOrg`).
+     */
+    expire: (at: Date, deleteSites: (org: number, along: readonly Sql[]) => Promise<void>) =>
+      lock(async (): Promise<number> => {
+        const due = (await cache.get()).filter(
           ({ delete_after }) => delete_after !== undefined && new Date(delete_after) <= at,
         )
         for (const { id, name } of due) {
-          const deed: AuditContext = { by: { kind: 'system', name: 'readership' }, org: id, at }
+          const audit: AuditContext = { by: { kind: 'system', name: 'readership' }, org: id, at }
           try {
-            await end(id, [
+            await deleteSites(id, [
               sql`delete from members where org = ${id}`,
               sql`delete from invitations where org = ${id}`,
               sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
               sql`delete from organisations where id = ${id}`,
-              ...auditStatements(deed, { action: 'remove', object: 'organisation', id, details: { name } }),
+              ...auditStatements(audit, { action: 'remove', object: 'organisation', id, details: { name } }),
             ])
           } finally {
-            all.invalidate()
+            cache.invalidate()
           }
         }
         return due.length
       }),
-    invalidate: all.invalidate,
+    /** Call it after another module has written to the table. */
+    invalidate: cache.invalidate,
   }
 }
 
-/** The organisations' ids, as the table has them. */
+/** Returns the ids of all organisations, read from the table. */
 export async function listOrgIds(records: Records): Promise<number[]> {
   const rows = await records.query(sql`select id from organisations order by id`)
   return rows.map((row) => Number(row.id))
 }
 
 /**
- * The first start of an instance (contract 2): organisation 1 and its site 1, with the hostnames of `--domain`. Does
- * nothing when there is, or ever was, an organisation. `timezone` is an IANA name.
+ * Creates organisation 1 and its site 1, with the hostnames of `--domain`, at an instance's first start. Does nothing if
+ * an organisation exists or ever existed. `timezone` is an IANA name.
  */
 export async function bootstrap(
   records: Records,

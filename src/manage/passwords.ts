@@ -1,55 +1,50 @@
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { ApiError } from '../errors.js'
 
-/** OWASP's parameters for argon2id, which is the algorithm where none is named. */
+/** OWASP's parameters for argon2id, the library's default algorithm. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** Of the four threads that DNS and the disk share with it. */
+/** Leaves two of libuv's four threads to DNS and the disk. */
 const MAX_CONCURRENT_HASHES = 2
-/** At some 30 ms each, more would wait for longer than a person does. */
+/** At about 30 ms each, more would wait for longer than a person does. */
 const MAX_WAITING_HASHES = 60
-/** Of no password: what an account that is not there, or has none, is compared with. */
+/** Matches no password: compared with for an account that does not exist or has no password. */
 const DUMMY_HASH = `$argon2id$v=19$m=${ARGON2_COST.memoryCost},t=${ARGON2_COST.timeCost},p=${ARGON2_COST.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** How passwords are made into what is kept of them, and compared with it. */
-export interface Passwords {
-  /** In PHC form. Throws `rate_limited` where too many wait. */
-  hash(password: string): Promise<string>
-  /** Whether it is that password; of null never, and it takes no less time. Throws as `hash` does. */
-  verify(kept: string | null, password: string): Promise<boolean>
-  /** Whether it was kept with other parameters than one would be today. */
-  isStale(kept: string): boolean
-}
-
-/** The same text however a keyboard composes it (NIST SP 800-63B 3.1.1.2). */
+/** Returns the same text however a keyboard composes it (NIST SP 800-63B 3.1.1.2). */
 const normalisePassword = (password: string): string => password.normalize('NFKC')
 
-/** The slow hash of passwords: two at once on threads of their own, the rest in a queue that ends. */
-export function createPasswords(argon: { hash: typeof hash; verify: typeof verify } = { hash, verify }): Passwords {
+export type Passwords = ReturnType<typeof createPasswords>
+
+/** Hashes and verifies passwords on the thread pool: two at once, the rest in a bounded queue. */
+export function createPasswords(argon: { hash: typeof hash; verify: typeof verify } = { hash, verify }) {
   let running = 0
   const waiting: (() => void)[] = []
-  const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
+  const runQueued = async <T>(work: () => Promise<T>): Promise<T> => {
     if (running >= MAX_CONCURRENT_HASHES) {
       if (waiting.length >= MAX_WAITING_HASHES)
-        throw new ApiError('rate_limited', 'Too many sign in just now; try again shortly.')
+        throw new ApiError('rate_limited', 'Too many people are signing in at the moment; try again shortly.')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else running += 1
     try {
       return await work()
     } finally {
-      // Its place goes to the next as it is: nobody slips in between.
+      // The place passes straight to the next in the queue, so a newcomer cannot take it.
       const next = waiting.shift()
       if (next) next()
       else running -= 1
     }
   }
   return {
-    hash: (password) => slowly(() => argon.hash(normalisePassword(password), ARGON2_COST)),
-    async verify(kept, password) {
-      const fits = await slowly(() => argon.verify(kept ?? DUMMY_HASH, normalisePassword(password)))
-      return kept !== null && fits
+    /** Returns the hash in PHC format. Throws `rate_limited` if too many wait. */
+    hash: (password: string): Promise<string> => runQueued(() => argon.hash(normalisePassword(password), ARGON2_COST)),
+    /** Reports whether the stored hash is of this password. Null never is, and takes as long. Throws as `hash` does. */
+    async verify(stored: string | null, password: string): Promise<boolean> {
+      const matches = await runQueued(() => argon.verify(stored ?? DUMMY_HASH, normalisePassword(password)))
+      return stored !== null && matches
     },
-    isStale(kept) {
-      const { memoryCost, timeCost, parallelism } = parseOptions(kept)
+    /** Reports whether a stored hash was made with other parameters than today's. */
+    isStale(stored: string): boolean {
+      const { memoryCost, timeCost, parallelism } = parseOptions(stored)
       return (
         memoryCost !== ARGON2_COST.memoryCost ||
         timeCost !== ARGON2_COST.timeCost ||

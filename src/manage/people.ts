@@ -5,40 +5,38 @@ import type { Orgs } from './orgs.js'
 import type { Role } from './roles.js'
 import { type User, type Users, userView } from './users.js'
 
-/** Somebody who is signed in, as what they may do depends on it. */
+/** A signed-in person with everything that their rights depend on. */
 export interface Person {
   readonly user: User
   readonly session: LoginSession
-  /** What they are, by organisation. */
+  /** The person's role in each of their organisations, by organisation id. */
   readonly roles: ReadonlyMap<number, Role>
-  /** Organisations that ask for two-factor sign-in, which this person has not set up. */
+  /** Organisations that require two-factor sign-in, which this person has not set up. */
   readonly locked: ReadonlySet<number>
 }
 
-export interface People {
-  /** The person of a session cookie's value; throws `unauthorized`. */
-  authenticate(token: string): Promise<Person>
-}
+export type People = ReturnType<typeof createPeople>
 
-/** Sessions, accounts and memberships as one answer to "who is it". */
+/** Authenticates people from their session, account and memberships. */
 export const createPeople = (deps: {
   sessions: Pick<LoginSessions, 'authenticate'>
   users: Pick<Users, 'get'>
   members: Pick<Members, 'ofUser'>
   orgs: Pick<Orgs, 'get'>
-}): People => ({
-  async authenticate(token) {
+}) => ({
+  /** Returns the person whose session cookie has this value. Throws `unauthorized`. */
+  async authenticate(token: string): Promise<Person> {
     const session = await deps.sessions.authenticate(token)
     const stored = await deps.users.get(session.user_id)
-    if (!stored) throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
+    if (!stored) throw new ApiError('unauthorized', 'You are not signed in.')
     const user = userView(stored)
     const roles = new Map<number, Role>()
     const locked = new Set<number>()
-    for (const { org, role } of await deps.members.ofUser(user.id)) {
-      const found = await deps.orgs.get(org)
-      if (!found) continue
-      roles.set(org, role)
-      if (found.require_totp && !user.totp) locked.add(org)
+    for (const { org: id, role } of await deps.members.ofUser(user.id)) {
+      const org = await deps.orgs.get(id)
+      if (!org) continue
+      roles.set(id, role)
+      if (org.require_totp && !user.totp) locked.add(id)
     }
     return { user, session, roles, locked }
   },

@@ -1,107 +1,71 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, raw, type Sql, sql } from '../sql.js'
+import { raw, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId } from './ids.js'
 import { createLock } from './lock.js'
-import type { Site, Sites } from './sites.js'
+import type { Sites } from './sites.js'
 
 /**
- * What is to leave a site's rows, one bounded step after the other: a person, what began before a moment, or all of it. By
- * its `key` the store knows one again whose answer was lost.
+ * The rows of a site that are to be removed, in bounded steps: those of a person, those that began before an instant, or
+ * all. By `key` the store recognises a removal whose response was lost.
  */
 export type RemovalTarget =
   | { readonly site: number; readonly key: string; readonly visitor: string }
   | { readonly site: number; readonly before: Date }
   | { readonly site: number; readonly key: string; readonly hostnames: readonly string[] }
 
-/**
- * What a step removed, or all steps of its key: rows of events, and under which ids; with `more` a further step has
- * something to do.
- */
+/** What all steps of a key have removed so far: event rows, and the ids they had; `more` if another step is needed. */
 export const RemovalProgress = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
 export type RemovalProgress = z.infer<typeof RemovalProgress>
 
-/** What an erasure removed (contract 7). */
+/** The result of an erasure. */
 export const ErasureResult = z.object({
-  visitor_ids: z.array(z.string()).describe('The ids under which the person was known, 16 hex digits each.'),
-  rows: z.int().describe('Rows that were removed; 0 of somebody who is not there.'),
+  visitor_ids: z.array(z.string()).describe('The ids by which the person was recorded, 16 hex digits each.'),
+  rows: z.int().describe('Number of rows that were removed; 0 for an unknown id.'),
 })
 export type ErasureResult = z.infer<typeof ErasureResult>
 
-export interface Removals {
-  /**
-   * Removes every row of a person (`visitor`: 16 hex digits, as `/api/stats/visitors` shows them); resolves when no read
-   * shows them any more. Of somebody who is not there it removes nothing. Throws `database_error` where that takes
-   * longer than `patience` ms: it is written down then, and done as soon as it can be.
-   */
-  erase(site: number, visitor: string, deed: AuditContext): Promise<ErasureResult>
-  /** Goes on with what is written down and not done. To be called behind a write of `removalOfSite`. */
-  wake(): void
-  /** To be called each minute, and at the start: wakes, and once a day removes what is older than its site keeps it. */
-  tick(): void
-  /** No step is begun any more; what is not done the next start goes on with. */
-  close(): void
-}
-
-/**
- * For the transaction that deletes a site: its rows leave in the background from then on (`Removals.wake`), and what
- * else is kept of it under its number or its hostnames leaves at once.
- */
-export const siteRemovalStatements = ({ id, domains }: Pick<Site, 'id' | 'domains'>, at: Date): Sql[] => [
-  ...insertWithNextId(
-    'removals',
-    sql`insert into removals (id, site, kind, hostnames, requested_at)`,
-    sql`${id}, 'site', ${JSON.stringify(domains)}, ${at}`,
-  ),
-  sql`delete from drops where site = ${id}`,
-  ...(domains.length === 0 ? [] : [sql`delete from policies where hostname in (${sqlList(domains)})`]),
-]
-
-const sqlList = (texts: readonly string[]): Sql =>
-  join(
-    texts.map((text) => sql`${text}`),
-    ', ',
-  )
-
-/** A removal that is not done. */
+/** A removal that is not finished. */
 const PendingRemoval = z
   .object({
-    ...{ id: z.int(), site: z.int(), visitor: z.string().nullable(), hostnames: z.string().nullable() },
+    id: z.int(),
+    site: z.int(),
+    visitor: z.string().nullable(),
+    hostnames: z.string().nullable(),
     requested_at: z.date(),
   })
   .transform(({ id, site, visitor, hostnames, requested_at }) => {
-    // Records that had to begin anew give their numbers anew.
-    const of = { site, key: `${id} ${requested_at.toISOString()}` }
+    // The time is part of the key because records that had to start afresh assign their ids again.
+    const common = { site, key: `${id} ${requested_at.toISOString()}` }
     return {
       id,
-      leaving:
+      target:
         visitor === null
-          ? { ...of, hostnames: z.array(z.string()).parse(JSON.parse(hostnames ?? '[]')) }
-          : { ...of, visitor },
+          ? { ...common, hostnames: z.array(z.string()).parse(JSON.parse(hostnames ?? '[]')) }
+          : { ...common, visitor },
     }
   })
-
 type PendingRemoval = z.infer<typeof PendingRemoval>
 
 export interface RemovalsDeps {
   records: Records
   sites: Pick<Sites, 'list'>
-  /** One step, in the store: all of it or none. May reject; it is asked again. */
-  remove: (leaving: RemovalTarget) => Promise<RemovalProgress>
-  /** What the store keeps of a key, or of all, is needed no more. May reject; it is asked again. */
+  /** Does one step in the store, all or nothing. May reject; it is retried. */
+  remove: (target: RemovalTarget) => Promise<RemovalProgress>
+  /** Tells the store to forget a finished key, or all keys. May reject; it is retried. */
   forget: (key?: string) => Promise<void>
-  /** A site is no more: nothing is counted of it. */
+  /** A site was deleted: drops its counters. */
   onSiteDeleted: (site: number) => void
-  /** What was seen of people before this moment is on its way to the store before it resolves. */
+  /** Resolves when everything that was observed before the call is on its way to the store. */
   settle: () => Promise<void>
   now: () => Date
-  /** Calls `run` once; what is returned stops it. */
+  /** Calls `run` once after `ms`; the returned function cancels it. */
   after: (ms: number, run: () => void) => () => void
   log: (message: string, error: unknown) => void
-  /** For which an erasure is waited for, ms; 30,000. */
+  /** How long `erase` waits; default 30,000. */
   erase_timeout_ms?: number
 }
 
@@ -109,165 +73,169 @@ const DAY_MS = 86_400_000
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 60_000
 
+export type Removals = ReturnType<typeof createRemovals>
+
 /**
- * Rows that leave. What was asked for is written down first, so that it is done whatever dies meanwhile; steps go one
- * after the other, people before sites.
+ * Removes rows: erased people, deleted sites, expired rows. A request is written down before the first step, so it is
+ * carried out whatever crashes meanwhile. Steps run one after the other, people before sites.
  */
-export function createRemovals({
-  records,
-  remove,
-  forget,
-  now,
-  after,
-  log,
-  erase_timeout_ms: patience = 30_000,
-  ...deps
-}: RemovalsDeps): Removals {
-  const waiting = new Map<number, (erased: ErasureResult) => void>()
+export function createRemovals(deps: RemovalsDeps) {
+  const { records, remove, forget, now, after, log, erase_timeout_ms = 30_000 } = deps
+  /** The callers of `erase` that wait, by the id of their removal. */
+  const waiting = new Map<number, (result: ErasureResult) => void>()
   let working: Promise<void> | undefined
   let retaining: Promise<void> | undefined
-  let retained = Number.NEGATIVE_INFINITY
-  let woken = false
-  /** Whether the store may keep keys of what is done: as after a start. */
-  let noted = true
-  let retry = FIRST_RETRY_MS
-  let cancel = () => {}
+  let retainedAt = Number.NEGATIVE_INFINITY
+  let wokenAgain = false
+  /** Whether the store may still remember keys of finished removals, as it may after a start. */
+  let mayHoldKeys = true
+  let retryMs = FIRST_RETRY_MS
+  let cancelRetry = () => {}
   let closed = false
-  // What is being written down is not worked on before it is known who waits for it.
-  const inTurn = createLock()
+  // Keeps a removal from being worked on before its caller is registered in `waiting`.
+  const lock = createLock()
 
-  const unfinished = async (): Promise<PendingRemoval[]> => {
+  const listPending = async (): Promise<PendingRemoval[]> => {
     const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
       where done_at is null order by kind = 'site', id`)
     return rows.map((row) => PendingRemoval.parse(row))
   }
 
-  const step = async ({ id, leaving }: PendingRemoval): Promise<void> => {
-    if ('visitor' in leaving) await deps.settle()
-    else deps.onSiteDeleted(leaving.site)
-    const { rows, more, visitor_ids } = await remove(leaving)
+  const runStep = async ({ id, target }: PendingRemoval): Promise<void> => {
+    if ('visitor' in target) await deps.settle()
+    else deps.onSiteDeleted(target.site)
+    const { rows, more, visitor_ids } = await remove(target)
     await records.write(
       sql`update removals set rows = ${rows} ${
-        // Who it was is kept no longer than it takes.
+        // The person's id is kept no longer than necessary.
         more ? raw('') : sql`, done_at = ${now()}, visitor = null, hostnames = null`
       } where id = ${id}`,
     )
     if (more) return
-    await forget(leaving.key).catch(() => {
-      noted = true
+    await forget(target.key).catch(() => {
+      mayHoldKeys = true
     })
     waiting.get(id)?.({ visitor_ids, rows })
     waiting.delete(id)
   }
 
-  /** Until nothing is left, or nothing that can be done now. */
+  /** Works until nothing is left that can be done now. */
   const work = async (): Promise<void> => {
     const failed = new Set<number>()
     let error: unknown
     try {
       while (!closed) {
-        const next = (await inTurn(unfinished)).find(({ id }) => !failed.has(id))
+        const next = (await lock(listPending)).find(({ id }) => !failed.has(id))
         if (!next) break
         try {
-          await step(next)
-          retry = FIRST_RETRY_MS
+          await runStep(next)
+          retryMs = FIRST_RETRY_MS
         } catch (cause) {
           failed.add(next.id)
           error = cause
         }
       }
-      if (noted && error === undefined && !closed) {
+      if (mayHoldKeys && error === undefined && !closed) {
         await forget()
-        noted = false
+        mayHoldKeys = false
       }
     } catch (cause) {
       error = cause
     }
     if (error === undefined || closed) return
-    log('what is to be removed is there still; it is tried again', error)
-    cancel = after(retry, wake)
-    retry = Math.min(retry * 2, MAX_RETRY_MS)
+    log('rows could not be removed; the removal is retried', error)
+    cancelRetry = after(retryMs, wake)
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
   }
 
+  /** Continues with pending removals. Call it after a write of `siteDeletionStatements`. */
   const wake = () => {
-    woken = true
-    cancel()
+    wokenAgain = true
+    cancelRetry()
     if (closed || working) return
-    woken = false
+    wokenAgain = false
     working = work().finally(() => {
       working = undefined
-      if (woken) wake()
+      if (wokenAgain) wake()
     })
   }
 
-  const retain = async (): Promise<void> => {
+  const removeExpired = async (): Promise<void> => {
     const today = now().getTime()
-    /** What leaves now: steps take a while, and a site may be told meanwhile to keep more. */
-    const older = async (site: number): Promise<RemovalTarget | undefined> => {
+    // Read before each step: steps take a while, and the setting may be changed meanwhile.
+    const targetOf = async (site: number): Promise<RemovalTarget | undefined> => {
       const days = (await deps.sites.list()).find(({ id }) => id === site)?.retention_days
       return days === undefined ? undefined : { site, before: new Date(today - days * DAY_MS) }
     }
     for (const { id } of await deps.sites.list())
       for (let more = true; more && !closed; ) {
-        const leaving = await older(id)
-        more = leaving !== undefined && (await remove(leaving)).more
+        const target = await targetOf(id)
+        more = target !== undefined && (await remove(target)).more
       }
   }
 
   return {
-    erase: (site, visitor, deed) =>
-      new Promise((resolve, reject) => {
-        const late = () =>
-          reject(new ApiError('database_error', 'It takes longer; it is written down and goes on by itself.'))
-        const stop = after(patience, late)
-        const written = async () => {
+    /**
+     * Removes every row of a person (16 hex digits, as `/api/stats/visitors` shows them) and resolves when no read shows
+     * them any more. Throws `database_error` if it takes longer than `erase_timeout_ms`; the removal goes on.
+     */
+    erase: (site: number, visitor: string, audit: AuditContext) =>
+      new Promise<ErasureResult>((resolve, reject) => {
+        const stop = after(erase_timeout_ms, () =>
+          reject(
+            new ApiError('database_error', 'The erasure takes longer than expected; it continues in the background.'),
+          ),
+        )
+        const request = async () => {
           await records.write(
             ...insertWithNextId(
               'removals',
               sql`insert into removals (id, site, kind, visitor, requested_at)`,
-              sql`${site}, 'visitor', ${visitor}, ${deed.at}`,
+              sql`${site}, 'visitor', ${visitor}, ${audit.at}`,
             ),
-            ...auditStatements(deed, {
+            ...auditStatements(audit, {
               action: 'erase',
               object: 'visitor',
               id: visitorDigest(site, visitor),
               details: { site },
             }),
           )
-          const id = (await unfinished()).findLast(({ leaving }) => 'visitor' in leaving)?.id
-          if (id === undefined) throw new Error('a removal was written and is not there')
-          waiting.set(id, (erased) => {
+          const id = (await listPending()).findLast(({ target }) => 'visitor' in target)?.id
+          if (id === undefined) throw new Error('a removal was written but cannot be read back')
+          waiting.set(id, (result) => {
             stop()
-            resolve(erased)
+            resolve(result)
           })
         }
-        inTurn(written).then(wake, (error) => {
+        lock(request).then(wake, (error) => {
           stop()
           reject(error)
         })
       }),
     wake,
-    tick() {
+    /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
+    tick(): void {
       wake()
-      if (retaining || now().getTime() - retained < DAY_MS) return
-      const before = retained
-      retained = now().getTime()
-      retaining = retain()
+      if (retaining || now().getTime() - retainedAt < DAY_MS) return
+      const before = retainedAt
+      retainedAt = now().getTime()
+      retaining = removeExpired()
         .catch((error) => {
-          retained = before
-          log('what is older than it is kept could not be removed; it is tried again', error)
+          retainedAt = before
+          log('expired rows could not be removed; the removal is retried', error)
         })
         .finally(() => {
           retaining = undefined
         })
     },
-    close() {
+    /** Begins no further step; the next start continues. */
+    close(): void {
       closed = true
-      cancel()
+      cancelRetry()
     },
   }
 }
 
-/** What the log may keep of somebody of whom nothing else is: it says whether this one was erased to who asks by id. */
+/** Returns what the audit log may keep of an erased person: whoever has the id can check that it was erased. */
 const visitorDigest = (site: number, visitor: string): string =>
   createHash('sha256').update(`${site} ${visitor}`).digest('hex').slice(0, 16)

@@ -1,46 +1,49 @@
 import { z } from 'zod'
 import type { Records } from '../store.js'
-import { type Collection, createCollection, JsonText, Name, SiteId, Version } from './collection.js'
+import { createCollection } from './collection.js'
 import { Email } from './email.js'
+import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
 
-export const PERIODS = ['weekly', 'monthly'] as const
+const PERIODS = ['weekly', 'monthly'] as const
 export type Period = (typeof PERIODS)[number]
 
 const ReportPeriod = z
   .enum(PERIODS)
-  .describe("Sent on Monday, or on the 1st, at 06:00 in the site's time zone, for the week or the month that ended.")
+  .describe("Sent on Monday or on the 1st, at 06:00 in the site's time zone, for the week or month that has ended.")
 const Recipients = z
   .array(Email)
-  .min(1, 'A report needs a recipient.')
+  .min(1, 'A report needs at least one recipient.')
   .max(20, 'A report has at most 20 recipients.')
   .transform((all) => [...new Set(all)])
 
-/** A report as the API shows it. */
+/** A mailed report as the API shows it. */
 export const Report = z.object({
-  ...{ id: z.int(), version: Version, site: z.int(), name: Name, period: ReportPeriod },
-  ...{ recipients: z.array(z.string()), enabled: z.boolean() },
-  last_sent: z.string().optional().describe('The period it was sent for last: `weekly:2026-11-16`, by its first day.'),
+  id: z.int(),
+  version: Version,
+  site: z.int(),
+  name: Name,
+  period: ReportPeriod,
+  recipients: z.array(z.string()),
+  enabled: z.boolean(),
+  last_sent: z.string().optional().describe('The last period that was sent, by its first day: `weekly:2026-11-16`.'),
 })
 export type Report = Omit<z.infer<typeof Report>, 'id' | 'version'>
 
+const shape = { name: Name, period: ReportPeriod, recipients: Recipients }
 /** The body of `POST /api/reports`. */
-export const NewReport = z.strictObject({
-  ...{ site: SiteId, name: Name, period: ReportPeriod, recipients: Recipients },
-  enabled: z.boolean().default(true),
-})
+export const NewReport = z.strictObject({ site: SiteId, ...shape, enabled: z.boolean().default(true) })
 /** The body of `PATCH /api/reports/{id}`. */
-export const ReportChange = z
-  .strictObject({ name: Name, period: ReportPeriod, recipients: Recipients, enabled: z.boolean() })
-  .partial()
+export const ReportChange = z.strictObject({ ...shape, enabled: z.boolean() }).partial()
 
 const StoredReport = z
   .object({ ...Report.shape, recipients: JsonText.pipe(z.array(z.string())), last_sent: z.string().nullable() })
-  .transform(({ last_sent, ...report }) => ({ ...report, ...(last_sent === null ? {} : { last_sent }) }))
+  .transform(omitNulls)
 
-/** The mailed reports of this instance's sites, over its records. */
-export const createReports = (records: Records): Collection<Report> =>
+export const createReports = (records: Records) =>
   createCollection<Report>(records, {
-    ...{ table: 'reports', label: 'report', maxPerSite: 20 },
+    table: 'reports',
+    label: 'report',
+    maxPerSite: 20,
     fromRow: (row) => StoredReport.parse(row),
     toColumns: ({ period, recipients, enabled }) => ({ period, recipients: JSON.stringify(recipients), enabled }),
   })

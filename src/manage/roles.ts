@@ -1,16 +1,16 @@
-/** What a member of an organisation may do, from the most to the least (contract 7). */
+/** What a member of an organisation may do, from the most to the least. */
 export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Whether somebody with `has` may do what asks for `needed`. */
-export const includesRole = (has: Role, needed: Role): boolean => ROLES.indexOf(has) <= ROLES.indexOf(needed)
+/** Reports whether `role` includes the rights of `needed`. */
+export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) <= ROLES.indexOf(needed)
 
 /**
- * Whether somebody with `has` may make what a member is, `from`, into `to`, which is undefined for one who goes; `self`:
- * it is themselves. Everybody may go or become less; an admin decides about all but owners; nobody gives more than they
- * have.
+ * Reports whether a member with `role` may change a member from `from` to `to`; `to` is undefined when the member leaves,
+ * `self` when both are the same person. Everyone may leave or lower their own role; an admin decides about all but owners;
+ * nobody gives a role above their own.
  */
-export function canAssignRole(has: Role, self: boolean, from: Role, to: Role | undefined): boolean {
-  if (to !== undefined && !includesRole(has, to)) return false
-  return self || (includesRole(has, 'admin') && includesRole(has, from))
+export function canAssignRole(role: Role, self: boolean, from: Role, to: Role | undefined): boolean {
+  if (to !== undefined && !includesRole(role, to)) return false
+  return self || (includesRole(role, 'admin') && includesRole(role, from))
 }

@@ -1,19 +1,34 @@
-import { raw, type Sql, sql } from '../sql.js'
-import { siteRemovalStatements } from './removals.js'
-import type { Site } from './sites.js'
+import { join, raw, type Sql, sql } from '../sql.js'
+import { insertWithNextId } from './ids.js'
 
-/** Tables whose rows are of a site alone. */
+/** Tables whose rows belong to one site each. */
 const SITE_TABLES = ['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'ingest_keys'] as const
 
 /**
- * The statements that take a site away with everything that is kept of it, for the transaction that does: its keys are
- * revoked, its event rows noted to go (`removals`), and its domains are free.
+ * Returns the statements that delete a site, for one transaction: its records and policies go at once, its API keys are
+ * revoked, its waiting notices are dropped and its domains become free. Its rows go in the background: wake
+ * `Removals` after the transaction.
  */
-export const siteDeletionStatements = (site: Pick<Site, 'id' | 'domains'>, at: Date): Sql[] => [
-  ...SITE_TABLES.map((table) => sql`delete from ${raw(table)} where site = ${site.id}`),
-  // What would still be sent about it.
-  sql`delete from notices where site = ${site.id} and state = 'waiting'`,
-  sql`update keys set revoked_at = ${at} where site = ${site.id} and revoked_at is null`,
-  sql`delete from sites where id = ${site.id}`,
-  ...siteRemovalStatements(site, at),
+export const siteDeletionStatements = (
+  { id, domains }: { readonly id: number; readonly domains: readonly string[] },
+  at: Date,
+): Sql[] => [
+  ...SITE_TABLES.map((table) => sql`delete from ${raw(table)} where site = ${id}`),
+  sql`delete from notices where site = ${id} and state = 'waiting'`,
+  sql`update keys set revoked_at = ${at} where site = ${id} and revoked_at is null`,
+  sql`delete from sites where id = ${id}`,
+  ...insertWithNextId(
+    'removals',
+    sql`insert into removals (id, site, kind, hostnames, requested_at)`,
+    sql`${id}, 'site', ${JSON.stringify(domains)}, ${at}`,
+  ),
+  sql`delete from drops where site = ${id}`,
+  ...(domains.length === 0
+    ? []
+    : [
+        sql`delete from policies where hostname in (${join(
+          domains.map((domain) => sql`${domain}`),
+          ', ',
+        )})`,
+      ]),
 ]

@@ -2,39 +2,35 @@ import type { Sql } from '../sql.js'
 import type { Records } from '../store.js'
 
 /**
- * A small table kept in memory: this process is the only writer of the file, so what it has read stays true until it
- * writes. `forget` is called after the write is durable; a load that was under way then is nobody's answer any more.
- * `load` is given what was read before, where reading what has changed since is less. `anew`: the file may be another, and
- * nothing that was read of it counts.
+ * Keeps what `load` reads in memory. This process is the only writer of the file, so it stays true until the next write.
+ * `load` receives the previous value, in case reading only the changes is cheaper.
  */
-export function createTableCache<T>(load: (before: T | undefined) => Promise<T>): {
-  get(): Promise<T>
-  invalidate(): void
-  clear(): void
-} {
+export function createTableCache<T>(load: (before: T | undefined) => Promise<T>) {
   let loaded: Promise<T> | undefined
   let before: T | undefined
   return {
-    get() {
+    /** Returns the cached value, loading it if necessary. A failed load is not cached. */
+    get(): Promise<T> {
       if (!loaded) {
-        const mine = load(before)
-        loaded = mine
-        mine.then(
-          (read) => {
-            if (loaded === mine) before = read
+        const loading = load(before)
+        loaded = loading
+        loading.then(
+          (value) => {
+            if (loaded === loading) before = value
           },
-          // A fault is not an answer worth keeping.
           () => {
-            if (loaded === mine) loaded = undefined
+            if (loaded === loading) loaded = undefined
           },
         )
       }
       return loaded
     },
-    invalidate() {
+    /** Reloads at the next `get`. Call it after the write is durable; the result of a load under way is not cached. */
+    invalidate(): void {
       loaded = undefined
     },
-    clear() {
+    /** Like `invalidate`, and drops the previous value too: the file may be another one. */
+    clear(): void {
       loaded = undefined
       before = undefined
     },
@@ -42,15 +38,15 @@ export function createTableCache<T>(load: (before: T | undefined) => Promise<T>)
 }
 
 /**
- * Writes to the records, and has what is `remembered` of them read again: also where the write fails, since of a store
- * that dies meanwhile nobody knows whether it has written.
+ * Returns a function that writes to the records and then invalidates the caches. Invalidates them after a failed write
+ * too: if the store dies meanwhile, it is unknown whether the write was stored.
  */
 export const createInvalidatingWrite =
-  (records: Records, ...remembered: readonly { invalidate(): void | Promise<void> }[]) =>
+  (records: Records, ...caches: readonly { invalidate(): void | Promise<void> }[]) =>
   async (...statements: Sql[]): Promise<void> => {
     try {
       await records.write(...statements)
     } finally {
-      for (const each of remembered) await each.invalidate()
+      for (const cache of caches) await cache.invalidate()
     }
   }

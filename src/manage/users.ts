@@ -8,8 +8,8 @@ export const User = z.object({
   id: z.int(),
   email: z.string(),
   name: z.string(),
-  has_password: z.boolean().describe('Whether one is set; without, a link signs in.'),
-  totp: z.boolean().describe('Whether signing in takes a code of an authenticator.'),
+  has_password: z.boolean().describe('Whether a password is set; without one, a mailed link signs in.'),
+  totp: z.boolean().describe('Whether signing in needs a code of an authenticator.'),
   created_at: z.iso.datetime(),
 })
 export type User = z.infer<typeof User>
@@ -24,7 +24,7 @@ const StoredUserRow = z.object({
   totp_step: z.number().nullable(),
   created_at: z.date(),
 })
-/** With what nobody is shown. */
+/** An account with its secrets: never shown. */
 export type StoredUser = z.infer<typeof StoredUserRow>
 
 export const userView = ({ id, email, name, password, totp_on, created_at }: StoredUser): User => ({
@@ -36,18 +36,11 @@ export const userView = ({ id, email, name, password, totp_on, created_at }: Sto
   created_at: created_at.toISOString(),
 })
 
-export interface Users {
-  list(): Promise<readonly StoredUser[]>
-  get(id: number): Promise<StoredUser | undefined>
-  /** By an address as `Email` has it. */
-  byEmail(email: string): Promise<StoredUser | undefined>
-  /** After a write to the table that was not made here. */
-  invalidate(): void
-}
+export type Users = ReturnType<typeof createUsers>
 
-/** The people of this instance, over its records. */
-export function createUsers(records: Records): Users {
-  const all = createTableCache(async () => {
+/** Looks up accounts. `accounts/` writes them. */
+export function createUsers(records: Records) {
+  const cache = createTableCache(async () => {
     const rows = await records.query(sql`
       select id, email, name, password, totp_secret, totp_on, totp_step, created_at from users order by id`)
     const list = rows.map((row) => StoredUserRow.parse(row))
@@ -58,9 +51,11 @@ export function createUsers(records: Records): Users {
     }
   })
   return {
-    list: async () => (await all.get()).list,
-    get: async (id) => (await all.get()).byId.get(id),
-    byEmail: async (email) => (await all.get()).byEmail.get(email),
-    invalidate: all.invalidate,
+    list: async (): Promise<readonly StoredUser[]> => (await cache.get()).list,
+    get: async (id: number) => (await cache.get()).byId.get(id),
+    /** Takes an address in the form that `Email` gives it. */
+    byEmail: async (email: string) => (await cache.get()).byEmail.get(email),
+    /** Call it after another module has written to the table. */
+    invalidate: cache.invalidate,
   }
 }

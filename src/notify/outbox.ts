@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { StoredChannel } from '../manage/channels.js'
-import { JsonText } from '../manage/collection.js'
+import { JsonText } from '../manage/fields.js'
 import { join, type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import type { AttemptResult } from './attempt-result.js'

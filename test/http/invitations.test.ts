@@ -61,7 +61,7 @@ t.test('at the same moment twice', async (t) => {
 })
 
 t.test('what does not open', async (t) => {
-  const { person, clock, upkeep, records } = await openTenants(t)
+  const { person, clock, cleanUp, records } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const admin = await person({ 1: 'admin' })
   const guest = await person({ 2: 'viewer' }, { email: 'guest@x.example' })
@@ -80,7 +80,7 @@ t.test('what does not open', async (t) => {
   clock.now = new Date(clock.now.getTime() + 7 * DAY)
   t.equal((await guest.ask('POST', accept, fourth)).status, 404, 'seven days are over')
   t.equal((await owner.ask('GET', PATH)).meta?.total, 0)
-  await upkeep()
+  await cleanUp()
   t.strictSame(await records.query(sql`select count(*) as n from invitations`), [{ n: 0 }])
   for (const [bad, status, why] of [
     [{}, 422, 'none'],

@@ -65,7 +65,7 @@ t.test('two factors are asked of others by who has them', async (t) => {
 })
 
 t.test('deleted after seven days, unless restored', async (t) => {
-  const { person, clock, upkeep, keys, bearer, sites, records, audit, managed } = await openTenants(t)
+  const { person, clock, cleanUp, keys, bearer, sites, records, audit, managed } = await openTenants(t)
   const owner = await person({ 1: 'owner', 2: 'member' })
   const admin = await person({ 1: 'admin' })
   const key = await keys.create({ org: 1, name: 'x', scopes: ['manage:read'] }, operatorOf(1))
@@ -82,14 +82,14 @@ t.test('deleted after seven days, unless restored', async (t) => {
   t.equal((await admin.ask('POST', '/api/orgs/1/restore')).status, 403)
   t.notOk((await owner.ask('POST', '/api/orgs/1/restore')).data.delete_after)
   clock.now = new Date(after)
-  await upkeep()
+  await cleanUp()
   t.equal((await owner.ask('GET', '/api/orgs/1')).status, 200, 'it stays')
   await owner.ask('DELETE', '/api/orgs/1')
   clock.now = new Date(clock.now.getTime() + 7 * DAY - 1)
-  await upkeep()
+  await cleanUp()
   t.equal((await owner.ask('GET', '/api/orgs/1')).status, 200, 'a millisecond before')
   clock.now = new Date(clock.now.getTime() + 1)
-  await upkeep()
+  await cleanUp()
   t.equal((await owner.ask('GET', '/api/orgs/1')).status, 404)
   t.strictSame(
     (await owner.ask('GET', '/api/orgs')).data.map(({ id }: { id: number }) => id),
@@ -116,13 +116,13 @@ t.test('deleted after seven days, unless restored', async (t) => {
     ],
     'the log has it, for the operator',
   )
-  await upkeep()
+  await cleanUp()
   const { data } = await owner.ask('POST', '/api/orgs', { name: 'Next' })
   t.equal(data.id, 3, 'no id comes again')
 })
 
 t.test('the log: pages, filters, and 400 days', async (t) => {
-  const { person, clock, upkeep, operator } = await openTenants(t)
+  const { person, clock, cleanUp, operator } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const viewer = await person({ 1: 'viewer' })
   for (const name of ['a', 'b', 'c']) await owner.ask('PATCH', '/api/orgs/1', { name })
@@ -148,6 +148,6 @@ t.test('the log: pages, filters, and 400 days', async (t) => {
   t.equal((await operator('GET', '/control/audit?org=2')).meta?.total, 2, 'of another: made, with a site')
   t.equal((await owner.ask('GET', '/control/audit')).status, 404)
   clock.now = new Date(clock.now.getTime() + 400 * DAY)
-  await upkeep()
+  await cleanUp()
   t.equal((await operator('GET', '/control/audit')).meta?.total, 1, 'what is 400 days old to the moment is kept')
 })

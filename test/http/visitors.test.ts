@@ -5,7 +5,6 @@ import { loadConfig } from '../../src/config.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { openInstance } from '../../src/instance/open-instance.js'
 import { insertWithNextId } from '../../src/manage/ids.js'
-import { siteRemovalStatements } from '../../src/manage/removals.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
@@ -105,7 +104,13 @@ t.test('a person is erased with what waits, and begins anew', async (t) => {
   await instance.close()
 
   const again = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
-  await again.write(...siteRemovalStatements({ id: 1, domains: ['example.com'] }, new Date()))
+  await again.write(
+    ...insertWithNextId(
+      'removals',
+      sql`insert into removals (id, site, kind, hostnames, requested_at)`,
+      sql`1, 'site', ${JSON.stringify(['example.com'])}, ${new Date()}`,
+    ),
+  )
   await again.close()
   ;({ instance, ask, visitors } = await open(data))
   await eventually('a deleted site', async () => (await visitors()).length === 0)

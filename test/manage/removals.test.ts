@@ -1,11 +1,7 @@
 import t from 'tap'
 import { ApiError } from '../../src/errors.js'
-import {
-  createRemovals,
-  RemovalProgress,
-  type RemovalTarget,
-  siteRemovalStatements,
-} from '../../src/manage/removals.js'
+import { createRemovals, RemovalProgress, type RemovalTarget } from '../../src/manage/removals.js'
+import { siteDeletionStatements } from '../../src/manage/site-deletion.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { deed } from '../fixtures/audit-context.js'
@@ -118,7 +114,7 @@ t.test('people come before sites, and a site goes on where it was', async (t) =>
   const { removals, records, asked, until, left } = await open(t, {
     step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10 * ++steps, more: steps < 3 }),
   })
-  await records.write(...siteRemovalStatements({ id: 7, domains: ['seven.example'] }, deed.at))
+  await records.write(...siteDeletionStatements({ id: 7, domains: ['seven.example'] }, deed.at))
   await removals.erase(1, 'c'.repeat(16), deed)
   await until(() => steps === 3)
   await until(() => asked.length === 4)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { NewPassword, Password } from '../../manage/accounts/password-rules.js'
-import { Name } from '../../manage/collection.js'
 import { Email } from '../../manage/email.js'
+import { Name } from '../../manage/fields.js'
 import type { LoginSession } from '../../manage/login-sessions.js'
 import { Org } from '../../manage/orgs.js'
 import { ROLES } from '../../manage/roles.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
-import { SiteId } from '../../manage/collection.js'
+import { SiteId } from '../../manage/fields.js'
 import { parseInstant } from '../../query/calendar.js'
 import { validate, validationError } from '../error-response.js'
 

@@ -10,7 +10,7 @@ import type { Passwords } from '../passwords.js'
 import type { StoredUser, Users } from '../users.js'
 import type { Tokens } from './tokens.js'
 
-/** What everything about accounts stands on. */
+/** What the modules of this folder work with. */
 export interface AccountContext {
   readonly records: Records
   readonly users: Users
@@ -21,21 +21,26 @@ export interface AccountContext {
   readonly tokens: Tokens
   readonly passwords: Passwords
   now(): Date
-  /** n random bytes. */
+  /** Returns n random bytes. */
   random(bytes: number): Buffer
-  /** Every write to accounts is made in it. */
-  readonly turn: Lock
+  /** Held by every write to accounts, and by changes of who owns an organisation. */
+  readonly lock: Lock
 }
 
-/** The log's lines of what somebody did to an account, their own unless `by` says else: one for each organisation of theirs. */
+/**
+ * Returns the audit lines of an action on an account, one for each of the person's organisations. `by` is an IP address if
+ * the person did it themselves.
+ */
 export async function accountAuditStatements(
   { members, now }: Pick<AccountContext, 'members' | 'now'>,
   user: Pick<StoredUser, 'id' | 'email'>,
   by: AuditActor | { ip: string },
-  done: Omit<AuditedAction, 'object' | 'id'>,
+  action: Omit<AuditedAction, 'object' | 'id'>,
 ): Promise<Sql[]> {
   const at = now()
-  const who: AuditActor = 'kind' in by ? by : { kind: 'user', name: user.email, ip: by.ip }
-  const mine = await members.ofUser(user.id)
-  return mine.flatMap(({ org }) => auditStatements({ by: who, org, at }, { ...done, object: 'account', id: user.id }))
+  const actor: AuditActor = 'kind' in by ? by : { kind: 'user', name: user.email, ip: by.ip }
+  const memberships = await members.ofUser(user.id)
+  return memberships.flatMap(({ org }) =>
+    auditStatements({ by: actor, org, at }, { ...action, object: 'account', id: user.id }),
+  )
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 
-/** The most common of those that are long enough, without the digits and signs that people append to them. */
+/** The most common passwords, without the digits and signs that people append to them. */
 const COMMON_PASSWORDS = new Set(
   `password passwort motdepasse contrasena iloveyou qwertyuiop qwertyuiopasdfghjkl qwertzuiop azertyuiop asdfghjkl
   zxcvbnm qwerty letmein welcome welcometo changeme changeit football baseball basketball superman batman starwars
@@ -12,7 +12,7 @@ const COMMON_PASSWORDS = new Set(
   liverpool manchester barcelona arsenal chelsea juventus realmadrid unitedstates qazwsx qazwsxedc qwaszx asdfasdf
   asdf asdfjkl aaaa test testing tester testtest default guest root toor analytics readership`.split(/\s+/),
 )
-/** Rows of digits that are no thought at all, in either direction and over again. */
+/** Rows of the keyboard's digits, in either direction and repeated. */
 const DIGIT_SEQUENCES = [
   '01234567890123456789',
   '12345678901234567890',
@@ -28,19 +28,22 @@ function isCommon(password: string): boolean {
   return COMMON_PASSWORDS.has(lower) || COMMON_PASSWORDS.has(stem)
 }
 
-/** A password as one is chosen: long enough, whatever it is of (NIST SP 800-63B 3.1.1.2). */
+/** Accepts a new password: long enough, of any characters (NIST SP 800-63B 3.1.1.2), and not a common one. */
 export const NewPassword = z
   .string()
   .min(10, 'A password has at least 10 characters.')
   .max(200, 'A password has at most 200 characters.')
-  .refine((password) => !isCommon(password), 'That is among the first passwords that anybody tries.')
+  .refine(
+    (password) => !isCommon(password),
+    'This password is too common: it is among the first that an attacker tries.',
+  )
 
-/** A password as one is asked for: what is longer was never taken. */
+/** Accepts a password for sign-in; a longer one was never stored. */
 export const Password = z.string().max(200, 'A password has at most 200 characters.')
 
-/** Throws `validation_error` for what everybody would try of this person. */
+/** Throws `validation_error` if the password is the account's own address or the part of it before the @. */
 export function refuseAddressAsPassword(password: string, email: string): void {
   const lower = password.toLowerCase()
   if (lower === email || lower === email.slice(0, email.lastIndexOf('@')))
-    throw new ApiError('validation_error', 'Your address is no password.', 'password')
+    throw new ApiError('validation_error', 'The password must not be your e-mail address.', 'password')
 }

@@ -11,79 +11,65 @@ const RECOVERY_CODES = 10
 
 /** What an authenticator is set up with. */
 export interface Enrolment {
-  /** Base32. */
+  /** In base32. */
   readonly secret: string
   readonly uri: string
 }
 
-export interface SecondFactor {
-  /**
-   * Whether the person is who the code says, as the statements that use it up: they are written with what it was asked
-   * for, in the same turn. Nothing where no second factor is on. Throws `unauthorized` with the field `totp`,
-   * `rate_limited` after too many tries.
-   */
-  consumeCode(user: StoredUser, code: string | undefined): Promise<Sql[]>
-  /** A new secret, which counts once it is confirmed. Throws `conflict` where one does. */
-  enrol(user: number): Promise<Enrolment>
-  /**
-   * The first code switches it on: the recovery codes, each good once, and the new session, all others of this person
-   * being over. Throws `conflict` without an enrolment, as `used` for a code that is wrong.
-   */
-  confirm(user: number, code: string, from: SignInClient): Promise<{ codes: string[]; token: string }>
-  /** As `used` first. Sessions as by `confirm`. */
-  disable(user: number, code: string | undefined, from: SignInClient): Promise<{ token: string }>
-  /** By the operator, for somebody who has lost it: ends all sessions. */
-  revoke(user: number): Promise<void>
-  /** New recovery codes; the ones before are good no more. As `used` first. */
-  renew(user: number, code: string | undefined, from: SignInClient): Promise<string[]>
-}
-
 const sha256 = (code: string) => createHash('sha256').update(code).digest('hex')
-/** As it was handed out, however it is typed. */
+/** Returns a code without the spaces and hyphens that people type. */
 const normaliseCode = (code: string): string => code.toUpperCase().replace(/[\s-]/g, '')
 
-/**
- * Authenticators and recovery codes. `mayTry` counts a try of a person's second factor and says whether it is one too
- * many; `issuer` is what an authenticator calls us.
- */
-export function createSecondFactor(
-  ground: AccountContext,
-  mayTry: (user: number) => boolean,
-  issuer: string,
-): SecondFactor {
-  const { records, users, sessions, now, random, turn } = ground
+export type SecondFactor = ReturnType<typeof createSecondFactor>
 
-  const existing = async (id: number): Promise<StoredUser> => {
+/**
+ * Authenticator and recovery codes. `mayTry` counts an attempt of a person and reports whether it is allowed; `issuer` is
+ * the name that an authenticator shows.
+ */
+export function createSecondFactor(context: AccountContext, mayTry: (user: number) => boolean, issuer: string) {
+  const { records, users, sessions, now, random, lock } = context
+
+  const findUser = async (id: number): Promise<StoredUser> => {
     const user = await users.get(id)
-    if (!user) throw new ApiError('unauthorized', 'You are not signed in, or no longer.')
+    if (!user) throw new ApiError('unauthorized', 'You are not signed in.')
     return user
   }
-  const wrong = () => new ApiError('unauthorized', 'The code is wrong, too old, or was used before.', 'totp')
-  const tried = (user: StoredUser) => {
-    if (!mayTry(user.id)) throw new ApiError('rate_limited', 'Too many codes were tried; wait some minutes.', 'totp')
+  const findEnrolledUser = async (id: number): Promise<StoredUser> => {
+    const user = await findUser(id)
+    if (!user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is off.')
+    return user
+  }
+  const wrongCode = () => new ApiError('unauthorized', 'The code is wrong, expired or was used before.', 'totp')
+  const countAttempt = (user: StoredUser) => {
+    if (!mayTry(user.id))
+      throw new ApiError('rate_limited', 'Too many codes were tried; try again in a few minutes.', 'totp')
   }
 
-  async function used(user: StoredUser, code: string | undefined): Promise<Sql[]> {
+  /**
+   * Checks a code and returns the statements that use it up: write them with what the code was asked for, inside the same
+   * lock. Returns none if the second factor is off. Throws `unauthorized` with the field `totp`, `rate_limited`.
+   */
+  async function consumeCode(user: StoredUser, code: string | undefined): Promise<Sql[]> {
     if (!user.totp_on || user.totp_secret === null) return []
     if (code === undefined)
-      throw new ApiError('unauthorized', 'Send totp: a code of your authenticator, or a recovery code.', 'totp')
-    tried(user)
+      throw new ApiError('unauthorized', '`totp` is required: a code of your authenticator or a recovery code.', 'totp')
+    countAttempt(user)
     const text = normaliseCode(code)
     if (/^\d{6}$/.test(text)) {
       const step = findStep(user.totp_secret, text, now(), user.totp_step)
-      if (step === undefined) throw wrong()
+      if (step === undefined) throw wrongCode()
       return [sql`update users set totp_step = ${step} where id = ${user.id}`]
     }
     const digest = sha256(text)
-    const [found] = await records.query(
+    const [row] = await records.query(
       sql`select digest from recovery_codes where user_id = ${user.id} and digest = ${digest}`,
     )
-    if (!found) throw wrong()
+    if (!row) throw wrongCode()
     return [sql`delete from recovery_codes where user_id = ${user.id} and digest = ${digest}`]
   }
 
-  /** Ten new codes and the statements that replace the old ones by them. */
-  const recovery = (user: number): { codes: string[]; writing: Sql[] } => {
+  /** Returns new recovery codes and the statements that replace the old ones. */
+  const createRecoveryCodes = (user: number): { codes: string[]; writing: Sql[] } => {
     const codes = Array.from({ length: RECOVERY_CODES }, () => base32(random(10)).replace(/(.{4})(?=.)/g, '$1-'))
     return {
       codes,
@@ -95,71 +81,80 @@ export function createSecondFactor(
       ],
     }
   }
-  const off = (user: number): Sql[] => [
+  const disableStatements = (user: number): Sql[] => [
     sql`update users set totp_on = false, totp_secret = null, totp_step = null where id = ${user}`,
     sql`delete from recovery_codes where user_id = ${user}`,
     sessions.endAllStatement(user),
   ]
-  const written = createInvalidatingWrite(records, users, sessions)
+  const write = createInvalidatingWrite(records, users, sessions)
 
   return {
-    consumeCode: used,
-    enrol: (id) =>
-      turn(async () => {
-        const user = await existing(id)
-        if (user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is on: disable it first.')
+    consumeCode,
+    /** Stores a new secret, which takes effect once it is confirmed. Throws `conflict` if the second factor is on. */
+    enrol: (id: number) =>
+      lock(async (): Promise<Enrolment> => {
+        const user = await findUser(id)
+        if (user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is already on: disable it first.')
         const secret = base32(random(SECRET_BYTES))
-        await written(sql`update users set totp_secret = ${secret}, totp_step = null where id = ${id}`)
+        await write(sql`update users set totp_secret = ${secret}, totp_step = null where id = ${id}`)
         return { secret, uri: totpUri(secret, user.email, issuer) }
       }),
-    confirm: (id, code, from) =>
-      turn(async () => {
-        const user = await existing(id)
+    /**
+     * Switches the second factor on with its first code. Ends every session of the person and begins a new one. Throws
+     * `conflict` without an enrolment, and what `consumeCode` throws for a wrong code.
+     */
+    confirm: (id: number, code: string, client: SignInClient) =>
+      lock(async (): Promise<{ codes: string[]; token: string }> => {
+        const user = await findUser(id)
         if (user.totp_on || user.totp_secret === null)
-          throw new ApiError('conflict', user.totp_on ? 'Two-factor sign-in is on.' : 'Enrol first.')
-        tried(user)
+          throw new ApiError('conflict', user.totp_on ? 'Two-factor sign-in is already on.' : 'Enrol first.')
+        countAttempt(user)
         const step = findStep(user.totp_secret, normaliseCode(code), now(), user.totp_step)
-        if (step === undefined) throw wrong()
-        const { codes, writing } = recovery(id)
-        const next = sessions.beginStatements(id, from)
-        await written(
+        if (step === undefined) throw wrongCode()
+        const { codes, writing } = createRecoveryCodes(id)
+        const next = sessions.beginStatements(id, client)
+        await write(
           sql`update users set totp_on = true, totp_step = ${step} where id = ${id}`,
           ...writing,
           sessions.endAllStatement(id),
           ...next.writing,
-          ...(await accountAuditStatements(ground, user, from, { action: 'enable_totp' })),
+          ...(await accountAuditStatements(context, user, client, { action: 'enable_totp' })),
         )
         return { codes, token: next.token }
       }),
-    disable: (id, code, from) =>
-      turn(async () => {
-        const user = await existing(id)
-        if (!user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is off.')
-        await used(user, code)
-        const next = sessions.beginStatements(id, from)
-        await written(
-          ...off(id),
+    /** Switches the second factor off, with a code. Sessions as for `confirm`. */
+    disable: (id: number, code: string | undefined, client: SignInClient) =>
+      lock(async (): Promise<{ token: string }> => {
+        const user = await findEnrolledUser(id)
+        await consumeCode(user, code)
+        const next = sessions.beginStatements(id, client)
+        await write(
+          ...disableStatements(id),
           ...next.writing,
-          ...(await accountAuditStatements(ground, user, from, { action: 'disable_totp' })),
+          ...(await accountAuditStatements(context, user, client, { action: 'disable_totp' })),
         )
         return { token: next.token }
       }),
-    revoke: (id) =>
-      turn(async () => {
-        const user = await existing(id)
+    /** Switches the second factor off by the operator, for a person who has lost it. Ends all their sessions. */
+    revoke: (id: number) =>
+      lock(async () => {
+        const user = await findUser(id)
         const by = { kind: 'operator', name: 'operator' } as const
-        await written(...off(id), ...(await accountAuditStatements(ground, user, by, { action: 'disable_totp' })))
+        await write(
+          ...disableStatements(id),
+          ...(await accountAuditStatements(context, user, by, { action: 'disable_totp' })),
+        )
       }),
-    renew: (id, code, from) =>
-      turn(async () => {
-        const user = await existing(id)
-        if (!user.totp_on) throw new ApiError('conflict', 'Two-factor sign-in is off.')
-        const spent = await used(user, code)
-        const { codes, writing } = recovery(id)
-        await written(
-          ...spent,
+    /** Replaces the recovery codes, with a code. */
+    renew: (id: number, code: string | undefined, client: SignInClient) =>
+      lock(async (): Promise<string[]> => {
+        const user = await findEnrolledUser(id)
+        const codeStatements = await consumeCode(user, code)
+        const { codes, writing } = createRecoveryCodes(id)
+        await write(
+          ...codeStatements,
           ...writing,
-          ...(await accountAuditStatements(ground, user, from, { action: 'renew_recovery_codes' })),
+          ...(await accountAuditStatements(context, user, client, { action: 'renew_recovery_codes' })),
         )
         return codes
       }),

@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Seconds that a code is shown (RFC 6238 4.1). */
+/** How long a code is shown (RFC 6238 4.1). */
 const PERIOD_S = 30
 const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Bytes of a secret: as many as the hash has (RFC 4226 4). */
+/** Length of a secret: that of the hash (RFC 4226 4). */
 export const SECRET_BYTES = 20
 
-/** RFC 4648 without padding, as authenticators take it. */
+/** Encodes as RFC 4648 without padding, the form that authenticators accept. */
 export function base32(bytes: Uint8Array): string {
   let text = ''
   let bits = 0
@@ -37,7 +37,7 @@ function decodeBase32(text: string): Buffer {
 
 const stepAt = (at: Date): number => Math.floor(at.getTime() / 1_000 / PERIOD_S)
 
-/** The code of a secret (base32) in a step (RFC 6238 4.2, RFC 4226 5.3). */
+/** Returns the code of a secret (base32) at a time step (RFC 6238 4.2, RFC 4226 5.3). */
 export function codeAtStep(secret: string, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -47,8 +47,8 @@ export function codeAtStep(secret: string, step: number): string {
 }
 
 /**
- * The step of a code that is good at `at`, a step early or late for clocks that differ; undefined where it is none, or of
- * the step `last` that was accepted before, or an earlier one (RFC 6238 5.2).
+ * Returns the time step of a code that is valid at `at`, one step early or late to allow for clock differences. Returns
+ * undefined for a wrong code and for one of the step `last`, which was accepted before, or earlier (RFC 6238 5.2).
  */
 export function findStep(secret: string, code: string, at: Date, last: number | null): number | undefined {
   const now = stepAt(at)
@@ -63,6 +63,6 @@ export function findStep(secret: string, code: string, at: Date, last: number | 
   )
 }
 
-/** What an authenticator reads off the QR code. */
+/** Returns the text of the QR code that an authenticator scans. */
 export const totpUri = (secret: string, email: string, issuer: string): string =>
   `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(email)}?secret=${secret}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${PERIOD_S}`

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { parseFilters } from '../query/filters.js'
+
+/** Accepts a name: trimmed, 1 to 100 characters, without control characters that a terminal or a page would act on. */
+export const Name = z
+  .string()
+  .trim()
+  .min(1, 'A name is required.')
+  .max(100, 'A name has at most 100 characters.')
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'A name must not contain control characters.')
+/** A record's number of changes, starting at 1. */
+export const Version = z.int().describe('Number of changes, from 1: the value of `ETag`, accepted by `If-Match`.')
+/** A site's id: a positive 32-bit integer. */
+export const SiteId = z.int().positive().max(2_147_483_647)
+
+/** Parses a column of JSON text. */
+export const JsonText = z.string().transform((text): unknown => JSON.parse(text))
+
+type ApiField<V> = V extends Date ? string : V
+/** A stored row as the API shows it. */
+export type ApiFields<T> = { [K in keyof T as null extends T[K] ? never : K]: ApiField<T[K]> } & {
+  [K in keyof T as null extends T[K] ? K : never]?: ApiField<NonNullable<T[K]>>
+}
+
+/** Returns a row's fields without the nulls, dates as ISO-8601 text. */
+export function toApiFields<T extends object>(row: T): ApiFields<T>
+export function toApiFields(row: object): object {
+  return Object.fromEntries(
+    Object.entries(row).flatMap(([name, value]) =>
+      value === null ? [] : [[name, value instanceof Date ? value.toISOString() : value]],
+    ),
+  )
+}
+
+type Present<T> = { [K in keyof T as null extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as null extends T[K] ? K : never]?: NonNullable<T[K]>
+}
+
+/** Returns a row's fields without the nulls: an absent setting is absent, not null. */
+export function omitNulls<T extends object>(row: T): Present<T>
+export function omitNulls(row: object): object {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
+}
+
+const FILTERS_MESSAGE = '`filters` must be a list of filters or one group of them.'
+/** Accepts `filters` as the query parameter of that name does; `parseFilters` checks them. */
+export const FiltersInput = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())], FILTERS_MESSAGE)
+/** Accepts `filters` that are not empty. */
+export const SomeFiltersInput = z.union(
+  [z.array(z.unknown()).min(1), z.record(z.string(), z.unknown())],
+  'At least one filter is required: a list of filters or one group of them.',
+)
+/** `filters` as the API shows them. */
+export const FiltersOutput = z.array(z.record(z.string(), z.unknown())).describe('In canonical names.')
+/** Parses a column of filters. */
+export const FiltersColumn = JsonText.transform(parseFilters)
