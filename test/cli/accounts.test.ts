@@ -52,7 +52,7 @@ t.test("a first start prints a link; accounts are the operator's from the termin
 
   const rows: [string[], string | undefined, number, RegExp, string][] = [
     [['users', 'create'], undefined, 2, /--email: is missing/, 'no address'],
-    [['users', 'create', '--email', 'ann'], undefined, 2, /That is no e-mail address/, 'no such address'],
+    [['users', 'create', '--email', 'ann'], undefined, 2, /This is not a valid e-mail address/, 'no such address'],
     [
       ['users', 'create', '--email', 'a@b.c', '--role', 'boss'],
       undefined,

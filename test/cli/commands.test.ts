@@ -235,7 +235,7 @@ t.test('a running instance, asked from outside', async (t) => {
 
   await t.test('keys', async (t) => {
     const hostile = await command('keys', 'create', '--name', 'ci \u001b[2J', ...at)
-    t.match(hostile, { code: 2, stdout: '', stderr: 'error: A name has no control characters.\n' })
+    t.match(hostile, { code: 2, stdout: '', stderr: 'error: A name must not contain control characters.\n' })
     const made = await cli('keys', 'create', '--name', 'ci', ...at)
     t.match(made.stdout, /^svcg_[0-9a-f]{8}_[\w-]{43}\n$/, 'the secret alone, for a variable')
     const secret = made.stdout.trim()

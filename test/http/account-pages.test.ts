@@ -30,7 +30,7 @@ t.test('to open a sign-in link changes nothing; its button signs in', async (t) 
   t.equal((await ann.ask('GET', '/api/auth/me')).data.user.email, 'owner@localhost')
   const again = await visitor().form('/sign-in', { token })
   t.equal(again.status, 401)
-  t.match(again.text, /role="alert">The link is used up/)
+  t.match(again.text, /role="alert">This link was already used/)
 })
 
 t.test('sign in by password, choose another, confirm', async (t) => {

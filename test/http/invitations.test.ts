@@ -100,7 +100,7 @@ t.test('whom nobody invites, and into what', async (t) => {
   const member = await person({ 1: 'member' })
   const to = (email: unknown, role: unknown = 'viewer') => ({ email, role })
   const cases: [typeof owner, unknown, number, string][] = [
-    [admin, to('a@b.example', 'owner'), 403, 'above their own'],
+    [admin, to('a@b.example', 'owner'), 403, 'above your own'],
     [owner, to('a@b.example', 'owner'), 201, 'an owner may'],
     [admin, to('b@b.example', 'admin'), 201, 'as high as oneself'],
     [member, to('c@b.example'), 403, 'a member may not'],
