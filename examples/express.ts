@@ -1,4 +1,4 @@
-// An Express site that counts its own readers. The service answers under /_readership; `readership tail` and
+// An Express site with readership inside. The service answers under /_readership; `readership tail` and
 // `readership keys create`, run in the same folder, reach it through ./readership-data.
 import express from 'express'
 import { openReadership } from 'readership'

@@ -1,6 +1,6 @@
-// Two sidecars before one site, and a collector that keeps what both record:
+// Two sidecars in front of one site, and a collector that stores the rows of both:
 // node dist/examples/fleet.js http://localhost:3000 9000 8080 8081
-// Everything is asked of the collector; while it is away the sidecars keep their rows on disk.
+// The collector answers the API. While it is down the sidecars keep their rows on disk.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ const isThere = () =>
   )
 while (!(await isThere())) await new Promise((done) => setTimeout(done, 100))
 
-// On other machines the key comes by whatever brings secrets there.
+// In production, the way that you distribute secrets brings the key to each server.
 const said = execFileSync(process.execPath, [
   program,
   'sites',
@@ -42,7 +42,7 @@ for (const sidecar of ports.length > 0 ? ports : ['8080', '8081'])
       ...['--collector', collector, '--site', '1', '--ingest-key-file', 'fleet/key'],
     ),
   )
-// The sidecars first: what they still have goes to a collector that is there.
+// The sidecars stop first, so that their last rows reach a running collector.
 const stop = async () => {
   for (const one of started.reverse()) {
     const ended = new Promise((done) => one.once('exit', done))

@@ -1,4 +1,4 @@
-// The same on Hono's Node server.
+// A Hono site on its Node server with readership inside; see express.ts.
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { openReadership } from 'readership'

@@ -1,5 +1,5 @@
-// What `npm start` runs. Without an origin: the demo, whose ports and data directory may be given as flags.
-// With one, as in `npm start -- http://localhost:3000`: exactly `readership proxy`, with all of its flags.
+// The program of `npm start`. Without an origin it runs the demo; flags set its ports and data directory.
+// With an origin, as in `npm start -- http://localhost:3000`, it is `readership proxy` with all of its flags.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startDemo } from './demo.js'
@@ -7,7 +7,7 @@ import { startDemo } from './demo.js'
 const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
 const words = process.argv.slice(2)
 
-// npm stops its shell, and the shell passes nothing on: whoever stops npm means this process.
+// npm ends its shell, which passes no signal on: when the shell is gone, this process ends too.
 if (process.env.npm_lifecycle_event === 'start') {
   const shell = process.ppid
   const watch = setInterval(() => {
@@ -34,13 +34,13 @@ async function demo(): Promise<void> {
     program,
     seed: 20261121,
     burst: 120,
-    say: (text) => console.log(text),
+    print: (text) => console.log(text),
   })
   let stopping = false
-  const stop = async (told: boolean) => {
+  const stop = async (signalled: boolean) => {
     if (stopping) process.exit(1)
     stopping = true
-    await (await running)?.close(told)
+    await (await running)?.close(signalled)
     process.exit(0)
   }
   process.on('SIGINT', () => void stop(true))

@@ -1,4 +1,4 @@
-// A site of files, from the folder given (default ./public). Before it, with the tracker in its pages:
+// A site of static files from the given folder (default ./public). To put readership in front, with the tracker:
 // readership proxy http://localhost:3000 --inject
 import { createReadStream, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 }
 
-/** Undefined for what does not lie in the folder. */
+/** Returns the file of a path, or undefined if it would lie outside the folder. */
 function fileOf(pathname: string): string | undefined {
   try {
     const file = join(root, decodeURIComponent(pathname))

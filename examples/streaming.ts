@@ -1,5 +1,5 @@
-// What a server of Next.js or its like does to whoever stands before it: pages rendered in pieces that go out as they are
-// ready, compressed by the server itself, and later pages fetched as data and put into the history. Before it:
+// A server that behaves like Next.js: it streams a page in pieces, compresses it itself, and the browser fetches later
+// pages as data and pushes them into the history. To put readership in front:
 // readership proxy http://localhost:3000 --inject
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -3,40 +3,43 @@ import { Agent, request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { createVisits, type Step, type Visit } from './visits.js'
 
-export interface TrafficOptions {
-  /** Where the requests go: the proxy. */
+interface TrafficOptions {
+  /** The URL that requests go to: the proxy. */
   target: URL
-  /** Paths of the site's pages, the popular ones first. */
+  /** Paths of the site's pages, most popular first. */
   pages: readonly string[]
-  /** Numbers in [0, 1): the same numbers, the same visits. */
+  /** Returns numbers in [0, 1); the same numbers give the same visits. */
   random: () => number
-  /** Visits begun per second. */
+  /** Visits that begin in a second. */
   rate?: number
-  /** Visits made at once before the stream begins, without pauses. */
+  /** Visits made without pauses before the stream begins. */
   burst?: number
   /** Waits for milliseconds; may reject when the signal aborts. */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-export interface Traffic {
-  /** Resolves when the burst has been answered. */
+interface Traffic {
+  /** Resolves when the responses to the burst have arrived. */
   ready: Promise<void>
   sent(): { requests: number; failed: number }
-  /** Breaks off what runs and resolves when nothing does. */
+  /** Aborts the visits in progress and resolves when all have ended. */
   close(): Promise<void>
 }
 
 const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal })
-/** Visits under way at once; a proxy that hangs must not make the demo grow without end. */
-const AT_ONCE = 60
+/** Bounds the visits in progress, so that a hanging proxy does not make the demo grow. */
+const MAX_CONCURRENT_VISITS = 60
 
-/** A gentle stream of people and machines, as real requests. It outlives a proxy that is away for a while. */
+/**
+ * Sends a slow stream of visits by people and agents as real requests, and survives a proxy that is down for a while.
+ * Long because the parts share the set of running visits and the validators.
+ */
 export function startTraffic(options: TrafficOptions): Traffic {
   const { target, pages, random, rate = 0.7, burst = 0, wait = sleep } = options
   const visits = createVisits(random, target.origin, pages)
   const agent = new Agent({ keepAlive: true, maxSockets: 32 })
   const stop = new AbortController()
-  // Every pause and every request listens; that is no leak.
+  // Every pause and every request adds a listener; this is not a leak.
   setMaxListeners(0, stop.signal)
   const kept = new Map<string, Map<string, string>>()
   const running = new Set<Promise<void>>()
@@ -52,7 +55,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
     }
     for (const step of visit.steps) {
       if (stop.signal.aborted) return
-      if (hurried && step.hold) continue
+      if (hurried && step.leaveAfter) continue
       if (!hurried) await wait(step.wait, stop.signal)
       count.requests++
       await send(step, tags).catch(() => {
@@ -66,7 +69,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
       const tag = step.method === 'GET' ? tags.get(step.path) : undefined
       const headers = { ...step.headers, ...(tag && { 'if-none-match': tag }) }
       const req = request(target, { method: step.method, path: step.path, headers, agent, signal: stop.signal })
-      const leave = step.hold ? AbortSignal.timeout(step.hold) : undefined
+      const leave = step.leaveAfter ? AbortSignal.timeout(step.leaveAfter) : undefined
       leave?.addEventListener('abort', () => {
         req.destroy()
         done()
@@ -74,7 +77,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
       req.on('error', fail)
       req.on('response', (res) => {
         const { etag } = res.headers
-        if (etag && step.method === 'GET' && !step.hold) tags.set(step.path, etag)
+        if (etag && step.method === 'GET' && !step.leaveAfter) tags.set(step.path, etag)
         res.on('error', fail)
         res.on('end', done)
         res.resume()
@@ -83,7 +86,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
     })
 
   const track = (work: Promise<void>): Promise<void> => {
-    // An abort is how a pause ends when the stream is closed; nothing else is thrown.
+    // Closing the stream aborts its pauses; no other error is thrown.
     const settled = work.catch(() => {}).finally(() => running.delete(settled))
     running.add(settled)
     return settled
@@ -98,7 +101,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const stream = async (): Promise<void> => {
     await ready
     while (!stop.signal.aborted) {
-      if (running.size < AT_ONCE) void track(play(visits.next(), false))
+      if (running.size < MAX_CONCURRENT_VISITS) void track(play(visits.next(), false))
       await wait((-Math.log(1 - random()) * 1000) / rate, stop.signal)
     }
   }

@@ -1,25 +1,25 @@
-import { BROWSERS, CAMPAIGNS, MACHINES, PLACES, REFERRERS } from './cast.js'
+import { AGENTS, BROWSERS, CAMPAIGNS, PLACES, REFERRERS } from './visitors.js'
 
 /** One request of a visit. */
 export interface Step {
-  /** Milliseconds after the step before. */
+  /** Milliseconds after the previous step. */
   wait: number
   method: string
   path: string
   headers: Record<string, string>
   body?: string
-  /** Leave an endless answer after this many milliseconds. */
-  hold?: number
+  /** Milliseconds after which the client leaves an endless response. */
+  leaveAfter?: number
 }
 
 export interface Visit {
-  /** Whoever comes again under the same name brings what they kept: validators for a conditional request. */
+  /** The visitor's name; a later visit under the same name sends the validators of earlier responses. */
   visitor: string
   steps: Step[]
 }
 
-/** A generator of numbers in [0, 1) with 32 bits of state (mulberry32): the same seed, the same stream of visits. */
-export function seeded(seed: number): () => number {
+/** Returns a generator of numbers in [0, 1) with 32 bits of state (mulberry32); the same seed gives the same numbers. */
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -29,37 +29,37 @@ export function seeded(seed: number): () => number {
   }
 }
 
-export interface Visits {
+interface Visits {
   next(): Visit
 }
 
 /**
- * An endless stream of visits, about three by people to two by machines. All randomness is drawn here, so the stream
- * depends on `random`, `base` and `pages` alone, never on answers or time.
+ * Returns an endless stream of visits, about three by people to two by agents. The stream depends on `random`, `base` and
+ * `pages` only, never on responses or time.
  */
 export function createVisits(random: () => number, base: string, pages: readonly string[]): Visits {
   const dice = createDice(random)
   const known: Person[] = []
   return {
     next() {
-      if (random() < 0.4) return machineVisit(dice, pages)
+      if (random() < 0.4) return createAgentVisit(dice, pages)
       const back = known.length > 20 && random() < 0.35
-      const person = back ? dice.of(known) : newPerson(dice)
+      const person = back ? dice.pick(known) : createPerson(dice)
       if (!back) known.push(person)
       if (known.length > 500) known.shift()
-      return personVisit(dice, person, base, pages)
+      return createPersonVisit(dice, person, base, pages)
     },
   }
 }
 
 interface Dice {
   random(): number
-  whole(below: number): number
-  of<T>(list: readonly T[]): T
+  integer(below: number): number
+  pick<T>(list: readonly T[]): T
   weighted<T extends { weight: number }>(list: readonly T[]): T
-  /** Mostly the first of the list, sometimes the last. */
+  /** Picks mostly from the beginning of the list. */
   popular<T>(list: readonly T[]): T
-  /** A reading time in milliseconds: half are under `middle`, a few are long. */
+  /** Returns a reading time in milliseconds: half are below `middle`, a few are long. */
   pause(middle: number): number
 }
 
@@ -72,8 +72,8 @@ function createDice(random: () => number): Dice {
   const whole = (below: number) => Math.floor(random() * below)
   return {
     random,
-    whole,
-    of: (list) => at(list, whole(list.length)),
+    integer: whole,
+    pick: (list) => at(list, whole(list.length)),
     popular: (list) => at(list, Math.floor(list.length * random() ** 1.7)),
     weighted(list) {
       let left = random() * list.reduce((sum, { weight }) => sum + weight, 0)
@@ -92,10 +92,10 @@ interface Person {
   headers: Record<string, string>
 }
 
-function newPerson(dice: Dice): Person {
+function createPerson(dice: Dice): Person {
   const { user_agent, hints } = dice.weighted(BROWSERS)
   const { network, language } = dice.weighted(PLACES)
-  const address = `${network}.${dice.whole(256)}.${1 + dice.whole(254)}`
+  const address = `${network}.${dice.integer(256)}.${1 + dice.integer(254)}`
   return {
     name: `${address} ${user_agent}`,
     headers: {
@@ -120,7 +120,7 @@ const ASSETS = [
   ['/img/hero.svg', 'image', 'image/avif,image/webp,image/svg+xml,*/*;q=0.8'],
 ] as const
 
-function personVisit(dice: Dice, person: Person, base: string, pages: readonly string[]): Visit {
+function createPersonVisit(dice: Dice, person: Person, base: string, pages: readonly string[]): Visit {
   const { random } = dice
   const steps: Step[] = []
   const came = dice.weighted(REFERRERS).url
@@ -168,7 +168,7 @@ function personVisit(dice: Dice, person: Person, base: string, pages: readonly s
         ...own,
         ...fetches('empty', 'cors', 'same-origin'),
       })
-      steps.push({ ...stream, hold: dice.pause(6000) })
+      steps.push({ ...stream, leaveAfter: dice.pause(6000) })
     }
     if (path === '/subscribe' && random() < 0.5) {
       const form = { ...page, ...own, 'content-type': 'application/x-www-form-urlencoded', origin: base }
@@ -185,9 +185,9 @@ function personVisit(dice: Dice, person: Person, base: string, pages: readonly s
 
 const MISSING = ['/wp-login.php', '/.env', '/.git/config', '/xmlrpc.php', '/phpmyadmin/index.php', '/server-status']
 
-function machineVisit(dice: Dice, pages: readonly string[]): Visit {
-  const { user_agent, network, habit, deaf } = dice.weighted(MACHINES)
-  const address = `${network}.${1 + dice.whole(6)}`
+function createAgentVisit(dice: Dice, pages: readonly string[]): Visit {
+  const { user_agent, network, habit, ignoresRobots: deaf } = dice.weighted(AGENTS)
+  const address = `${network}.${1 + dice.integer(6)}`
   const headers = {
     'x-forwarded-for': address,
     ...(user_agent && { 'user-agent': user_agent }),
@@ -203,15 +203,15 @@ function machineVisit(dice: Dice, pages: readonly string[]): Visit {
       case 'feed':
         return [step('/feed.xml', 0)]
       case 'scan':
-        return Array.from({ length: 2 + dice.whole(3) }, () => step(dice.of(MISSING), 200))
+        return Array.from({ length: 2 + dice.integer(3) }, () => step(dice.pick(MISSING), 200))
       case 'answer':
-        return pagesFor(1 + dice.whole(2)).map((path) => step(path, 300))
+        return pagesFor(1 + dice.integer(2)).map((path) => step(path, 300))
       case 'crawl': {
         const first = deaf ? [] : [step('/robots.txt', 0)]
         if (!deaf && dice.random() < 0.3) first.push(step(dice.random() < 0.5 ? '/sitemap.xml' : '/llms.txt', 500))
-        // robots.txt shuts this one out, and it stays out.
+        // robots.txt forbids the whole site to CCBot, which obeys.
         if (user_agent.startsWith('CCBot')) return first
-        const found = pagesFor(2 + dice.whole(6)).map((path) => {
+        const found = pagesFor(2 + dice.integer(6)).map((path) => {
           if (deaf && dice.random() < 0.3) return '/proofs'
           if (path.startsWith('/articles/') && dice.random() < 0.25) return `${path}.md`
           return dice.random() < 0.04 ? '/articles/issue-zero' : path

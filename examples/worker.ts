@@ -1,5 +1,5 @@
-// The same on Cloudflare Workers, where rows go to a readership that runs elsewhere: COLLECTOR is a variable of the
-// Worker, INGEST_KEY a secret (`wrangler secret put INGEST_KEY`). Pages take the tracker from the collector as well.
+// A Hono site on Cloudflare Workers, which ships its rows to a collector: COLLECTOR is a variable of the Worker,
+// INGEST_KEY a secret (`wrangler secret put INGEST_KEY`). Pages load the tracker from the collector too.
 import { Hono, type MiddlewareHandler } from 'hono'
 import { webMiddleware } from 'readership/hono'
 import { webReadership } from 'readership/web'

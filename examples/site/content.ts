@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** One text of the journal, as its author wrote it. */
+/** One text of the journal. */
 export interface Text {
   /** The URL's path, e.g. `/articles/slack-water`. */
   path: string
@@ -13,12 +13,12 @@ export interface Text {
   body: string
   author?: string
   issue?: number
-  /** Name of the picture at its head, in `public/img`. */
+  /** Name of its picture in `public/img`. */
   plate?: string
 }
 
-/** Where the texts and files lie. They are not compiled, so this looks upwards from wherever the code runs. */
-export function siteFolder(): string {
+/** Returns the folder of texts and files. They are not compiled, so the search goes upwards from the running code. */
+export function findSiteFolder(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     const site = join(folder, 'examples/site')
     if (existsSync(join(site, 'content'))) return site
@@ -26,7 +26,7 @@ export function siteFolder(): string {
   }
 }
 
-/** Every text, newest first, then by path. */
+/** Reads all texts, newest first, then by path. */
 export function readTexts(folder: string): Text[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))

@@ -1,7 +1,7 @@
 import type { Text } from './content.js'
 import { escapeHtml, toHtml } from './markdown.js'
 
-/** https://www.sitemaps.org/protocol.html: absolute addresses, so it must know its own. */
+/** Renders the sitemap with absolute URLs (https://www.sitemaps.org/protocol.html). */
 export const sitemap = (base: string, pages: readonly { path: string; modified: Date }[]): string =>
   `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -28,7 +28,7 @@ ${articles
 </channel></rss>
 `
 
-/** https://llmstxt.org: a title, a summary, and lists of links to the Markdown of each page. */
+/** Renders llms.txt: a title, a summary, and lists of links to the Markdown of each page (https://llmstxt.org). */
 export function llms(articles: readonly Text[], places: readonly Text[], others: readonly Text[]): string {
   const list = (texts: readonly Text[]) =>
     texts.map((text) => `- [${text.title}](${text.path}.md): ${text.summary}`).join('\n')
@@ -36,7 +36,7 @@ export function llms(articles: readonly Text[], places: readonly Text[], others:
 
 > A journal of tidal coasts: essays on tides, harbours and marshes, with live water levels for three (invented) harbours.
 
-Every text has a Markdown twin at its own address with \`.md\` behind it.
+Every text has a Markdown twin at its own address followed by \`.md\`.
 
 ## Articles
 
@@ -57,6 +57,6 @@ ${list(others)}
 `
 }
 
-/** The twin of a text: what an author wrote, with its title. */
+/** Renders a text as Markdown with its title. */
 export const markdownTwin = (text: Text): string =>
   `# ${text.title}\n\n> ${text.summary}\n\n${text.author ? `By ${text.author}, ${text.date.toISOString().slice(0, 10)}, issue ${text.issue}.\n\n` : ''}${text.body}\n`

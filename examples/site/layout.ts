@@ -21,7 +21,7 @@ const FOOT = [
   ['/feed.xml', 'Feed'],
 ] as const
 
-/** A whole page round its main part. `head` is for what only this page says of itself. */
+/** Renders a whole page around its main part; `head` adds elements that only this page has. */
 export function layout(page: { title: string; summary: string; path: string; main: string; head?: string }): string {
   const links = (list: readonly (readonly [string, string])[]) =>
     list

@@ -1,4 +1,4 @@
-/** The little Markdown that the journal's authors use: headings, paragraphs, lists, quotes, tables, links, images. */
+/** Renders the part of Markdown that the journal uses: headings, paragraphs, lists, quotes, tables, links, images. */
 export function toHtml(markdown: string): string {
   return markdown
     .trim()

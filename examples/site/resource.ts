@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
-/** One answer that is known before anybody asks: a page, a file, a feed. */
+/** A response that is prepared before any request: a page, a file, a feed. */
 export interface Resource {
   status: number
   type: string
   body: Buffer
-  /** The same body compressed, for texts that gain by it. */
+  /** The body compressed, where that makes it smaller. */
   gzip: Buffer | undefined
-  /** Opaque, without quotes. */
+  /** The entity tag without quotes. */
   etag: string
   modified: Date
   headers: Record<string, string>
@@ -17,7 +17,7 @@ export interface Resource {
 
 const TEXT = /^(text\/|image\/svg|application\/(json|xml|rss\+xml|javascript))/
 
-/** Bytes and their validators. `modified` is cut to whole seconds, as `Last-Modified` can say no more. */
+/** Prepares a body and its validators. `modified` is truncated to seconds, the precision of `Last-Modified`. */
 export function resource(
   body: Buffer | string,
   type: string,
@@ -36,7 +36,7 @@ export function resource(
   }
 }
 
-/** Answers GET and HEAD: validators first, then one range, then gzip where asked (RFC 9110 8.4, 13, 14). */
+/** Responds to GET and HEAD: checks validators first, then one range, then gzip (RFC 9110 8.4, 13, 14). */
 export function send(req: IncomingMessage, res: ServerResponse, found: Resource): void {
   const packed = found.gzip && acceptsGzip(req.headers['accept-encoding']) ? found.gzip : undefined
   const etag = `"${found.etag}${packed ? '-gz' : ''}"`
@@ -70,8 +70,8 @@ export function send(req: IncomingMessage, res: ServerResponse, found: Resource)
   res.end(req.method === 'HEAD' ? undefined : body)
 }
 
-/** `gzip` or `*` with a weight above 0. */
-export function acceptsGzip(header: string | string[] | undefined): boolean {
+/** Tells whether `Accept-Encoding` has `gzip` or `*` with a weight above 0. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
   return String(header ?? '')
     .split(',')
     .some((one) => {
@@ -82,7 +82,7 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
 
 function isFresh(req: IncomingMessage, etag: string, modified: Date): boolean {
   const tags = req.headers['if-none-match']
-  // With If-None-Match the date is ignored (RFC 9110 13.1.3).
+  // If-None-Match overrides the date (RFC 9110 13.1.3).
   if (tags !== undefined) {
     return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
   }
@@ -93,7 +93,7 @@ function isFresh(req: IncomingMessage, etag: string, modified: Date): boolean {
 function rangeOf(req: IncomingMessage, found: Resource): { first: number; last: number } | 'unsatisfiable' | undefined {
   const condition = req.headers['if-range']
   if (condition !== undefined && condition !== `"${found.etag}"` && condition !== found.modified.toUTCString()) return
-  // Several ranges at once, or anything that is not bytes: the whole is a legal answer.
+  // Several ranges, or a unit other than bytes: responding with the whole is allowed.
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(req.headers.range ?? '') ?? []
   if (from === undefined || to === undefined || (from === '' && to === '')) return
   const size = found.body.length

@@ -17,10 +17,10 @@ const TYPES: Record<string, string> = {
   '.webp': 'image/webp',
 }
 const PAGE = { 'cache-control': 'public, max-age=0, must-revalidate' }
-/** Served, but not for the sitemap. */
+/** Pages that are served but not listed in the sitemap. */
 const UNLISTED = new Set(['/proofs', '/thank-you'])
 
-/** Everything that has one answer for everyone, by path; and the pages among it that the sitemap lists. */
+/** Prepares every resource that is the same for all clients, by path, and lists the pages for the sitemap. */
 export function readResources(
   folder: string,
   texts: readonly Text[],
@@ -62,7 +62,7 @@ function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource
     text.path,
     page(textPage(text), text.date, { link: `<${text.path}.md>; rel="alternate"; type="text/markdown"` }),
   ]
-  // In this order they stand in the sitemap, and the demo's readers prefer the first.
+  // The order of the sitemap; the demo's visitors prefer the first pages.
   return new Map([
     ['/', page(homePage(articles, places))],
     ...articles.map(own),
@@ -95,7 +95,7 @@ function feeds(
   ]
 }
 
-/** Every file of `public`, under its own name. */
+/** Reads every file of `public`, by its path. */
 function files(folder: string, base: string): [string, Resource][] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file): [string, Resource][] => {
     const type = TYPES[extname(file)]

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { readTexts, siteFolder, type Text } from './content.js'
+import { findSiteFolder, readTexts, type Text } from './content.js'
+import { createRadio, streamGauge } from './gauge-and-radio.js'
 import { errorPage, searchPage, subscribePage } from './layout.js'
-import { createRadio, streamGauge } from './live.js'
 import { type Resource, resource, send } from './resource.js'
 import { HTML, readResources } from './resources.js'
 import { extremes, STATIONS } from './tides.js'
 
-/** Addresses of an older site, and the ones people guess. */
+/** Redirects from addresses of an older site, and from addresses that people guess. */
 const MOVED: ReadonlyMap<string, string> = new Map([
   ['/index.html', '/'],
   ['/journal', '/articles'],
@@ -17,33 +17,33 @@ const MOVED: ReadonlyMap<string, string> = new Map([
   ['/favicon.ico', '/img/mark.svg'],
 ])
 
-export interface Site {
-  /** `http://127.0.0.1:PORT`, without a slash at its end. */
+interface Site {
+  /** `http://127.0.0.1:PORT`, without a trailing slash. */
   url: string
-  /** The pages people read, as the sitemap lists them. */
+  /** Paths of the pages in the sitemap. */
   pages: readonly string[]
   close(): Promise<void>
 }
 
-export interface SiteOptions {
+interface SiteOptions {
   port: number
   host?: string
-  /** The address that readers see, for sitemap, feed and robots.txt. */
+  /** The public address, for sitemap, feed and robots.txt. */
   base?: string
   now?: () => number
-  /** Milliseconds between two readings of the gauge. */
+  /** Milliseconds between readings of the gauge. */
   interval?: number
 }
 
-/** Starts the sample site, an ordinary small website. Rejects when the port is taken. */
+/** Starts the sample site, a small ordinary website. Rejects if the port is taken. */
 export async function startSite(options: SiteOptions): Promise<Site> {
   const { port, host = '127.0.0.1', base = 'http://localhost:8080', now = Date.now, interval = 2000 } = options
-  const folder = siteFolder()
+  const folder = findSiteFolder()
   const texts = readTexts(join(folder, 'content'))
   const started = new Date(now())
   const { resources, pages } = readResources(join(folder, 'public'), texts, base, started)
   const radio = createRadio(now)
-  const site: Handlers = { resources, texts, now, interval }
+  const site: SiteState = { resources, texts, now, interval }
   const server = createServer((req, res) => {
     answer(site, req, res).catch(() => {
       if (res.headersSent) return res.destroy()
@@ -70,14 +70,14 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   }
 }
 
-interface Handlers {
+interface SiteState {
   resources: ReadonlyMap<string, Resource>
   texts: readonly Text[]
   now: () => number
   interval: number
 }
 
-async function answer(site: Handlers, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function answer(site: SiteState, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (req.url ?? '/').split('?', 2)
   const html = (body: string, status = 200) =>
     send(req, res, resource(body, HTML, new Date(site.now()), { status, headers: { 'cache-control': 'no-store' } }))
@@ -128,13 +128,13 @@ async function answer(site: Handlers, req: IncomingMessage, res: ServerResponse)
       )
     }
     case '/broken':
-      throw new Error('a fault, for whoever wants to see one')
+      throw new Error('a fault for demonstration')
     default:
       return html(errorPage('No such shore', 'There is nothing at this address, or the tide has been.'), 404)
   }
 }
 
-function tides(site: Handlers, req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void {
+function tides(site: SiteState, req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void {
   const json = (value: unknown, status = 200) =>
     send(
       req,
@@ -158,7 +158,7 @@ async function readBody(req: IncomingMessage, limit = 16_384): Promise<string | 
   let size = 0
   for await (const chunk of req) {
     size += chunk.length
-    // Read on, so that the answer can still be sent, but keep nothing.
+    // Reads the rest so that the response can be sent, but keeps nothing of it.
     if (size <= limit) chunks.push(chunk)
   }
   return size > limit ? undefined : Buffer.concat(chunks).toString()

@@ -1,7 +1,7 @@
-/** Speeds of the five rhythms in the article on tide tables, in degrees an hour. */
+/** Speeds of the five tidal constituents in degrees per hour. */
 const [M2, S2, N2, K1, O1] = [28.9841, 30, 28.4397, 15.0411, 13.943] as const
 
-export interface Station {
+interface Station {
   name: string
   /** Metres from chart datum to mean sea level. */
   mean: number
@@ -24,7 +24,7 @@ export const STATIONS: ReadonlyMap<string, Station> = new Map([
   ['the-skerry', { name: 'The Skerry', mean: 2.4, waves: waves(1.61, 203) }],
 ])
 
-/** Metres above chart datum at an instant in milliseconds. Invented harbours, ordinary arithmetic. */
+/** Returns metres above chart datum at an instant (epoch ms). The harbours are invented; the arithmetic is real. */
 export function height(station: Station, at: number): number {
   const hours = at / 3_600_000
   return station.waves.reduce(
@@ -33,13 +33,13 @@ export function height(station: Station, at: number): number {
   )
 }
 
-export interface Extreme {
+interface Extreme {
   at: string
   kind: 'high' | 'low'
   height: number
 }
 
-/** High and low waters in [from, to): where the curve, looked at every six minutes, turns. */
+/** Returns high and low waters in [from, to): the turning points of the curve, sampled every six minutes. */
 export function extremes(station: Station, from: number, to: number): Extreme[] {
   const step = 360_000
   const found: Extreme[] = []

@@ -49,7 +49,7 @@ t.test('Show 1: the addresses, the same bytes, and the agent that was seen', asy
     program: PROGRAM,
     seed: 1,
     burst: 20,
-    say: (text) => said.push(text),
+    print: (text) => said.push(text),
   })
   if (!demo) return t.fail('the demo did not start')
   const site = `http://localhost:${port}`

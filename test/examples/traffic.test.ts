@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import { startSite } from '../../examples/site/server.js'
 import { startTraffic } from '../../examples/traffic.js'
-import { createVisits, seeded, type Visit } from '../../examples/visits.js'
+import { createRandom, createVisits, type Visit } from '../../examples/visits.js'
 
 const PAGES = ['/', '/articles/a', '/articles/b', '/gauge', '/subscribe', '/about']
 const stream = (seed: number, count: number): Visit[] => {
-  const visits = createVisits(seeded(seed), 'http://localhost:8080', PAGES)
+  const visits = createVisits(createRandom(seed), 'http://localhost:8080', PAGES)
   return Array.from({ length: count }, () => visits.next())
 }
 
@@ -38,7 +38,7 @@ t.test('visits are of the kinds a site sees', async (t) => {
   some('prefetches', ({ headers }) => headers['sec-purpose'] === 'prefetch')
   some('campaigns', ({ path }) => path.includes('utm_campaign='))
   some('forms', ({ method, body }) => method === 'POST' && body !== undefined)
-  some('streams that are left', ({ hold }) => hold !== undefined)
+  some('streams that are left', ({ leaveAfter: hold }) => hold !== undefined)
   some('referrals by an assistant', ({ headers }) => headers.referer === 'https://chatgpt.com/')
   some('checks by HEAD', ({ method }) => method === 'HEAD')
   some('no user agent at all', ({ headers }) => !('user-agent' in headers))
@@ -79,14 +79,14 @@ async function witness(status: (req: IncomingMessage) => number): Promise<{ url:
 t.test('a burst, then a stream; known pages are asked for conditionally; close ends it', async (t) => {
   const origin = await witness((req) => (req.headers['if-none-match'] ? 304 : 200))
   t.teardown(origin.close)
-  const expected = stream(3, 60).flatMap((visit) => visit.steps.filter((step) => !step.hold))
+  const expected = stream(3, 60).flatMap((visit) => visit.steps.filter((step) => !step.leaveAfter))
   let early = 0
   const wait = async (_ms: number, signal: AbortSignal) => {
     if (origin.seen.length < expected.length) early++
     await new Promise((done) => setImmediate(done))
     signal.throwIfAborted()
   }
-  const traffic = startTraffic({ target: origin.url, pages: PAGES, random: seeded(3), burst: 60, wait, rate: 2 })
+  const traffic = startTraffic({ target: origin.url, pages: PAGES, random: createRandom(3), burst: 60, wait, rate: 2 })
   await traffic.ready
   t.same(
     origin.seen
@@ -117,7 +117,7 @@ t.test('a burst, then a stream; known pages are asked for conditionally; close e
 t.test('a proxy that is away fails requests, not the demo', async (t) => {
   const gone = await witness(() => 200)
   gone.close()
-  const traffic = startTraffic({ target: gone.url, pages: PAGES, random: seeded(4), burst: 5 })
+  const traffic = startTraffic({ target: gone.url, pages: PAGES, random: createRandom(4), burst: 5 })
   await traffic.ready
   t.equal(traffic.sent().failed, traffic.sent().requests)
   await traffic.close()
@@ -131,7 +131,7 @@ t.test('on the real site only the wrong addresses are missing', async (t) => {
       (
         (visits) => () =>
           visits.next().steps.map((step) => step.path)
-      )(createVisits(seeded(5), 'http://localhost:8080', site.pages)),
+      )(createVisits(createRandom(5), 'http://localhost:8080', site.pages)),
     ),
   )
   const missing: string[] = []

@@ -6,11 +6,11 @@ import { height, STATIONS } from './tides.js'
 const gaugeAt = (at: number): number => {
   const station = STATIONS.get('ostrand')
   if (!station) throw new Error('no gauge')
-  // What is left of the swell after the stilling well: a few millimetres.
+  // The stilling well leaves a few millimetres of swell.
   return Math.round((height(station, at) + 0.004 * Math.sin(at / 1700) + 0.002 * Math.sin(at / 610)) * 1000) / 1000
 }
 
-/** An endless `text/event-stream` of the gauge: the first reading at once, then one every `interval` milliseconds. */
+/** Streams readings of the gauge as `text/event-stream`: one at once, then one every `interval` milliseconds, endlessly. */
 export function streamGauge(req: IncomingMessage, res: ServerResponse, now: () => number, interval: number): void {
   res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
   if (req.method === 'HEAD') {
@@ -31,12 +31,12 @@ export function streamGauge(req: IncomingMessage, res: ServerResponse, now: () =
   res.on('close', () => clearInterval(timer))
 }
 
-export interface Radio {
+interface Radio {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
   close(): void
 }
 
-/** Channel 12: whoever is on the page hears what is said, and the harbour answers when the tide is asked for. */
+/** Runs a WebSocket chat: every client receives each message, and the harbour replies when a message asks for the tide. */
 export function createRadio(now: () => number): Radio {
   const server = new WebSocketServer({ noServer: true, maxPayload: 4096 })
   server.on('connection', (socket) => {
@@ -44,7 +44,7 @@ export function createRadio(now: () => number): Radio {
     const tide = () => `Harbour: ${gaugeAt(now()).toFixed(2)} metres on the gauge at Ostrand.`
     socket.send('Harbour: channel 12 is open.')
     socket.on('message', (data, isBinary) => {
-      // The set carries speech; anything else comes back to the one who sent it, unread.
+      // Binary messages go back to their sender only.
       if (isBinary) return socket.send(data, { binary: true })
       const said = data.toString()
       for (const listener of server.clients) if (listener.readyState === listener.OPEN) listener.send(said)

@@ -1,4 +1,4 @@
-/** Who visits: the user agents, networks, languages and referrers of the demo's traffic. Weights are shares, not counts. */
+/** The visitors of the demo: their user agents, networks, languages and referrers. Weights are relative shares. */
 
 const WINDOWS = 'Windows NT 10.0; Win64; x64'
 const MAC = 'Macintosh; Intel Mac OS X 10_15_7'
@@ -8,10 +8,10 @@ const chrome = (system: string, version: number, rest = '') =>
 const iphone = (system: string, version: string) =>
   `Mozilla/5.0 (iPhone; CPU iPhone OS ${system} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Mobile/15E148 Safari/604.1`
 
-export interface Browser {
+interface BrowserVisitor {
   weight: number
   user_agent: string
-  /** What a Chromium sends in its client hints; the others send none. */
+  /** The client hints of a Chromium browser; other browsers send none. */
   hints?: { brand: string; platform: string; mobile: boolean }
 }
 
@@ -25,7 +25,7 @@ const chromium = (weight: number, system: string, version: number, platform: str
   },
 })
 
-export const BROWSERS: readonly Browser[] = [
+export const BROWSERS: readonly BrowserVisitor[] = [
   chromium(22, WINDOWS, 142, 'Windows'),
   chromium(8, WINDOWS, 141, 'Windows'),
   chromium(9, MAC, 142, 'macOS'),
@@ -42,7 +42,7 @@ export const BROWSERS: readonly Browser[] = [
   { weight: 2, user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' },
 ]
 
-/** First two bytes of networks that public routing tables give to the country, and the language asked for there. */
+/** Networks (their first two bytes) that public routing tables assign to a country, with the language its browsers ask for. */
 export const PLACES: readonly { weight: number; network: string; language: string }[] = [
   { weight: 24, network: '3.3', language: 'en-US,en;q=0.9' },
   { weight: 9, network: '53.31', language: 'de-DE,de;q=0.9,en;q=0.8' },
@@ -56,7 +56,7 @@ export const PLACES: readonly { weight: number; network: string; language: strin
   { weight: 2, network: '78.66', language: 'sv-SE,sv;q=0.9,en;q=0.8' },
 ]
 
-/** Where a visit comes from; empty is nowhere that says so. */
+/** Referrers of visits; empty stands for none. */
 export const REFERRERS: readonly { weight: number; url: string }[] = [
   { weight: 34, url: '' },
   { weight: 26, url: 'https://www.google.com/' },
@@ -79,21 +79,24 @@ export const CAMPAIGNS: readonly string[] = [
   'utm_source=ferry&utm_medium=poster&utm_campaign=pier',
 ]
 
-export interface Machine {
+interface AgentVisitor {
   weight: number
   user_agent: string
   /** First three bytes of the address. */
   network: string
-  /** The agent of the catalog whose network that is; absent where it is nobody's, or the operator publishes none. */
+  /** The agent that the network belongs to; absent where it belongs to none, or the operator publishes no addresses. */
   agent_id?: string
-  /** crawl: robots.txt, then pages. answer: one page for somebody. root: HEAD of the front page. feed: the feed, again. scan: what is not there. */
+  /**
+   * crawl: robots.txt, then pages. answer: one page, for a user of the agent. root: HEAD of the front page. feed: the
+   * feed. scan: paths that do not exist.
+   */
   habit: 'crawl' | 'answer' | 'root' | 'feed' | 'scan'
-  /** Ignores what robots.txt asks. */
-  deaf?: boolean
+  /** Fetches what robots.txt forbids. */
+  ignoresRobots?: boolean
 }
 
 const WEBKIT = 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible;'
-const crawl = (weight: number, user_agent: string, network: string, agent_id?: string): Machine => ({
+const crawl = (weight: number, user_agent: string, network: string, agent_id?: string): AgentVisitor => ({
   weight,
   user_agent,
   network,
@@ -101,7 +104,7 @@ const crawl = (weight: number, user_agent: string, network: string, agent_id?: s
   habit: 'crawl',
 })
 
-export const MACHINES: readonly Machine[] = [
+export const AGENTS: readonly AgentVisitor[] = [
   crawl(9, 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', '66.249.66', 'googlebot'),
   crawl(8, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '20.171.207', 'gptbot'),
   crawl(7, `${WEBKIT} ClaudeBot/1.0; +claudebot@anthropic.com)`, '216.73.216', 'claudebot'),
@@ -115,9 +118,12 @@ export const MACHINES: readonly Machine[] = [
   crawl(3, `${WEBKIT} OAI-SearchBot/1.0; +https://openai.com/searchbot)`, '51.8.102', 'oai-searchbot'),
   crawl(2, 'CCBot/2.0 (https://commoncrawl.org/faq/)', '18.97.14', 'ccbot'),
   crawl(3, 'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)', '54.36.148', 'ahrefsbot'),
-  { ...crawl(3, 'Mozilla/5.0 (compatible; Bytespider; spider-feedback@bytedance.com)', '110.249.201'), deaf: true },
-  // Says it is GPTBot, from a network that is not OpenAI's.
-  { ...crawl(4, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '45.148.10'), deaf: true },
+  {
+    ...crawl(3, 'Mozilla/5.0 (compatible; Bytespider; spider-feedback@bytedance.com)', '110.249.201'),
+    ignoresRobots: true,
+  },
+  // Claims to be GPTBot from a network that is not OpenAI's.
+  { ...crawl(4, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '45.148.10'), ignoresRobots: true },
   crawl(2, 'TideIndexBot/0.3 (+https://tide-index.example/bot)', '95.217.3'),
   {
     weight: 5,
