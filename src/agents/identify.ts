@@ -1,5 +1,6 @@
 import { isbot, isbotMatch } from 'isbot'
-import { type Agent, type Catalog, verificationMethods } from './catalog.js'
+import { type Agent, verificationMethods } from './agent.js'
+import type { Catalog } from './catalog.js'
 import { compileTokens, type TokenMatch } from './tokens.js'
 
 /** User agents are read and stored up to this length: parsing a hostile one of 8 KB costs as much as serving a page. */
