@@ -9,42 +9,50 @@ import type { ObservedRequest } from './request-context.js'
 import type { SaltStore } from './salts.js'
 import { hashAddress } from './visitor-ids.js'
 
-/** The row of one fetch by an agent: every response makes one (contract 3). */
+export interface AgentDeps {
+  places: PlaceLookup
+  salts: Pick<SaltStore, 'at'>
+  policyJudge: PolicyJudge
+  catalogVersion: string
+}
+
+/** Creates the row of one fetch by an agent. Every response to an agent becomes a row. */
 export function createAgentRow(
-  seen: ObservedRequest,
+  { request, observation, status, bytes, duration_ms }: ObservedRequest,
   { agent }: Identification,
   { verified, verification }: Verdict,
-  deps: { places: PlaceLookup; salts: SaltStore; judges: PolicyJudge; catalog_version: string },
+  deps: AgentDeps,
 ): AgentEventRow {
+  const { site, at, hostname } = request
   const { id, operator, purpose } = agent ?? UNKNOWN_AGENT
-  const { country, asn } = deps.places.locate(seen.address)
-  const { secret } = deps.salts.at(seen.site.visitor_salt, seen.at)
-  const { pathname, query, content_type, response } = seen.observation
-  const type = mediaType(content_type)
+  const { country, asn } = deps.places.locate(request.address)
+  const { secret } = deps.salts.at(site.visitor_salt, at)
+  const { pathname, query, response } = observation
+  const type = mediaType(observation.content_type)
   const target = query === undefined ? pathname : `${pathname}?${query}`
   return {
-    site_id: seen.site.id,
-    timestamp: new Date(seen.at),
+    site_id: site.id,
+    timestamp: new Date(at),
     agent_id: id,
     operator,
     purpose,
-    catalog_version: deps.catalog_version,
-    user_agent: seen.user_agent,
+    catalog_version: deps.catalogVersion,
+    user_agent: request.user_agent,
     verified,
     verification,
-    method: truncate(seen.observation.method, MAX_CHARACTERS.method),
-    hostname: seen.hostname,
-    pathname: seen.pathname,
-    status: seen.status,
-    bytes: seen.bytes,
-    duration_ms: seen.duration_ms,
+    method: truncate(observation.method, MAX_CHARACTERS.method),
+    hostname,
+    pathname: request.pathname,
+    status,
+    bytes,
+    duration_ms,
     content_type: type === null ? null : truncate(type, MAX_CHARACTERS.content_type),
-    conditional: seen.observation.conditional === 1 ? 1 : 0,
-    is_pageview: isPage(seen.observation) || seen.observation.shipped?.as === 'human',
+    conditional: observation.conditional === 1 ? 1 : 0,
+    is_pageview: isPage(observation) || observation.shipped?.as === 'human',
     country,
     asn,
-    ip_hash: hashAddress(secret, seen.site.id, seen.address_key),
-    ...deps.judges.judge(seen.hostname, agent, target, seen.at),
+    ip_hash: hashAddress(secret, site.id, request.address_key),
+    ...deps.policyJudge.judge(hostname, agent, target, at),
     x_robots_tag: headerText(response?.['x-robots-tag']),
     content_usage: headerText(response?.['content-usage']),
   }

@@ -4,7 +4,7 @@ import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { EventRow, PageError, Vitals } from '../rows.js'
 import { errorFingerprint } from './error-fingerprint.js'
 
-/** The columns of a row that a browser fills in, whatever it sent: bounded, and null where it said nothing of use. */
+/** The columns of a row that a browser fills in, whatever it sent: bounded, and null if it sent nothing of use. */
 export type BrowserReport = Pick<
   EventRow,
   | 'event_name'
@@ -20,9 +20,10 @@ export type BrowserReport = Pick<
   | 'error'
 >
 
+/** A day. */
 const MAX_ENGAGED_MS = 86_400_000
 
-/** `props` are traits of an engagement that identifies, and an error's own parts. */
+/** Reads a hit. In an engagement with an id, `props` are traits of the person; in an error they are the error's parts. */
 export function readBrowserReport(hit: Hit): BrowserReport {
   const identified_id = shortText(hit.identified_id)
   const props = hit.kind === 'error' ? null : propsText(hit.props)
@@ -43,15 +44,15 @@ export function readBrowserReport(hit: Hit): BrowserReport {
   }
 }
 
-/** Half a character pair is no JSON, and no text of the store. */
-const wellFormed = (text: string): string => Buffer.from(text).toString()
-const shortText = (text: unknown): string | null =>
-  typeof text === 'string' && text !== '' ? wellFormed(truncate(text, MAX_CHARACTERS.text)) : null
+/** Truncates, and replaces half a surrogate pair, which JSON and the store reject. */
+const wellFormed = (text: string, max: number = MAX_CHARACTERS.text): string =>
+  Buffer.from(truncate(text, max)).toString()
+const shortText = (text: unknown): string | null => (typeof text === 'string' && text !== '' ? wellFormed(text) : null)
 
-const clamped = (value: number | undefined, most: number): number | null =>
-  value === undefined || !(value >= 0) ? null : Math.round(Math.min(value, most))
+const clamped = (value: number | undefined, max: number): number | null =>
+  value === undefined || !(value >= 0) ? null : Math.round(Math.min(value, max))
 
-/** Upper ends of the classes, CSS pixels. */
+/** Upper bounds of the classes, CSS pixels. */
 const SCREEN_CLASSES = [
   ['xs', 576],
   ['sm', 768],
@@ -62,29 +63,29 @@ const SCREEN_CLASSES = [
 export const screenClass = (width: number | undefined): string | null =>
   width === undefined || !(width > 0) ? null : (SCREEN_CLASSES.find(([, end]) => width < end)?.[0] ?? 'xl')
 
-/** As IANA writes names; whether there is such a zone nobody asks. */
+/** The form of IANA names. Whether such a zone exists is not checked. */
 const TIMEZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/
 const readTimezone = (name: string | undefined): string | null =>
   name !== undefined && name.length <= 64 && TIMEZONE_NAME.test(name) ? name : null
 
-const MAX_PROPS = { keys: 50, key: 200 }
+const MAX_PROPS = { keys: 50, keyCharacters: 200 }
 
-/** Properties as the JSON text of one flat object; null where none is left. */
+/** Returns properties as the JSON text of one flat object; null if none is left. */
 export function propsText(props: Readonly<Record<string, unknown>> | undefined): string | null {
   if (props === undefined) return null
-  const kept: [string, string | number | boolean][] = []
+  const entries: [string, string | number | boolean][] = []
   for (const key in props) {
-    if (kept.length === MAX_PROPS.keys) break
+    if (entries.length === MAX_PROPS.keys) break
     const value = Object.hasOwn(props, key) ? flatValue(props[key]) : undefined
-    if (value !== undefined) kept.push([wellFormed(truncate(key, MAX_PROPS.key)), value])
+    if (value !== undefined) entries.push([wellFormed(key, MAX_PROPS.keyCharacters), value])
   }
   // Not by assignment: a key may be `__proto__`.
-  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
+  return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
 }
 
-/** A value that can be filtered by: what is nested is its JSON text, if it is no longer than a text. */
+/** Returns a value that filters can compare. An object or array becomes its JSON text, unless that is too long. */
 function flatValue(value: unknown): string | number | boolean | undefined {
-  if (typeof value === 'string') return wellFormed(truncate(value, MAX_CHARACTERS.text))
+  if (typeof value === 'string') return wellFormed(value)
   if (typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (typeof value !== 'object' || value === null) return undefined
@@ -92,12 +93,12 @@ function flatValue(value: unknown): string | number | boolean | undefined {
     const text = JSON.stringify(value)
     return text.length <= MAX_CHARACTERS.text ? text : undefined
   } catch {
-    // Nested deeper than can be written.
+    // Nested too deeply to be written.
     return undefined
   }
 }
 
-/** No page takes longer, nor moves about more. */
+/** Larger measurements are not plausible. */
 const MAX_VITALS: Vitals = { lcp: 600_000, inp: 600_000, fcp: 600_000, ttfb: 600_000, cls: 100 }
 
 function checkVitals(sent: Hit['vitals']): Vitals | null {
@@ -116,16 +117,16 @@ function checkVitals(sent: Hit['vitals']): Vitals | null {
   return Object.values(vitals).some((value) => value !== null) ? vitals : null
 }
 
-/** Its class, message and the top line of its stack; null where it has neither class nor message. */
+/** Reads an error's class, message and the top line of its stack; null if it has neither class nor message. */
 function readPageError(props: Hit['props']): PageError | null {
   const text = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null)
   const [type, message, frame] = [text(props?.type), text(props?.message), text(props?.frame)]
   if (type === null && message === null) return null
   const error = { type: type ?? 'Error', message: message ?? '', frame }
   return {
-    type: wellFormed(truncate(error.type, MAX_CHARACTERS.text)),
-    message: wellFormed(truncate(error.message, MAX_CHARACTERS.text)),
-    frame: frame === null ? null : wellFormed(truncate(frame, MAX_CHARACTERS.text)),
+    type: wellFormed(error.type),
+    message: wellFormed(error.message),
+    frame: frame === null ? null : wellFormed(frame),
     fingerprint: errorFingerprint(error),
   }
 }

@@ -1,19 +1,25 @@
 import type { Verdict } from '../agents/verdict.js'
 import type { DropCounts, EndpointDrop } from '../capture/drops.js'
-import type { Evidence } from '../capture/hit.js'
-import type { PackedObservation } from '../capture/packed-batch.js'
-import type { Addition, AgentEventRow, EventRow, Rows } from '../rows.js'
+import {
+  type Addition,
+  type AgentEventRow,
+  BROWSER_COLUMNS,
+  type EventRow,
+  type Rows,
+  SERVER_COLUMNS,
+  type ViewKey,
+} from '../rows.js'
 import type { UnplacedRow } from './late-rows.js'
 import type { PendingView } from './view-memory.js'
 import type { VisitorIds } from './visitor-ids.js'
 
-/** An agent's row that may yet be verified: `later` never rejects and ends in bounded time (src/agents/verdict.ts). */
+/** An agent's row that may still be verified. `verdict` never rejects and resolves in bounded time (src/agents/verdict.ts). */
 export interface PendingVerification {
   row: AgentEventRow
-  later: Promise<Verdict>
+  verdict: Promise<Verdict>
 }
 
-/** A row of one half of a view, whose other half may be stored already: memory does not go back so far. */
+/** The row of one half of a view whose other half may be stored already, before the time that memory covers. */
 export interface UnmatchedView {
   row: EventRow
   visitor: VisitorIds
@@ -25,22 +31,68 @@ export interface UnmatchedView {
 export interface ClassifiedBatch {
   rows: Rows
   drops: DropCounts
-  /** Those of the drops that came in from outside for a site. */
+  /** The drops that came in at an ingest endpoint for a site. */
   endpointDrops: EndpointDrop[]
   pendingVerifications: PendingVerification[]
-  /** Those of the rows whose session the store has to tell, before they are stored. */
-  unplaced: UnplacedRow[]
+  /** Rows whose session the store must tell before they are stored. */
+  unplacedRows: UnplacedRow[]
   /** What is added to rows that are stored already. */
   additions: Addition[]
-  /** Those of the rows of which the store has to tell whether they are added to stored ones instead. */
-  unsure: UnmatchedView[]
+  /** Rows of which the store must tell whether they are added to stored rows instead. */
+  unmatchedViews: UnmatchedView[]
 }
 
-/** Observations to rows: the write path's named steps over the state they need (sessions, salts, caches). */
-export interface Classifier {
-  /**
-   * Never throws: an observation that a step fails on is dropped as `fault` and handed to the log. The batch before must
-   * be committed: its rows are changed no more.
-   */
-  classify(batch: readonly (Evidence | PackedObservation)[]): ClassifiedBatch
+/** A batch while it is being classified. */
+export interface BatchDraft
+  extends Pick<ClassifiedBatch, 'rows' | 'pendingVerifications' | 'unplacedRows' | 'additions'> {
+  unmatchedViews: Map<EventRow, UnmatchedView>
+  /** Rows of this batch by the half of a view that they are. */
+  viewRows: Map<PendingView, EventRow>
 }
+
+export const createBatchDraft = (): BatchDraft => ({
+  rows: { events: [], agent_events: [] },
+  pendingVerifications: [],
+  unplacedRows: [],
+  additions: [],
+  unmatchedViews: new Map(),
+  viewRows: new Map(),
+})
+
+type ViewColumns = Partial<Omit<Addition, 'to'>>
+
+/** Adds what the second half of a view reports to its row: in this batch, or in the store when the batch is committed. */
+export function completeView(
+  draft: BatchDraft,
+  view: PendingView,
+  { site, hostname }: { site: { id: number }; hostname: string },
+  reported: ViewColumns,
+): void {
+  const row = draft.viewRows.get(view)
+  if (row === undefined) {
+    const { visitor_id, pathname, at } = view
+    const key = { site_id: site.id, visitor_id, timestamp: new Date(at), hostname, pathname }
+    draft.additions.push(createAddition(key, reported))
+    return
+  }
+  for (const column of [...BROWSER_COLUMNS, ...SERVER_COLUMNS]) {
+    const value = reported[column]
+    if (value !== undefined && value !== null) Object.assign(row, { [column]: value })
+  }
+  row.recorded_by = 'browser'
+  draft.unmatchedViews.delete(row)
+}
+
+/** Returns what is added to a stored row; columns that are not reported are null. */
+export const createAddition = (to: ViewKey, reported: ViewColumns): Addition => ({
+  to,
+  screen_class: reported.screen_class ?? null,
+  language: reported.language ?? null,
+  timezone: reported.timezone ?? null,
+  identified_id: reported.identified_id ?? null,
+  props: reported.props ?? null,
+  traits: reported.traits ?? null,
+  vitals: reported.vitals ?? null,
+  status: reported.status ?? null,
+  duration_ms: reported.duration_ms ?? null,
+})

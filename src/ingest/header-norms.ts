@@ -1,7 +1,9 @@
 import { createRecentCache } from '../cache.js'
 import type { Observation } from '../capture/observation.js'
 
-/** Headers that every modern browser sends with a navigation, if nothing between it and us takes them away. */
+type Headers = NonNullable<Observation['headers']>
+
+/** Headers that every modern browser sends with a navigation, unless something between it and us removes them. */
 export const HEADER_CHECKS = {
   navigation: (headers: Headers) =>
     headers['sec-fetch-mode'] !== undefined &&
@@ -11,71 +13,62 @@ export const HEADER_CHECKS = {
   html: (headers: Headers) => headers.accept?.includes('text/html') === true,
   gzip: (headers: Headers) => headers['accept-encoding']?.includes('gzip') === true,
 } as const
-export type HeaderCheck = keyof typeof HEADER_CHECKS
-type Headers = NonNullable<Observation['headers']>
+type HeaderCheck = keyof typeof HEADER_CHECKS
 
-/** `seen`: visitors that were learned from; `met`: all of them. */
-type HostnameCounts = Record<HeaderCheck | 'seen' | 'met' | 'hosting', number>
+/** Visitors of a hostname: `visitors` in all, `fromHosting` of them; `sampled` whose headers were counted, by check. */
+type HostnameCounts = Record<HeaderCheck | 'sampled' | 'visitors' | 'fromHosting', number>
 
-export interface HeaderNorms {
-  /** Whether the visitors of a hostname send it: only then does its lack say something of one of them. */
-  isUsual(hostname: string, what: HeaderCheck): boolean
-  /** Takes one visitor's first view into account: one with a modern browser, and not from a hosting network. */
-  countHeaders(hostname: string, headers: Headers): void
-  /** Counts a visitor of a hostname. */
-  countVisitor(hostname: string, fromHosting: boolean): void
-  /**
-   * Whether nearly all visitors of a hostname come from hosting networks: then it is the network of what stands before
-   * us, a CDN or load balancer whose `X-Forwarded-For` is not believed (`--trust-proxy`), and says nothing of them.
-   */
-  isBehindProxy(hostname: string): boolean
-}
-
-/** So many visitors must have been seen, and over half of them have sent it. */
+/** A norm needs at least this many visitors, and over half of them with the header. */
 const MIN_VISITORS = 20
-/** Then all counts are halved: a site that moves behind TLS or another CDN is learned anew within as many. */
+/** At this many visitors all counts are halved, so a site that moves to TLS or another CDN is learned anew within as many. */
 const MAX_VISITORS = 1000
 
 /**
- * What browsers send is not what arrives: over plain HTTP they leave out Sec-Fetch, a CDN may forward none of it or its
- * own `Accept-Encoding`, and the wire does not say which of these a hostname is behind. So it is learned for each: what
- * most visitors lack is no sign against any of them. At most `limit` hostnames are remembered.
+ * Creates the memory of the headers that arrive, which are not those that browsers send: over plain HTTP they omit
+ * Sec-Fetch, a CDN may forward none of it or its own `Accept-Encoding`, and a request does not show which it passed. So
+ * norms are learned by hostname: a header that most visitors lack is no signal. At most `limit` hostnames are remembered.
  */
-export function createHeaderNorms(limit = 256): HeaderNorms {
-  const customs = createRecentCache<string, HostnameCounts>(limit)
-  const of = (hostname: string): HostnameCounts => {
-    let custom = customs.get(hostname)
-    if (custom === undefined) {
-      custom = { seen: 0, navigation: 0, language: 0, html: 0, gzip: 0, met: 0, hosting: 0 }
-      customs.set(hostname, custom)
+export function createHeaderNorms(limit = 256) {
+  const cache = createRecentCache<string, HostnameCounts>(limit)
+  const countsOf = (hostname: string): HostnameCounts => {
+    let counts = cache.get(hostname)
+    if (counts === undefined) {
+      counts = { sampled: 0, navigation: 0, language: 0, html: 0, gzip: 0, visitors: 0, fromHosting: 0 }
+      cache.set(hostname, counts)
     }
-    return custom
+    return counts
   }
   return {
-    isUsual(hostname, what) {
-      const custom = customs.get(hostname)
-      return custom !== undefined && custom.seen >= MIN_VISITORS && custom[what] * 2 > custom.seen
+    /** Returns whether visitors of a hostname usually pass a check: only then is a failure a signal. */
+    isUsual(hostname: string, check: HeaderCheck): boolean {
+      const counts = cache.get(hostname)
+      return counts !== undefined && counts.sampled >= MIN_VISITORS && counts[check] * 2 > counts.sampled
     },
-    countHeaders(hostname, headers) {
-      const custom = of(hostname)
-      custom.seen++
-      let what: HeaderCheck
-      for (what in HEADER_CHECKS) if (HEADER_CHECKS[what](headers)) custom[what]++
-      if (custom.seen < MAX_VISITORS) return
-      custom.seen /= 2
-      for (what in HEADER_CHECKS) custom[what] /= 2
+    /** Counts the headers of one visitor's first view, with a modern browser and not from a hosting network. */
+    countHeaders(hostname: string, headers: Headers): void {
+      const counts = countsOf(hostname)
+      counts.sampled++
+      let check: HeaderCheck
+      for (check in HEADER_CHECKS) if (HEADER_CHECKS[check](headers)) counts[check]++
+      if (counts.sampled < MAX_VISITORS) return
+      counts.sampled /= 2
+      for (check in HEADER_CHECKS) counts[check] /= 2
     },
-    countVisitor(hostname, fromHosting) {
-      const custom = of(hostname)
-      custom.met++
-      if (fromHosting) custom.hosting++
-      if (custom.met < MAX_VISITORS) return
-      custom.met /= 2
-      custom.hosting /= 2
+    countVisitor(hostname: string, fromHosting: boolean): void {
+      const counts = countsOf(hostname)
+      counts.visitors++
+      if (fromHosting) counts.fromHosting++
+      if (counts.visitors < MAX_VISITORS) return
+      counts.visitors /= 2
+      counts.fromHosting /= 2
     },
-    isBehindProxy(hostname) {
-      const custom = customs.get(hostname)
-      return custom !== undefined && custom.met >= MIN_VISITORS && custom.hosting > custom.met * 0.9
+    /**
+     * Returns whether nearly all visitors of a hostname come from hosting networks. Then it is the network of a CDN or load
+     * balancer whose `X-Forwarded-For` is not trusted (`--trust-proxy`), and says nothing about the visitors.
+     */
+    isBehindProxy(hostname: string): boolean {
+      const counts = cache.get(hostname)
+      return counts !== undefined && counts.visitors >= MIN_VISITORS && counts.fromHosting > counts.visitors * 0.9
     },
   }
 }

@@ -2,35 +2,35 @@ import type { Arrival, EventRow } from '../rows.js'
 import { SESSION_TIMEOUT_MS, type SettledSession, type StoredSession } from './session-memory.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 
-/** A row whose session memory could not tell: until it is settled it has one of its own, as if it were the first. */
+/** A row whose session memory could not tell. Until it is settled it has a session of its own, as if it were the first hit. */
 export interface UnplacedRow {
   row: EventRow
   visitor: VisitorIds
-  /** It goes on with a session that is there, and begins none. */
+  /** It continues a session, and begins none. */
   follows?: boolean
 }
 
-/** Where rows of a visitor may be in one session with a late row: instants in milliseconds since 1970, both exclusive. */
+/** The time in which rows of a visitor may share a session with a late row: milliseconds since 1970, both ends exclusive. */
 export interface SearchWindow {
   visitor_id: bigint
   from: number
   to: number
 }
 
-/** What the store must be asked of late rows: windows that do not overlap, under each id that their visitors have. */
+/** Returns what to ask the store about late rows: windows that do not overlap, under each id of their visitors. */
 export function lateRowWindows(unplaced: readonly UnplacedRow[]): SearchWindow[] {
-  const hits = unplaced.flatMap(({ row, visitor: who }) =>
-    allVisitorIds(who).map((visitor_id) => ({ visitor_id, at: row.timestamp.getTime() })),
+  const hits = unplaced.flatMap(({ row, visitor }) =>
+    allVisitorIds(visitor).map((visitor_id) => ({ visitor_id, at: row.timestamp.getTime() })),
   )
-  const last = new Map<bigint, SearchWindow>()
+  const lastOf = new Map<bigint, SearchWindow>()
   const windows: SearchWindow[] = []
   for (const { visitor_id, at } of hits.sort((a, b) => a.at - b.at)) {
     const [from, to] = [at - SESSION_TIMEOUT_MS, at + SESSION_TIMEOUT_MS]
-    const known = last.get(visitor_id)
-    if (known && from < known.to) known.to = to
+    const last = lastOf.get(visitor_id)
+    if (last && from < last.to) last.to = to
     else {
       const window = { visitor_id, from, to }
-      last.set(visitor_id, window)
+      lastOf.set(visitor_id, window)
       windows.push(window)
     }
   }
@@ -38,24 +38,27 @@ export function lateRowWindows(unplaced: readonly UnplacedRow[]): SearchWindow[]
 }
 
 /**
- * What the sessions of late rows are, had all hits come in order. `rows` is the batch that the late ones are part of,
- * `stored` the sessions that the store has `around` them. Of the rest of a session nothing need be known: what decides
- * is hits less than 30 minutes apart, and its start. A row that follows a session where none is belongs to none of them.
+ * Returns the sessions of late rows as if all hits had come in order. `rows` is the batch that contains the late rows,
+ * `stored` the sessions that the store has in their windows. The rest of a session does not matter: only hits less than
+ * 30 minutes apart and its start do. A row with `follows` that finds no session belongs to none of the returned ones.
  */
 export function settleSessions(
   rows: readonly EventRow[],
   unplaced: readonly UnplacedRow[],
   stored: readonly StoredSession[],
 ): SettledSession[] {
-  const visitors = new Set(unplaced.flatMap(({ visitor: who }) => allVisitorIds(who)))
+  const visitors = new Set(unplaced.flatMap(({ visitor }) => allVisitorIds(visitor)))
   const late = new Set(unplaced.map(({ row }) => row))
   const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row))
-  // Of two that began at once, the one that came first: the sort below is stable.
-  const told = unplaced.map(({ row, follows = false }) => ({ ...pieceOf(row), follows }))
-  const pieces: SessionPiece[] = [...stored, ...placed.map(pieceOf), ...told]
+  // Late rows last: of two sessions that begin at the same time the earlier in this list wins, because the sort is stable.
+  const pieces: SessionPiece[] = [
+    ...stored,
+    ...placed.map(toPiece),
+    ...unplaced.map(({ row, follows = false }) => ({ ...toPiece(row), follows })),
+  ]
   const merged = mergePieces(
     pieces,
-    groupByPerson([...unplaced.map(({ visitor: who }) => allVisitorIds(who)), ...visitorsBySession(pieces)]),
+    groupByPerson([...unplaced.map(({ visitor }) => allVisitorIds(visitor)), ...visitorsBySession(pieces)]),
   )
   const settled = new Set<SettledSession>()
   for (const { row } of unplaced) {
@@ -65,12 +68,12 @@ export function settleSessions(
   return [...settled]
 }
 
-/** Gives the rows of a batch the sessions that these are now, and tells `settled` of all who have rows of them. */
+/** Writes the settled sessions into the rows of a batch, and adds these rows' visitors to the sessions. */
 export function assignSessions(rows: readonly EventRow[], settled: readonly SettledSession[]): void {
-  const now = new Map<bigint, SettledSession>()
-  for (const session of settled) for (const id of session.was) now.set(id, session)
+  const sessionOf = new Map<bigint, SettledSession>()
+  for (const session of settled) for (const id of session.was) sessionOf.set(id, session)
   for (const row of rows) {
-    const session = now.get(row.session_id)
+    const session = sessionOf.get(row.session_id)
     if (session === undefined) continue
     const { session_id, session_start, arrival } = session
     Object.assign(row, { session_id, session_start }, arrival)
@@ -81,43 +84,43 @@ export function assignSessions(rows: readonly EventRow[], settled: readonly Sett
 
 type SessionPiece = StoredSession & { follows?: boolean }
 
-/** Pieces of sessions to whole ones, by each id that is part of them. */
+/** Merges pieces into whole sessions. Returns them by the id of each piece. */
 function mergePieces(
   pieces: readonly SessionPiece[],
-  person: (visitor: bigint) => bigint,
+  personOf: (visitor: bigint) => bigint,
 ): Map<bigint, SettledSession> {
-  const last = new Map<bigint, SettledSession>()
-  const all = new Map<bigint, SettledSession>()
+  const lastOf = new Map<bigint, SettledSession>()
+  const byId = new Map<bigint, SettledSession>()
   for (const piece of [...pieces].sort((a, b) => a.session_start.getTime() - b.session_start.getTime())) {
     const { visitor_id, follows, ...session } = piece
-    const who = person(visitor_id)
-    let merged = last.get(who)
+    const person = personOf(visitor_id)
+    let merged = lastOf.get(person)
     if (merged && session.session_start.getTime() - merged.last_seen.getTime() < SESSION_TIMEOUT_MS) {
       if (session.last_seen > merged.last_seen) merged.last_seen = session.last_seen
     } else if (follows) continue
     else {
       merged = { ...session, visitors: new Set(), was: new Set() }
-      last.set(who, merged)
+      lastOf.set(person, merged)
     }
     merged.visitors.add(visitor_id)
     merged.was.add(session.session_id)
-    all.set(session.session_id, merged)
+    byId.set(session.session_id, merged)
   }
-  return all
+  return byId
 }
 
-/** Visitors that have a session in common, which went over a change of salts. */
+/** Groups visitor ids that share a session: one that continued across a change of salts. */
 function visitorsBySession(pieces: readonly StoredSession[]): Iterable<bigint[]> {
   const visitors = new Map<bigint, bigint[]>()
   for (const { session_id, visitor_id } of pieces) {
-    const known = visitors.get(session_id)
-    if (known === undefined) visitors.set(session_id, [visitor_id])
-    else if (!known.includes(visitor_id)) known.push(visitor_id)
+    const group = visitors.get(session_id)
+    if (group === undefined) visitors.set(session_id, [visitor_id])
+    else if (!group.includes(visitor_id)) group.push(visitor_id)
   }
   return visitors.values()
 }
 
-/** One id for all that a person has; each list is of one person. */
+/** Returns a function that maps each visitor id to one id of its person. Each list contains ids of one person. */
 function groupByPerson(linked: readonly (readonly bigint[])[]): (visitor: bigint) => bigint {
   const parent = new Map<bigint, bigint>()
   const find = (visitor: bigint): bigint => {
@@ -134,7 +137,7 @@ function groupByPerson(linked: readonly (readonly bigint[])[]): (visitor: bigint
   return find
 }
 
-function pieceOf(row: EventRow): StoredSession {
+function toPiece(row: EventRow): StoredSession {
   const { visitor_id, session_id, session_start, timestamp } = row
   return { visitor_id, session_id, session_start, last_seen: timestamp, arrival: rowArrival(row) }
 }

@@ -1,13 +1,13 @@
-/** How fast one visitor opens pages: plain fields, for thousands of them are kept. */
+/** How fast one visitor opens pages. Plain fields, because thousands of these are kept. */
 export interface Pace {
   burst_from: number
   burst: number
   sweep_from: number
-  /** Hashes of the paths since `sweep_from`; never more than say that there are too many. */
+  /** Hashes of the paths since `sweep_from`; no more than needed to know that there are too many. */
   sweep: number[]
 }
 
-/** More than 30 pages in 10 s, or 25 different ones in 60 s, are not read (reference/agents.md 7.2). */
+/** Nobody reads more than 30 pages in 10 s, or 25 different ones in 60 s. */
 const MAX_BURST = { pages: 30, ms: 10_000 }
 const MAX_SWEEP = { paths: 25, ms: 60_000 }
 
@@ -38,10 +38,10 @@ export function countPage(pace: Pace, at: number, pathname: string): void {
   }
 }
 
-/** Rows come nearly in order: one that is a little late counts where it falls, a clock that jumps begins anew. */
+/** Rows come nearly in order: a slightly late one counts in its window, a clock that jumps starts a new one. */
 const isOutside = (at: number, from: number, ms: number) => Math.abs(at - from) >= ms
 
-/** FNV-1a over at most 128 characters: two that share so many are one, which errs on the side of the visitor. */
+/** FNV-1a over at most 128 characters. Two paths that share so many count as one, which errs in the visitor's favour. */
 function hashPath(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length && i < 128; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -9,24 +9,24 @@ import { isNavigation, isPage, isPrefetch } from '../capture/page-response.js'
 import type { Site } from '../capture/site.js'
 import { detachedCopy } from '../capture/text-limits.js'
 import type { Arrival, EventRow } from '../rows.js'
-import { type BatchDraft, completeView } from './batch-draft.js'
 import { propsText } from './browser-report.js'
 import { channelOf } from './channel.js'
+import { type BatchDraft, completeView } from './classified-batch.js'
 import type { Place, PlaceLookup } from './place/place-lookup.js'
 import { isOwnReferrer, parseReferrer } from './referrer.js'
 import { type ObservedRequest, type RequestContext, readRequestContext } from './request-context.js'
 import type { SaltStore } from './salts.js'
 import { type Session, type SessionMemory, startSession } from './session-memory.js'
 import { sourceOf, sourceOfReferrer } from './source.js'
-import { isPolicyFile, type Suspicion, type SuspicionColumns } from './suspicion.js'
+import { isPolicyFile, type PersonView, type Suspicion, type SuspicionColumns } from './suspicion.js'
 import { MAX_CLOCK_SKEW_MS, type PageLocation, pageKey, type ViewMemory, viewDistance } from './view-memory.js'
 import { allVisitorIds, hashVisitorId, type VisitorIds } from './visitor-ids.js'
 
-/** What a person's response must pass to become a row, in order; the first that refuses names the drop (contract 3). */
+/** What a person's response must pass to become a row, in order. The first gate that rejects it names the drop. */
 const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
   [
     'not_a_page',
-    // What another server calls a view is one, whatever of it came along.
+    // What another server declares to be a view is one, however little it sends with it.
     (observation) => observation.shipped?.as === 'human' || (isPage(observation) && isNavigation(observation)),
   ],
   ['prefetch', (observation) => !isPrefetch(observation)],
@@ -34,132 +34,122 @@ const GATES: readonly (readonly [DropReason, (observation: Observation, site: Si
   ['opted_out', (observation, site) => !isOptedOut(observation, site)],
 ]
 
-/** Why a person's response makes no row; undefined when it does. */
+/** Returns why a person's response becomes no row; undefined if it does. */
 export const dropReason = (observation: Observation, site: Site): DropReason | undefined =>
   GATES.find(([, passes]) => !passes(observation, site))?.[0]
 
 export interface PersonDeps {
   places: PlaceLookup
-  salts: SaltStore
+  salts: Pick<SaltStore, 'at'>
   sessions: SessionMemory
-  browsing: ViewMemory
-  device: (userAgent: string, headers: Observation['headers']) => Device
-  suspicion: Pick<Suspicion, 'judge' | 'judgeHit'>
+  viewMemory: ViewMemory
+  readDevice: (userAgent: string, headers: Observation['headers']) => Device
+  suspicion: Suspicion
 }
 
 /**
- * The pageview of one page that a person got. Where the browser told of this view first, that row is the view's. A row
- * whose session memory cannot tell has one of its own, and is added to `unplaced`.
+ * Adds the pageview of one page that a person got. If the browser has reported this view, its row is completed instead. A
+ * row whose session memory cannot tell gets one of its own, and goes to `unplacedRows` too.
  */
-export function addPersonView(seen: ObservedRequest, made: BatchDraft, deps: PersonDeps): DropReason | undefined {
-  const { observation } = seen
-  const { shipped } = observation
-  const { browsing } = deps
-  const who = readVisitorIds(seen, deps.salts)
-  const { visitor_id } = who
-  const heard = browsing.hasBrowserHits(seen.site.id)
-  const name = heard ? pageKey(visitor_id, seen) : ''
-  const told = heard
-    ? browsing.browserViews.take((who.before ?? who.after) ? pageKeys(who, seen) : [name], (at) =>
-        viewDistance(seen.at, at),
-      )
-    : undefined
-  if (told !== undefined) {
-    completeView(made, told, seen, { status: seen.status, duration_ms: seen.duration_ms })
-    return 'same_view'
+export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps: PersonDeps): DropReason | undefined {
+  const { request, observation, status, duration_ms } = observed
+  const { site, at } = request
+  const { viewMemory } = deps
+  const visitor = readVisitorIds(request, deps.salts)
+  const { visitor_id } = visitor
+  const isRemembered = viewMemory.hasBrowserHits(site.id)
+  const key = isRemembered ? pageKey(visitor_id, request) : ''
+  if (isRemembered) {
+    const keys = (visitor.previous ?? visitor.next) ? pageKeys(visitor, request) : [key]
+    const reported = viewMemory.browserViews.take(keys, (browser) => viewDistance(at, browser))
+    if (reported !== undefined) {
+      completeView(draft, reported, request, { status, duration_ms })
+      return 'same_view'
+    }
   }
-  const placed = deps.sessions.join(who, seen.at, () => readArrival(seen))
-  const session = placed ?? startSession(visitor_id, seen.at, readArrival(seen))
-  const place = deps.places.locate(seen.address)
-  const suspected = deps.suspicion.judge({
-    visitor: visitor_id,
-    before: who.before,
-    session: placed?.key,
-    at: seen.at,
-    hostname: seen.hostname,
-    pathname: seen.pathname,
-    user_agent: seen.user_agent,
-    headers: observation.headers,
-    asn: place.asn,
-  })
-  const row = createPersonRow(
-    seen,
-    visitor_id,
-    session,
-    place,
-    deps.device(seen.user_agent, observation.headers),
-    suspected,
-  )
-  row.status = seen.status
-  row.duration_ms = seen.duration_ms
+  const known = deps.sessions.join(visitor, at, () => readArrival(request))
+  const session = known ?? startSession(visitor_id, at, readArrival(request))
+  const place = deps.places.locate(request.address)
+  const suspicion = deps.suspicion.judge(toPersonView(request, visitor, known?.key, place.asn))
+  const row = createPersonRow(request, visitor_id, session, place, deps, suspicion)
+  row.status = status
+  row.duration_ms = duration_ms
   row.language = parseLanguage(observation.headers?.['accept-language'])
-  if (shipped !== undefined) {
+  if (observation.shipped !== undefined) {
     row.recorded_by = 'edge'
-    row.props = propsText(shipped.props)
+    row.props = propsText(observation.shipped.props)
   }
-  made.rows.events.push(row)
-  if (placed === undefined) made.unplaced.push({ row, visitor: who })
-  else if (heard) applySessionFacts(row, placed.key, browsing)
-  const isSure = browsing.browserViews.covers(seen.at - MAX_CLOCK_SKEW_MS)
-  if (!heard) browsing.noteUnremembered(seen.at)
-  if (!heard && isSure) return undefined
-  const view = { at: seen.at, visitor_id, pathname: row.pathname, session: placed?.key, taken: false }
-  if (!isSure) made.unsure.set(row, { row, visitor: who, reportedBy: 'server', view })
-  if (!heard) return undefined
-  browsing.serverViews.add(name, view)
-  browsing.noteView(name, placed?.key, seen.at)
-  made.viewRows.set(view, row)
+  draft.rows.events.push(row)
+  if (known === undefined) draft.unplacedRows.push({ row, visitor })
+  else if (isRemembered) applySessionFacts(row, known.key, viewMemory)
+  const isCovered = viewMemory.browserViews.covers(at - MAX_CLOCK_SKEW_MS)
+  if (!isRemembered) viewMemory.noteUnremembered(at)
+  if (!isRemembered && isCovered) return undefined
+  const view = { at, visitor_id, pathname: row.pathname, session: known?.key, isMatched: false }
+  if (!isCovered) draft.unmatchedViews.set(row, { row, visitor, reportedBy: 'server', view })
+  if (!isRemembered) return undefined
+  viewMemory.serverViews.add(key, view)
+  viewMemory.noteView(key, known?.key, at)
+  draft.viewRows.set(view, row)
   return undefined
 }
 
-/** Gives a row what the browsers of its session said of themselves. */
-function applySessionFacts(row: EventRow, session: bigint, browsing: ViewMemory): void {
-  const known = browsing.sessionFacts(session)
-  row.screen_class = known.screen_class
-  row.timezone = known.timezone
-  row.identified_id = known.identified_id
-  row.language = known.language ?? row.language
-  known.page = shortPage(row)
+/** Fills in what the browsers of the row's session reported about themselves. */
+function applySessionFacts(row: EventRow, session: bigint, viewMemory: ViewMemory): void {
+  const facts = viewMemory.sessionFacts(session)
+  row.screen_class = facts.screen_class
+  row.timezone = facts.timezone
+  row.identified_id = facts.identified_id
+  row.language = facts.language ?? row.language
+  facts.lastPage = shortPage(row)
 }
 
-/** The page of a row, where it is short enough to be kept of every session. */
+/** Returns a page if it is short enough to be kept for every session. */
 export const shortPage = ({ hostname, pathname }: PageLocation): PageLocation | undefined =>
   hostname.length + pathname.length > 256 ? undefined : { hostname, pathname }
 
-/** A page under each id that its visitor has. */
-export const pageKeys = (who: VisitorIds, page: PageLocation): string[] =>
-  allVisitorIds(who).map((id) => pageKey(id, page))
+/** Returns the keys of a page under each id of its visitor. */
+export const pageKeys = (visitor: VisitorIds, page: PageLocation): string[] =>
+  allVisitorIds(visitor).map((id) => pageKey(id, page))
 
-/** A pageview of which nothing is known but who, where and when. */
+export const toPersonView = (
+  { at, hostname, pathname, user_agent, headers }: RequestContext,
+  { visitor_id, previous }: VisitorIds,
+  session: bigint | undefined,
+  asn: number | null,
+): PersonView => ({ visitor_id, previous, session, at, hostname, pathname, user_agent, headers, asn })
+
+/** Creates a pageview about which only visitor, place and time are known. Plain fields, because spreads made every row slower. */
 export function createPersonRow(
-  from: RequestContext,
+  request: RequestContext,
   visitor_id: bigint,
-  session: Session,
+  { id, start, arrival }: Session,
   place: Place,
-  device: Device,
+  { readDevice }: Pick<PersonDeps, 'readDevice'>,
   { suspected, suspected_by }: SuspicionColumns,
 ): EventRow {
+  const device = readDevice(request.user_agent, request.headers)
   return {
-    site_id: from.site.id,
-    timestamp: new Date(from.at),
+    site_id: request.site.id,
+    timestamp: new Date(request.at),
     kind: 'pageview',
     event_name: null,
     visitor_id,
-    session_id: session.id,
-    session_start: session.start,
-    hostname: from.hostname,
-    pathname: from.pathname,
+    session_id: id,
+    session_start: start,
+    hostname: request.hostname,
+    pathname: request.pathname,
     status: null,
     duration_ms: null,
-    entry_page: session.arrival.entry_page,
-    referrer: session.arrival.referrer,
-    source: session.arrival.source,
-    channel: session.arrival.channel,
-    utm_source: session.arrival.utm_source,
-    utm_medium: session.arrival.utm_medium,
-    utm_campaign: session.arrival.utm_campaign,
-    utm_content: session.arrival.utm_content,
-    utm_term: session.arrival.utm_term,
+    entry_page: arrival.entry_page,
+    referrer: arrival.referrer,
+    source: arrival.source,
+    channel: arrival.channel,
+    utm_source: arrival.utm_source,
+    utm_medium: arrival.utm_medium,
+    utm_campaign: arrival.utm_campaign,
+    utm_content: arrival.utm_content,
+    utm_term: arrival.utm_term,
     country: place.country,
     region: place.region,
     city: place.city,
@@ -185,50 +175,48 @@ export function createPersonRow(
   }
 }
 
-/** Tells suspicion of what a person asked for and makes no row: robots begin with questions that people do not ask. */
+/** Notes a person's request for a policy file, which becomes no row: robots begin with requests that people do not make. */
 export function notePolicyRequest(
   observation: Observation,
   site: Site,
   at: number,
-  deps: { salts: SaltStore; suspicion: Pick<Suspicion, 'notice'> },
+  { salts, suspicion }: Pick<PersonDeps, 'salts' | 'suspicion'>,
 ): void {
   if (!isPolicyFile(observation.pathname) || isOptedOut(observation, site)) return
-  deps.suspicion.notice(
-    readVisitorIds(readRequestContext(observation, site, at), deps.salts).visitor_id,
-    at,
-    observation.headers,
-  )
+  const { visitor_id } = readVisitorIds(readRequestContext(observation, site, at), salts)
+  suspicion.noteRequest(visitor_id, at, observation.headers)
 }
 
-/** Who it is in this salt period, and in those beside it. */
-export function readVisitorIds({ site, at, address_key, user_agent }: RequestContext, salts: SaltStore): VisitorIds {
+/** Returns a visitor's id in this salt period and in its neighbours. */
+export function readVisitorIds(request: RequestContext, salts: Pick<SaltStore, 'at'>): VisitorIds {
+  const { site, at, address_key, user_agent } = request
   const { secret, previous, next } = salts.at(site.visitor_salt, at)
   return {
     visitor_id: hashVisitorId(secret, site.id, address_key, user_agent),
-    before: previous ? hashVisitorId(previous, site.id, address_key, user_agent) : undefined,
-    after: next ? hashVisitorId(next, site.id, address_key, user_agent) : undefined,
+    previous: previous ? hashVisitorId(previous, site.id, address_key, user_agent) : undefined,
+    next: next ? hashVisitorId(next, site.id, address_key, user_agent) : undefined,
   }
 }
 
-/** How a visit began: its page, and who sent it. */
+/** Returns how a visit began: its page, and who referred it. */
 export function readArrival({ query, referrer, hostname, pathname, site }: RequestContext): Arrival {
-  const { ref, click, ...utm } = parseCampaign(query)
-  const outside = parseReferrer(referrer)
-  const foreign = outside && !isOwnReferrer(outside, hostname, site.domains) ? outside : undefined
-  const sender = foreign && sourceOfReferrer(foreign)
-  const source = sourceOf({ ref, click, ...utm }, sender)
-  // A session keeps them for half an hour: copies, or it would keep the whole query and referrer they were cut from.
+  const campaign = parseCampaign(query)
+  const parsed = parseReferrer(referrer)
+  const foreign = parsed && !isOwnReferrer(parsed, hostname, site.domains) ? parsed : undefined
+  const referrerSource = foreign && sourceOfReferrer(foreign)
+  const source = sourceOf(campaign, referrerSource)
+  // Copies, because a session lives half an hour and would keep the whole query and referrer that they were cut from.
   return {
     entry_page: detachedCopy(pathname),
-    referrer: sender && foreign ? detachedCopy(foreign.url) : null,
-    source: detachedOrNull(source?.name),
-    channel: channelOf(source, { ref, click, ...utm }, sender),
-    utm_source: detachedOrNull(utm.utm_source),
-    utm_medium: detachedOrNull(utm.utm_medium),
-    utm_campaign: detachedOrNull(utm.utm_campaign),
-    utm_content: detachedOrNull(utm.utm_content),
-    utm_term: detachedOrNull(utm.utm_term),
+    referrer: referrerSource && foreign ? detachedCopy(foreign.url) : null,
+    source: copyOrNull(source?.name),
+    channel: channelOf(source, campaign, referrerSource),
+    utm_source: copyOrNull(campaign.utm_source),
+    utm_medium: copyOrNull(campaign.utm_medium),
+    utm_campaign: copyOrNull(campaign.utm_campaign),
+    utm_content: copyOrNull(campaign.utm_content),
+    utm_term: copyOrNull(campaign.utm_term),
   }
 }
 
-const detachedOrNull = (text: string | null | undefined): string | null => (text == null ? null : detachedCopy(text))
+const copyOrNull = (text: string | null | undefined): string | null => (text == null ? null : detachedCopy(text))

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { createRecentCache } from '../cache.js'
+import { createRecentCache, type RecentCache } from '../cache.js'
 import type { Arrival } from '../rows.js'
 import type { VisitorIds } from './visitor-ids.js'
 
-/** A session ends after this many milliseconds without a hit (contract 3). */
+/** A session ends after this many milliseconds without a hit. */
 export const SESSION_TIMEOUT_MS = 30 * 60_000
-/** So late a hit still finds its session: as long as an edge shipper may keep what it could not send. */
+/** A hit this late still finds its session: as long as a shipper keeps what it could not send. */
 export const MAX_LATENESS_MS = 86_400_000
 
-/** A session as rows know it, those of one visitor. */
+/** A session as its rows state it, those of one visitor id. */
 export interface StoredSession {
   visitor_id: bigint
   session_id: bigint
@@ -19,49 +19,19 @@ export interface StoredSession {
   arrival: Arrival
 }
 
-/** A session that late hits belong to, as it is now, under all of its visitors: one, or two over a change of salts. */
+/** A session as it is after late hits, under all of its visitor ids: one, or two across a change of salts. */
 export interface SettledSession extends Omit<StoredSession, 'visitor_id'> {
   visitors: Set<bigint>
-  /** The ids that it, or a part of it, has had. */
+  /** The ids that the session, or a part of it, has had. */
   was: Set<bigint>
-}
-
-export interface SessionMemory {
-  /**
-   * The session that a hit at `at` (milliseconds since 1970) belongs to, a new one where none is open. Undefined where
-   * memory cannot tell: the hit is earlier than all that is known of its visitor, or older than what memory goes back to.
-   */
-  join(who: VisitorIds, at: number, arrive: () => Arrival): Session | undefined
-  /**
-   * The session of a page that says something of itself at `at`, the moment it speaks of and the visitor's id then: it
-   * opens none. When the session, by its `key`, had ended by then (a tab is closed hours later), it speaks of the
-   * `engaged_ms` behind the last hit. Undefined where memory does not know that session as the visitor's last.
-   */
-  follow(who: VisitorIds, at: number, engaged_ms: number, key?: bigint): FollowedSession | undefined
-  /** The session that is known as the visitor's last; undefined where none began before `at`. */
-  last(who: VisitorIds, at: number): Session | undefined
-  /** `open` are all sessions with a row after `since`, in milliseconds. */
-  restore(open: readonly StoredSession[], since: number): void
-  /** What became of all hits that memory could not tell of so far. */
-  settle(changed: readonly SettledSession[]): void
-  /** These visitors have no rows any more: what they do next begins anew. Answers the keys of the sessions they had here. */
-  forget(visitors: Iterable<bigint>): bigint[]
-  /** Open ones, and those not yet forgotten. */
-  readonly size: number
 }
 
 export interface Session {
   id: bigint
   start: Date
   arrival: Arrival
-  /** The id it was opened under: the same when a late hit gives it another start, and so another id. */
+  /** The id under which it was opened: it stays when a late hit gives the session another start, and so another id. */
   key: bigint
-}
-
-export interface FollowedSession {
-  session: Session
-  at: number
-  visitor_id: bigint
 }
 
 interface TrackedSession extends Session {
@@ -70,160 +40,178 @@ interface TrackedSession extends Session {
   last: number
 }
 
-/** A session nobody hits is kept this long at least: some minutes more than it runs, since hits are recorded when answered. */
+/** A session without hits stays in memory at least this long: longer than the timeout, because hits are recorded after the response. */
 const MIN_RETENTION_MS = SESSION_TIMEOUT_MS + 10 * 60_000
 
 /**
- * The last session of each visitor (whose id is of one site only), in memory. At most `limit` of them, the least
- * recently hit forgotten first; those that nobody hit for 80 minutes of the clock go too. It opens a session only where
- * no row of the visitor can lie within 30 minutes: what it is not sure of the store knows (src/ingest/late-rows.ts).
+ * The last session of each visitor id (an id belongs to one site), in memory. Holds at most `limit` sessions and `texts`
+ * characters (a session has at most 7,000), and forgets the least recently hit first; sessions without a hit for 80
+ * minutes of the clock go too. A session is opened only if no row of the visitor can lie within 30 minutes; late-rows.ts
+ * decides the rest with what the store knows.
  */
-export function createSessionMemory({
-  now,
-  limit = 200_000,
-  texts = 64 << 20,
-}: {
-  now: () => number
-  limit?: number
-  /** Characters that all of them together may hold: at their longest, sessions hold 7,000 each. */
-  texts?: number
-}): SessionMemory {
-  /** Visitors that are not in memory have no row after this. */
-  let horizon = Number.NEGATIVE_INFINITY
-  /** The newest hit so far, and what it was when the present generation of sessions began. */
-  let newest = Number.NEGATIVE_INFINITY
-  let newestBefore = Number.NEGATIVE_INFINITY
-  const recent = createRecentCache<bigint, TrackedSession>(
-    limit,
-    { of: ({ arrival }) => arrivalCharacters(arrival), limit: texts },
-    () => {
-      // What is dropped was hit by nobody since the generation before the present one ended.
-      horizon = Math.max(horizon, newestBefore)
-      newestBefore = newest
-    },
-  )
+export class SessionMemory {
+  /** Visitors that are not in memory have no row after this instant. */
+  private horizon = Number.NEGATIVE_INFINITY
+  /** The newest hit so far, and its value when the current generation of the cache began. */
+  private newest = Number.NEGATIVE_INFINITY
+  private newestBefore = Number.NEGATIVE_INFINITY
+  private readonly cache: RecentCache<bigint, TrackedSession>
   /** Visitors with a hit that is not settled yet. */
-  const waiting = new Set<bigint>()
-  let aged = now()
+  private readonly unsettled = new Set<bigint>()
+  private readonly now: () => number
+  private rotatedAt: number
 
-  const note = (at: number, time: number) => {
-    // One clock far ahead must not send everything that follows to the store.
-    if (at > newest) newest = Math.max(newest, Math.min(at, time + MAX_LATENESS_MS))
+  constructor({ now, limit = 200_000, texts = 64 << 20 }: { now: () => number; limit?: number; texts?: number }) {
+    this.now = now
+    this.rotatedAt = now()
+    this.cache = createRecentCache(limit, { of: ({ arrival }) => arrivalCharacters(arrival), limit: texts }, () => {
+      // A dropped session had no hit since the generation before the current one ended.
+      this.horizon = Math.max(this.horizon, this.newestBefore)
+      this.newestBefore = this.newest
+    })
   }
 
-  const forget = (at: number) => {
-    const time = now()
-    note(at, time)
-    // Either direction: a clock set back must not keep everything for as long as it was ahead.
-    if (Math.abs(time - aged) < MIN_RETENTION_MS) return
-    recent.rotate()
-    aged = time
-  }
-
-  const goOn = (session: TrackedSession, at: number): TrackedSession => {
-    if (at > session.last) session.last = at
+  /**
+   * Returns the session of a hit at `at` (milliseconds since 1970), a new one if none is open. Returns undefined if memory
+   * cannot tell: the hit is earlier than everything known about its visitor, or older than memory reaches.
+   */
+  join(visitor: VisitorIds, at: number, arrive: () => Arrival): Session | undefined {
+    this.rotate(at)
+    const session = this.find(visitor, at, arrive)
+    if (session === undefined) this.unsettled.add(visitor.visitor_id)
     return session
   }
 
-  const open = (visitor: bigint, at: number, arrival: Arrival): TrackedSession => {
-    const { id, key, start } = startSession(visitor, at, arrival)
-    // Not by spreading: every hit would pay three times as much for the shape that makes.
-    const session = { id, key, start, arrival, first: at, last: at }
-    recent.set(visitor, session)
-    return session
+  /**
+   * Returns the session of a page that reports about itself at `at`, with the moment of the report and the visitor's id
+   * then. Never opens a session. If the session with this `key` had ended by then (a tab is closed hours later), the
+   * report is dated up to `engaged_ms` after its last hit. Returns undefined if that is not the visitor's last session.
+   */
+  follow(
+    { visitor_id, previous, next }: VisitorIds,
+    at: number,
+    engaged_ms: number,
+    key?: bigint,
+  ): { session: Session; at: number; visitor_id: bigint } | undefined {
+    this.rotate(at)
+    if (next !== undefined) return undefined
+    const id = previous !== undefined && this.cache.get(visitor_id) === undefined ? previous : visitor_id
+    const session = this.cache.get(id)
+    if (session === undefined || at < session.first || (key !== undefined && session.key !== key)) return undefined
+    if (at - session.last < SESSION_TIMEOUT_MS) return { session: extend(session, at), at, visitor_id: id }
+    if (key === undefined) return undefined
+    const until = Math.min(at, session.last + engaged_ms)
+    return { session: extend(session, until), at: until, visitor_id: id }
   }
 
-  /** The session of a visitor that is not in memory under this id. */
-  const find = ({ visitor_id, before }: VisitorIds, at: number, arrive: () => Arrival): TrackedSession | undefined => {
-    if (at - SESSION_TIMEOUT_MS < horizon) return undefined
-    if (before === undefined) return open(visitor_id, at, arrive())
-    const earlier = recent.get(before)
-    if (waiting.has(before) || (earlier && at < earlier.first)) return undefined
-    if (earlier === undefined || at - earlier.last >= SESSION_TIMEOUT_MS) return open(visitor_id, at, arrive())
-    recent.set(visitor_id, earlier)
-    return goOn(earlier, at)
+  /** Returns the visitor's last known session; undefined if none began before `at`. */
+  last({ visitor_id, previous }: VisitorIds, at: number): Session | undefined {
+    const session = this.cache.get(visitor_id) ?? (previous === undefined ? undefined : this.cache.get(previous))
+    return session !== undefined && at >= session.first ? session : undefined
   }
 
-  const tell = (who: VisitorIds, at: number, arrive: () => Arrival): TrackedSession | undefined => {
-    const own = recent.get(who.visitor_id)
-    if (own !== undefined && at <= own.last) return at >= own.first ? own : undefined
-    // It comes after the change of salts: the visitor may have gone on under the next id.
-    if (who.after !== undefined) return undefined
-    if (own === undefined) return find(who, at, arrive)
-    return at - own.last < SESSION_TIMEOUT_MS ? goOn(own, at) : open(who.visitor_id, at, arrive())
+  /** Takes the stored sessions after a start; `stored` are all that have a row after `since` (milliseconds). */
+  restore(stored: readonly StoredSession[], since: number): void {
+    this.horizon = Math.max(this.horizon, since)
+    for (const { visitor_id, session_id, session_start, last_seen, arrival } of stored) {
+      const [first, last] = [session_start.getTime(), last_seen.getTime()]
+      const known = this.cache.get(visitor_id)
+      this.noteHit(last, this.now())
+      if (known === undefined || known.last < last)
+        this.cache.set(visitor_id, { id: session_id, key: session_id, start: session_start, arrival, first, last })
+    }
   }
 
-  return {
-    join(who, at, arrive) {
-      forget(at)
-      const session = tell(who, at, arrive)
-      if (session === undefined) waiting.add(who.visitor_id)
-      return session
-    },
-    follow({ visitor_id, before, after }, at, engaged_ms, key) {
-      forget(at)
-      if (after !== undefined) return undefined
-      const visitor = before !== undefined && recent.get(visitor_id) === undefined ? before : visitor_id
-      const own = recent.get(visitor)
-      if (own === undefined || at < own.first || (key !== undefined && own.key !== key)) return undefined
-      if (at - own.last < SESSION_TIMEOUT_MS) return { session: goOn(own, at), at, visitor_id: visitor }
-      if (key === undefined) return undefined
-      const until = Math.min(at, own.last + engaged_ms)
-      return { session: goOn(own, until), at: until, visitor_id: visitor }
-    },
-    last({ visitor_id, before }, at) {
-      const own = recent.get(visitor_id) ?? (before === undefined ? undefined : recent.get(before))
-      return own !== undefined && at >= own.first ? own : undefined
-    },
-    restore(running, since) {
-      horizon = Math.max(horizon, since)
-      for (const { visitor_id, session_id, session_start, last_seen, arrival } of running) {
-        const [first, last] = [session_start.getTime(), last_seen.getTime()]
-        const known = recent.get(visitor_id)
-        note(last, now())
-        if (known === undefined || known.last < last)
-          recent.set(visitor_id, { id: session_id, key: session_id, start: session_start, arrival, first, last })
-      }
-    },
-    settle(changed) {
-      waiting.clear()
-      for (const { session_id: id, session_start: start, last_seen, arrival, visitors, was } of changed) {
-        const [first, last] = [start.getTime(), last_seen.getTime()]
-        note(last, now())
-        for (const visitor of visitors) {
-          const known = recent.get(visitor)
-          if (known !== undefined && (known.id === id || was.has(known.id)))
-            recent.set(visitor, { id, key: known.key, start, arrival, first, last: Math.max(last, known.last) })
-          else if (known === undefined ? last > horizon : last > known.last)
-            recent.set(visitor, { id, key: id, start, arrival, first, last })
-        }
-      }
-    },
-    forget(visitors) {
-      const keys: bigint[] = []
+  /** Takes the result for all hits that memory could not place so far. */
+  settle(changed: readonly SettledSession[]): void {
+    this.unsettled.clear()
+    for (const { session_id: id, session_start: start, last_seen, arrival, visitors, was } of changed) {
+      const [first, last] = [start.getTime(), last_seen.getTime()]
+      this.noteHit(last, this.now())
       for (const visitor of visitors) {
-        const session = recent.get(visitor)
-        if (session === undefined) continue
-        keys.push(session.key)
-        recent.delete(visitor)
+        const known = this.cache.get(visitor)
+        if (known !== undefined && (known.id === id || was.has(known.id)))
+          this.cache.set(visitor, { id, key: known.key, start, arrival, first, last: Math.max(last, known.last) })
+        else if (known === undefined ? last > this.horizon : last > known.last)
+          this.cache.set(visitor, { id, key: id, start, arrival, first, last })
       }
-      return keys
-    },
-    get size() {
-      return recent.size
-    },
+    }
+  }
+
+  /** Forgets visitors whose rows are erased, so that their next hit begins anew. Returns the keys of their sessions. */
+  forget(visitors: Iterable<bigint>): bigint[] {
+    const keys: bigint[] = []
+    for (const visitor of visitors) {
+      const session = this.cache.get(visitor)
+      if (session === undefined) continue
+      keys.push(session.key)
+      this.cache.delete(visitor)
+    }
+    return keys
+  }
+
+  /** Counts open sessions and those not yet forgotten. */
+  get size(): number {
+    return this.cache.size
+  }
+
+  private noteHit(at: number, time: number): void {
+    // A clock far ahead must not send every later hit to the store.
+    if (at > this.newest) this.newest = Math.max(this.newest, Math.min(at, time + MAX_LATENESS_MS))
+  }
+
+  private rotate(at: number): void {
+    const time = this.now()
+    this.noteHit(at, time)
+    // In either direction: a clock that was set back must not keep everything for as long as it was ahead.
+    if (Math.abs(time - this.rotatedAt) < MIN_RETENTION_MS) return
+    this.cache.rotate()
+    this.rotatedAt = time
+  }
+
+  private find(visitor: VisitorIds, at: number, arrive: () => Arrival): TrackedSession | undefined {
+    const session = this.cache.get(visitor.visitor_id)
+    if (session !== undefined && at <= session.last) return at >= session.first ? session : undefined
+    // The hit comes after the change of salts: the visitor may have continued under the next id.
+    if (visitor.next !== undefined) return undefined
+    if (session === undefined) return this.findUnderPreviousId(visitor, at, arrive)
+    return at - session.last < SESSION_TIMEOUT_MS ? extend(session, at) : this.open(visitor.visitor_id, at, arrive())
+  }
+
+  private findUnderPreviousId(visitor: VisitorIds, at: number, arrive: () => Arrival): TrackedSession | undefined {
+    const { visitor_id, previous } = visitor
+    if (at - SESSION_TIMEOUT_MS < this.horizon) return undefined
+    if (previous === undefined) return this.open(visitor_id, at, arrive())
+    const session = this.cache.get(previous)
+    if (this.unsettled.has(previous) || (session && at < session.first)) return undefined
+    if (session === undefined || at - session.last >= SESSION_TIMEOUT_MS) return this.open(visitor_id, at, arrive())
+    this.cache.set(visitor_id, session)
+    return extend(session, at)
+  }
+
+  private open(visitor: bigint, at: number, arrival: Arrival): TrackedSession {
+    const { id, key, start } = startSession(visitor, at, arrival)
+    // Not by spreading: the object shape that makes would cost every hit three times as much.
+    const session = { id, key, start, arrival, first: at, last: at }
+    this.cache.set(visitor, session)
+    return session
   }
 }
 
-/** The session of which this hit is the first. Its id is of the visitor and the moment: the same rows give the same sessions. */
+function extend(session: TrackedSession, at: number): TrackedSession {
+  if (at > session.last) session.last = at
+  return session
+}
+
+/** Returns the session that this hit begins. Its id depends on visitor and instant only: the same rows give the same sessions. */
 export const startSession = (visitor: bigint, at: number, arrival: Arrival): Session => {
   const id = createHash('sha256').update(`${visitor} ${at}`).digest().readBigUInt64BE(0)
   return { id, key: id, start: new Date(at), arrival }
 }
 
 function arrivalCharacters(arrival: Arrival): number {
-  let length = 0
+  let characters = 0
   let name: keyof Arrival
-  for (name in arrival) length += arrival[name]?.length ?? 0
-  return length
+  for (name in arrival) characters += arrival[name]?.length ?? 0
+  return characters
 }

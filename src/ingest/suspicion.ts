@@ -1,21 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { createRecentCache } from '../cache.js'
 import type { Observation } from '../capture/observation.js'
 import type { EventRow } from '../rows.js'
 import { type BrowserClaim, parseBrowserClaim } from './browser-claim.js'
 import { createHeaderNorms, HEADER_CHECKS } from './header-norms.js'
-import { isHosting } from './hosting.js'
 import { countPage, createPace, isBurst, isSweep, type Pace } from './pace.js'
 import { SESSION_TIMEOUT_MS } from './session-memory.js'
 
-/** What can speak against a visitor, in the order of `suspected_by`; what stands before the colon is the family. */
+/** The signals against a visitor, in the order of `suspected_by`. The text before the colon is the family. */
 const SIGNALS = [
   /** A modern browser's navigation without Sec-Fetch-Mode, -Dest and -Site. */
   'headers:no_navigation',
   'headers:no_language',
-  /** `Accept` without text/html, or with text/markdown: browsers ask for pages as pages. */
+  /** `Accept` without text/html, or with text/markdown: browsers ask for HTML. */
   'headers:accept',
   'headers:no_gzip',
-  /** `Sec-CH-UA` of another version or browser than the user agent's, or of a headless one. */
+  /** `Sec-CH-UA` names another version or browser than the user agent, or a headless one. */
   'headers:client_hints',
   'headers:stale_browser',
   'network:hosting',
@@ -23,20 +24,19 @@ const SIGNALS = [
   'behaviour:burst',
   /** More than 25 different pages in 60 s. */
   'behaviour:sweep',
-  /** The first that was asked for was robots.txt, llms.txt or a sitemap. */
+  /** The first request was for robots.txt, llms.txt or a sitemap. */
   'behaviour:policy_first',
 ] as const
-type Signal = (typeof SIGNALS)[number]
 
 /** Two columns of a person's row. */
 export type SuspicionColumns = Pick<EventRow, 'suspected' | 'suspected_by'>
 
 /** One view of a page by a person. */
 export interface PersonView {
-  visitor: bigint
+  visitor_id: bigint
   /** The visitor's id in the salt period that has just ended. */
-  before: bigint | undefined
-  /** What tells one session of the visitor from the next; undefined for a hit that came too late to say. */
+  previous: bigint | undefined
+  /** Tells one session of the visitor from the next; undefined for a hit that came too late to tell. */
   session: bigint | undefined
   /** Milliseconds since 1970. */
   at: number
@@ -47,24 +47,15 @@ export interface PersonView {
   asn: number | null
 }
 
-export interface Suspicion {
-  /** What speaks against this view and those before it in its session. */
-  judge(view: PersonView): SuspicionColumns
-  /** What speaks against a visitor whose browser tells of itself: no navigation, so of its headers only who it is counts. */
-  judgeHit(view: PersonView): SuspicionColumns
-  /** Tells of a request of `isPolicyFile` that makes no row. */
-  notice(visitor: bigint, at: number, headers: Observation['headers']): void
-}
-
 interface VisitorSignals {
   session: bigint | undefined
-  /** Signals of the session so far, a bit each. */
+  /** Signals of the session so far, one bit each. */
   signals: number
   views: number
   pace: Pace
 }
 
-const signalBit = (signal: Signal) => 1 << SIGNALS.indexOf(signal)
+const signalBit = (signal: (typeof SIGNALS)[number]) => 1 << SIGNALS.indexOf(signal)
 const SIGNAL_BITS = {
   no_navigation: signalBit('headers:no_navigation'),
   no_language: signalBit('headers:no_language'),
@@ -78,59 +69,83 @@ const SIGNAL_BITS = {
   policy_first: signalBit('behaviour:policy_first'),
 }
 
-/** Whose pages are fetched, or rendered, in their makers' data centres: where they come from says nothing. */
+/** Browsers that fetch or render pages in their makers' data centres: their network says nothing. */
 const CLOUD_BROWSERS = /\b(?:Silk|Puffin|Opera Mini|OPiOS|UCBrowser|UCWEB)\b/
 
-/**
- * Suspicion of people who may be none (reference/agents.md 7). It needs two of three independent families: headers,
- * network, behaviour; several of one family count once. Signals add up over a session, so a row is suspected from the
- * moment on in which the second family spoke: rows before it are stored already, and stay. It is a floor: an agent in a
- * real browser on a home network is not seen. No address is held, and at most `limit` visitors, by their id.
- */
-export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Suspicion {
-  const visitors = createRecentCache<bigint, VisitorSignals>(limit)
-  const early = createRecentCache<bigint, number>(limit / 4)
-  const customs = createHeaderNorms()
+const HostingFile = z.object({ as_of: z.iso.date(), networks: z.record(z.string().regex(/^\d+$/), z.string().min(1)) })
+let hostingNetworks: ReadonlySet<number> | undefined
 
-  /** As the visitor was before this view. */
+/** Returns whether an autonomous system rents out servers (`hosting.json`): few people read from there. */
+export function isHosting(asn: number | null): boolean {
+  hostingNetworks ??= new Set(
+    Object.keys(
+      HostingFile.parse(JSON.parse(readFileSync(new URL('./hosting.json', import.meta.url), 'utf8'))).networks,
+    ).map(Number),
+  )
+  return asn !== null && hostingNetworks.has(asn)
+}
+
+export type Suspicion = ReturnType<typeof createSuspicion>
+
+/**
+ * Creates the memory of signals against people who may be bots. A row is suspected if at least two of three independent
+ * families speak against the visitor: headers, network, behaviour; several signals of one family count once. Signals add
+ * up over a session, so rows are suspected from the moment the second family spoke; earlier rows are stored already, and
+ * stay. The result is a lower bound: an agent in a real browser on a home network is not seen. No address is kept, and at
+ * most `limit` visitors, by their id.
+ */
+export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
+  const visitors = createRecentCache<bigint, VisitorSignals>(limit)
+  /** When visitors without a view requested a policy file. */
+  const policyRequests = createRecentCache<bigint, number>(limit / 4)
+  const norms = createHeaderNorms()
+
+  /** Returns the visitor as it was before this view. */
   const recall = (view: PersonView): VisitorSignals => {
-    const { visitor, before, session, at } = view
-    let known = visitors.get(visitor)
-    if (known === undefined && before !== undefined) {
-      known = visitors.get(before)
-      if (known) visitors.set(visitor, known)
+    const { visitor_id, previous, session } = view
+    let visitor = visitors.get(visitor_id)
+    if (visitor === undefined && previous !== undefined) {
+      visitor = visitors.get(previous)
+      if (visitor) visitors.set(visitor_id, visitor)
     }
-    if (known === undefined) {
-      const noticed = early.get(visitor)
-      early.delete(visitor)
-      const first =
-        (noticed !== undefined && Math.abs(at - noticed) < SESSION_TIMEOUT_MS) ||
-        // Where a site answers it with a page, as many do that know no other answer.
-        (isPolicyFile(view.pathname) && !isBrowserNavigation(view.headers))
-      known = { session, signals: first ? SIGNAL_BITS.policy_first : 0, views: 0, pace: createPace() }
-      visitors.set(visitor, known)
-      return known
+    if (visitor === undefined) {
+      visitor = { session, signals: policyFirstSignal(view), views: 0, pace: createPace() }
+      visitors.set(visitor_id, visitor)
+      return visitor
     }
-    // A late hit ends nothing.
-    if (session !== undefined && known.session !== session) {
-      if (known.session !== undefined) known.signals = 0
-      known.session = session
+    // A late hit ends no session.
+    if (session !== undefined && visitor.session !== session) {
+      if (visitor.session !== undefined) visitor.signals = 0
+      visitor.session = session
     }
-    return known
+    return visitor
   }
 
-  const ofNetwork = ({ asn, user_agent, hostname }: PersonView): number =>
-    isHosting(asn) && !CLOUD_BROWSERS.test(user_agent) && !customs.isBehindProxy(hostname) ? SIGNAL_BITS.hosting : 0
+  const policyFirstSignal = ({ visitor_id, at, pathname, headers }: PersonView): number => {
+    const requestedAt = policyRequests.get(visitor_id)
+    policyRequests.delete(visitor_id)
+    const isRecent = requestedAt !== undefined && Math.abs(at - requestedAt) < SESSION_TIMEOUT_MS
+    // The view itself may be for a policy file: many sites respond to any path with a page.
+    return isRecent || (isPolicyFile(pathname) && !isBrowserNavigation(headers)) ? SIGNAL_BITS.policy_first : 0
+  }
 
-  const ofClaim = (headers: NonNullable<Observation['headers']>, claim: BrowserClaim): number =>
+  const networkSignals = ({ asn, user_agent, hostname }: PersonView): number =>
+    isHosting(asn) && !CLOUD_BROWSERS.test(user_agent) && !norms.isBehindProxy(hostname) ? SIGNAL_BITS.hosting : 0
+
+  const claimSignals = (headers: NonNullable<Observation['headers']>, claim: BrowserClaim): number =>
     (claim.stale ? SIGNAL_BITS.stale_browser : 0) |
-    (contradicts(claim, headers['sec-ch-ua']) ? SIGNAL_BITS.client_hints : 0)
+    (contradictsHints(claim, headers['sec-ch-ua']) ? SIGNAL_BITS.client_hints : 0)
 
-  const ofHeaders = (hostname: string, headers: NonNullable<Observation['headers']>, claim: BrowserClaim): number => {
-    let signals = ofClaim(headers, claim)
+  const headerSignals = (
+    hostname: string,
+    headers: NonNullable<Observation['headers']>,
+    claim: BrowserClaim,
+  ): number => {
+    let signals = claimSignals(headers, claim)
     if (headers.accept?.includes('text/markdown')) signals |= SIGNAL_BITS.accept
     if (!claim.modern) return signals
-    const lacks = (what: keyof typeof HEADER_CHECKS) => !HEADER_CHECKS[what](headers) && customs.isUsual(hostname, what)
+    const lacks = (check: keyof typeof HEADER_CHECKS) =>
+      !HEADER_CHECKS[check](headers) && norms.isUsual(hostname, check)
     if (lacks('navigation')) signals |= SIGNAL_BITS.no_navigation
     if (lacks('language')) signals |= SIGNAL_BITS.no_language
     if (lacks('html')) signals |= SIGNAL_BITS.accept
@@ -139,44 +154,47 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}): Susp
   }
 
   return {
-    judge(view) {
-      const known = recall(view)
-      known.views++
+    /** Returns what speaks against this view and those before it in its session. */
+    judge(view: PersonView): SuspicionColumns {
+      const visitor = recall(view)
+      visitor.views++
       const { headers, user_agent, hostname } = view
-      const hosting = isHosting(view.asn)
+      const fromHosting = isHosting(view.asn)
       const claim = headers && parseBrowserClaim(user_agent)
-      if (known.views === 1) customs.countVisitor(hostname, hosting)
-      known.signals |= ofNetwork(view)
+      if (visitor.views === 1) norms.countVisitor(hostname, fromHosting)
+      visitor.signals |= networkSignals(view)
       if (headers && claim) {
-        known.signals |= ofHeaders(hostname, headers, claim)
-        // Who may be no visitor at all does not say what visitors send.
-        if (known.views === 1 && claim.modern && !hosting) customs.countHeaders(hostname, headers)
+        visitor.signals |= headerSignals(hostname, headers, claim)
+        // A client in a hosting network may be no visitor, so it does not say what visitors send.
+        if (visitor.views === 1 && claim.modern && !fromHosting) norms.countHeaders(hostname, headers)
       }
       if (isUnlinked(headers)) {
-        countPage(known.pace, view.at, view.pathname)
-        if (isBurst(known.pace)) known.signals |= SIGNAL_BITS.burst
-        if (isSweep(known.pace)) known.signals |= SIGNAL_BITS.sweep
+        countPage(visitor.pace, view.at, view.pathname)
+        if (isBurst(visitor.pace)) visitor.signals |= SIGNAL_BITS.burst
+        if (isSweep(visitor.pace)) visitor.signals |= SIGNAL_BITS.sweep
       }
-      return suspicionColumns(known.signals)
+      return suspicionColumns(visitor.signals)
     },
-    judgeHit(view) {
-      const known = recall(view)
+    /** The same for a hit. It is no navigation, so of its headers only those that name the browser count. */
+    judgeHit(view: PersonView): SuspicionColumns {
+      const visitor = recall(view)
       const { headers, user_agent } = view
       const claim = headers && parseBrowserClaim(user_agent)
-      known.signals |= ofNetwork(view)
-      if (headers && claim) known.signals |= ofClaim(headers, claim)
-      return suspicionColumns(known.signals)
+      visitor.signals |= networkSignals(view)
+      if (headers && claim) visitor.signals |= claimSignals(headers, claim)
+      return suspicionColumns(visitor.signals)
     },
-    notice(visitor, at, headers) {
-      if (!isBrowserNavigation(headers) && visitors.get(visitor) === undefined) early.set(visitor, at)
+    /** Notes a request for a policy file that becomes no row. */
+    noteRequest(visitor_id: bigint, at: number, headers: Observation['headers']): void {
+      if (!isBrowserNavigation(headers) && visitors.get(visitor_id) === undefined) policyRequests.set(visitor_id, at)
     },
   }
 }
 
-/** Somebody who looks at it in a browser, as people who look after sites do. */
+/** Returns whether somebody opened the file in a browser, as people who maintain sites do. */
 const isBrowserNavigation = (headers: Observation['headers']) => headers?.['sec-fetch-mode'] === 'navigate'
 
-/** Whether a request is for what robots ask for first: robots.txt, llms.txt, a sitemap. */
+/** Returns whether a path is what robots ask for first: robots.txt, llms.txt or a sitemap. */
 export function isPolicyFile(pathname: string): boolean {
   if (pathname.length > 64) return false
   if (pathname.startsWith('/sitemap')) return /^\/sitemap[\w-]*\.xml(?:\.gz)?$/.test(pathname)
@@ -184,16 +202,16 @@ export function isPolicyFile(pathname: string): boolean {
 }
 
 /**
- * Whether no link led here, as far as a browser tells. One visitor is often many: all who share an address and a
- * browser, as behind a company's gateway or a VPN; what they open together comes by links, what a crawler opens does not.
+ * Returns whether no link led here, as far as a browser tells. One visitor id is often many people who share an address and
+ * a browser, as behind a company's gateway or a VPN; the pages they open together come by links, a crawler's do not.
  */
 const isUnlinked = (headers: Observation['headers']) => {
   const site = headers?.['sec-fetch-site']
   return site === undefined || site === 'none'
 }
 
-/** Whether the client hints belie the user agent (only Chromium sends any). */
-function contradicts({ engine, version }: BrowserClaim, brands: string | undefined): boolean {
+/** Returns whether the client hints contradict the user agent. Only Chromium sends hints. */
+function contradictsHints({ engine, version }: BrowserClaim, brands: string | undefined): boolean {
   if (!brands) return false
   if (engine !== 'chrome' || brands.includes('HeadlessChrome')) return true
   const at = brands.indexOf('"Chromium";v="')
@@ -202,14 +220,14 @@ function contradicts({ engine, version }: BrowserClaim, brands: string | undefin
 
 const columnsBySignals = new Map<number, SuspicionColumns>()
 
-/** Signals as the row has them; there are not more than 1,024 answers, and few of them are ever given. */
+/** Returns the columns for a set of signals. At most 1,024 sets exist, and few of them ever occur, so all are cached. */
 function suspicionColumns(signals: number): SuspicionColumns {
-  let answer = columnsBySignals.get(signals)
-  if (answer === undefined) {
+  let columns = columnsBySignals.get(signals)
+  if (columns === undefined) {
     const names = SIGNALS.filter((_, i) => signals & (1 << i))
     const families = new Set(names.map((name) => name.slice(0, name.indexOf(':'))))
-    answer = { suspected: families.size >= 2, suspected_by: names.length > 0 ? names.join(',') : null }
-    columnsBySignals.set(signals, answer)
+    columns = { suspected: families.size >= 2, suspected_by: names.length > 0 ? names.join(',') : null }
+    columnsBySignals.set(signals, columns)
   }
-  return answer
+  return columns
 }

@@ -1,226 +1,208 @@
-import { createRecentCache, type RecentCache } from '../cache.js'
+import { createRecentCache } from '../cache.js'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventRow } from '../rows.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
-/** So long after the server's row of a view its browser's hit is of the same view. */
+/** A browser's hit up to this long after the server's row of a view is the same view. */
 export const SAME_VIEW_MS = SESSION_TIMEOUT_MS
-/** And so much earlier, where their clocks differ or it came by another way. */
+/** So is a hit this much earlier, if clocks differ or the row came by another way. */
 export const MAX_CLOCK_SKEW_MS = 60_000
 
-/** A view that one of the two, server and browser, has told of. */
+/** A view that either the server or the browser has reported. */
 export interface PendingView {
   /** Milliseconds since 1970: the timestamp of its row. */
   at: number
   visitor_id: bigint
-  /** As its row has it. */
+  /** As in its row. */
   pathname: string
-  /** The key of its session; undefined where that was not known. */
+  /** The key of its session; undefined if that was not known. */
   session: bigint | undefined
-  /** Its other half came by another way. */
-  taken: boolean
+  /** The store has matched it with its other half already. */
+  isMatched: boolean
 }
 
-/** Views of which the other half is not there yet. */
-export interface PendingViews {
-  /** The nearest of these pages that `fits`, which is then no more there. */
-  take(pages: readonly string[], fits: (at: number) => number): PendingView | undefined
-  add(page: string, view: PendingView): void
-  /** Whether all that was told of since `at` is in memory still. */
-  covers(at: number): boolean
-  /** All from `since` on is known. */
-  restore(since: number): void
-  /** These visitors have no rows any more. */
-  forget(visitors: ReadonlySet<bigint>): void
-}
-
-/** Of one page by one visitor so many are remembered. */
+/** At most this many views of one page by one visitor are remembered. */
 const MAX_PENDING_PER_PAGE = 64
 
-/**
- * At most `limit` pages of visitors, with `texts` characters in their names: a flood of strangers makes it forget, and
- * what it forgot the store knows. Nothing before `since` (milliseconds since 1970) was told to it.
- */
-export function createPendingViews({
-  since,
-  maxEntries: limit = 65_536,
-  maxCharacters: texts = 16 << 20,
-}: MemoryBounds = {}): PendingViews {
+export interface MemoryBounds {
+  /** Nothing before this instant (milliseconds since 1970) was ever reported to the memory. */
+  since?: number
+  /** Pages of visitors. */
+  maxEntries?: number
+  /** Characters in their keys. */
+  maxCharacters?: number
+}
+
+/** Creates a bounded memory of views whose other half is missing. What a flood makes it forget, the store knows. */
+function createPendingViews({ since, maxEntries = 65_536, maxCharacters = 16 << 20 }: MemoryBounds) {
   let horizon = since ?? Number.NEGATIVE_INFINITY
   let newest = Number.NEGATIVE_INFINITY
   let newestBefore = Number.NEGATIVE_INFINITY
-  const weigh = { of: ({ length }: { length: number }) => length, limit: texts }
-  const pages = createRecentCache<string, { length: number; views: PendingView[] }>(limit, weigh, () => {
+  const weight = { of: ({ length }: { length: number }) => length, limit: maxCharacters }
+  const pages = createRecentCache<string, { length: number; views: PendingView[] }>(maxEntries, weight, () => {
     horizon = Math.max(horizon, newestBefore)
     newestBefore = newest
   })
   return {
-    take(names, fits) {
-      let best: { views: PendingView[]; view: PendingView; name: string } | undefined
+    /** Removes and returns the nearest view of these pages; `distanceTo` measures how far a view is. */
+    take(keys: readonly string[], distanceTo: (at: number) => number): PendingView | undefined {
+      let best: { views: PendingView[]; view: PendingView; key: string } | undefined
       let least = Number.POSITIVE_INFINITY
-      for (const name of names) {
-        const views = pages.get(name)?.views ?? []
+      for (const key of keys) {
+        const views = pages.get(key)?.views ?? []
         for (const view of views) {
-          const distance = view.taken ? Number.POSITIVE_INFINITY : fits(view.at)
+          const distance = view.isMatched ? Number.POSITIVE_INFINITY : distanceTo(view.at)
           if (distance >= least) continue
           least = distance
-          best = { views, view, name }
+          best = { views, view, key }
         }
       }
       if (best === undefined) return undefined
       best.views.splice(best.views.indexOf(best.view), 1)
-      if (best.views.length === 0) pages.delete(best.name)
+      if (best.views.length === 0) pages.delete(best.key)
       return best.view
     },
-    add(name, view) {
-      // One clock far ahead must not make memory know of nothing.
-      if (view.at > newest) newest = newest < 0 ? view.at : Math.min(view.at, newest + MAX_LATENESS_MS)
-      const known = pages.get(name)
-      if (known === undefined) {
-        pages.set(name, { length: name.length, views: [view] })
+    add(key: string, view: PendingView): void {
+      newest = laterOf(newest, view.at)
+      const page = pages.get(key)
+      if (page === undefined) {
+        pages.set(key, { length: key.length, views: [view] })
         return
       }
-      if (known.views.length === MAX_PENDING_PER_PAGE) known.views.shift()
-      known.views.push(view)
+      if (page.views.length === MAX_PENDING_PER_PAGE) page.views.shift()
+      page.views.push(view)
     },
-    covers: (at) => at >= horizon,
-    restore(known) {
-      horizon = known
+    /** Returns whether everything reported since `at` is still in memory. */
+    covers: (at: number): boolean => at >= horizon,
+    /** Declares that everything from `since` on is in memory. */
+    restore(since: number): void {
+      horizon = since
     },
-    forget: (visitors) => deletePagesOf(pages, visitors),
+    /** Forgets visitors whose rows are erased. */
+    forget: (visitors: ReadonlySet<bigint>): void => deletePagesOf(pages, visitors),
   }
 }
 
-export interface MemoryBounds {
-  since?: number
-  maxEntries?: number
-  maxCharacters?: number
-}
+/** Returns the later instant, but at most a day after the earlier: one clock far ahead must not make memory cover nothing. */
+const laterOf = (newest: number, at: number): number =>
+  at <= newest ? newest : newest < 0 ? at : Math.min(at, newest + MAX_LATENESS_MS)
 
-/** What the browsers of a session said of themselves: the server's later rows of it say the same. */
+/** What the browsers of a session reported about themselves. The server's later rows of the session get the same values. */
 export type SessionFacts = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'identified_id'> & {
-  /** The last page. */
-  page: PageLocation | undefined
+  lastPage: PageLocation | undefined
 }
 export type PageLocation = Pick<EventRow, 'hostname' | 'pathname'>
 
-/**
- * What hits and the server's rows must know of each other. Of a site from whose pages no browser told of anything yet
- * there is nothing to know: it pays for none of it.
- */
-export interface ViewMemory {
-  /** Whether a browser told of something on this site: what the server tells of it is remembered from then on. */
-  hasBrowserHits(site: number): boolean
-  noteBrowserHits(site: number): void
-  /** The server told of a view at `at` that nobody remembers. */
-  noteUnremembered(at: number): void
-  /** Whether all views of a site that the server told of since `at` are in memory still. */
-  covers(site: number, at: number): boolean
-  /** Views of people that only the server told of, and those that only the browser did. */
-  serverViews: PendingViews
-  browserViews: PendingViews
-  /** The same of agents that run scripts. */
-  agentFetches: PendingViews
-  agentScripts: PendingViews
-  /** By the key of a session. */
-  sessionFacts(session: bigint): SessionFacts
-  /** In which session a visitor saw a page last, by its name, and when. */
-  lastView(name: string): { session: bigint | undefined; at: number } | undefined
-  noteView(name: string, session: bigint | undefined, at: number): void
-  restore(told: StoredViews): void
-  /** These visitors and sessions (by their keys) have no rows any more. */
-  forget(visitors: ReadonlySet<bigint>, sessions: Iterable<bigint>): void
-}
-
-/** What the store knows of the last half hour. */
+/** What the store knows about the last half hour. */
 export interface StoredViews {
   views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<
     PendingView,
     'at' | 'visitor_id' | 'pathname' | 'session'
   >)[]
-  sessions: readonly ({ session: bigint } & Omit<SessionFacts, 'page'>)[]
-  /** Those of which browsers told of something; the above is of them. */
+  sessions: readonly ({ session: bigint } & Omit<SessionFacts, 'lastPage'>)[]
+  /** The sites whose browsers reported anything; the lists above concern them. */
   sites: readonly number[]
-  /** That is all since then, and nothing is stored behind `last`; milliseconds since 1970. */
+  /** The lists are complete since then, and nothing is stored after `last`; milliseconds since 1970. */
   since: number
   last: number
 }
 
-export function createViewMemory(bounds: MemoryBounds = {}): ViewMemory {
-  const { maxEntries: limit = 65_536, maxCharacters: texts = 16 << 20 } = bounds
-  const [servers, browsers] = [createPendingViews(bounds), createPendingViews(bounds)]
-  const knowns = createRecentCache<bigint, SessionFacts>(limit)
-  const pages = createRecentCache<string, { length: number; session: bigint | undefined; at: number }>(limit, {
+/**
+ * What hits and the server's rows must know about each other. A site whose browsers have not reported anything yet has
+ * nothing to match, and pays for none of it.
+ */
+export type ViewMemory = ReturnType<typeof createViewMemory>
+
+export function createViewMemory(bounds: MemoryBounds = {}) {
+  const { maxEntries = 65_536, maxCharacters = 16 << 20 } = bounds
+  const [serverViews, browserViews] = [createPendingViews(bounds), createPendingViews(bounds)]
+  const facts = createRecentCache<bigint, SessionFacts>(maxEntries)
+  const pages = createRecentCache<string, { length: number; session: bigint | undefined; at: number }>(maxEntries, {
     of: ({ length }) => length,
-    limit: texts,
+    limit: maxCharacters,
   })
   /** By site, the latest view that was not remembered when its first hit came. */
-  const heard = new Map<number, number>()
-  let passed = Number.NEGATIVE_INFINITY
-  const known = (session: bigint): SessionFacts => {
-    let one = knowns.get(session)
+  const rememberedSince = new Map<number, number>()
+  let unremembered = Number.NEGATIVE_INFINITY
+  const sessionFacts = (session: bigint): SessionFacts => {
+    let one = facts.get(session)
     if (one === undefined) {
-      one = { screen_class: null, language: null, timezone: null, identified_id: null, page: undefined }
-      knowns.set(session, one)
+      one = { screen_class: null, language: null, timezone: null, identified_id: null, lastPage: undefined }
+      facts.set(session, one)
     }
     return one
   }
   return {
-    hasBrowserHits: (site) => heard.has(site),
-    noteBrowserHits(site) {
-      if (!heard.has(site)) heard.set(site, passed)
+    /** Returns whether a browser has reported anything on this site; from then on the server's views are remembered. */
+    hasBrowserHits: (site: number): boolean => rememberedSince.has(site),
+    noteBrowserHits(site: number): void {
+      if (!rememberedSince.has(site)) rememberedSince.set(site, unremembered)
     },
-    noteUnremembered(at) {
-      // One clock far ahead must not make memory know of nothing.
-      if (at > passed) passed = passed < 0 ? at : Math.min(at, passed + MAX_LATENESS_MS)
+    /** Notes that the server reported a view at `at` that is not remembered. */
+    noteUnremembered(at: number): void {
+      unremembered = laterOf(unremembered, at)
     },
-    covers: (site, at) => at > (heard.get(site) ?? Number.POSITIVE_INFINITY) && servers.covers(at),
-    serverViews: servers,
-    browserViews: browsers,
+    /** Returns whether all views of a site that the server reported since `at` are still in memory. */
+    covers: (site: number, at: number): boolean =>
+      at > (rememberedSince.get(site) ?? Number.POSITIVE_INFINITY) && serverViews.covers(at),
+    /** Views of people that only the server, or only the browser, has reported. */
+    serverViews,
+    browserViews,
+    /** The same for agents that run scripts. */
     agentFetches: createPendingViews(bounds),
     agentScripts: createPendingViews(bounds),
-    sessionFacts: known,
-    lastView: (name) => pages.get(name),
-    noteView: (name, session, at) => pages.set(name, { length: name.length, session, at }),
-    restore(told) {
-      for (const site of told.sites) heard.set(site, Number.NEGATIVE_INFINITY)
-      passed = told.last
-      for (const { from, name, ...view } of told.views)
-        (from === 'server' ? servers : browsers).add(name, { ...view, taken: false })
-      for (const { session, ...said } of told.sessions) Object.assign(known(session), said)
-      servers.restore(told.since)
-      browsers.restore(told.since)
+    /** Returns the facts of a session by its key; they may be changed in place. */
+    sessionFacts,
+    /** Returns in which session a visitor last saw a page (by its key), and when. */
+    lastView: (key: string): { session: bigint | undefined; at: number } | undefined => pages.get(key),
+    noteView: (key: string, session: bigint | undefined, at: number): void =>
+      pages.set(key, { length: key.length, session, at }),
+    restore(stored: StoredViews): void {
+      for (const site of stored.sites) rememberedSince.set(site, Number.NEGATIVE_INFINITY)
+      unremembered = stored.last
+      for (const { from, name, at, visitor_id, pathname, session } of stored.views)
+        (from === 'server' ? serverViews : browserViews).add(name, {
+          at,
+          visitor_id,
+          pathname,
+          session,
+          isMatched: false,
+        })
+      for (const { session, ...reported } of stored.sessions) Object.assign(sessionFacts(session), reported)
+      serverViews.restore(stored.since)
+      browserViews.restore(stored.since)
     },
-    forget(visitors, sessions) {
-      for (const session of sessions) knowns.delete(session)
-      for (const views of [servers, browsers]) views.forget(visitors)
+    /** Forgets visitors and sessions (by their keys) whose rows are erased. */
+    forget(visitors: ReadonlySet<bigint>, sessions: Iterable<bigint>): void {
+      for (const session of sessions) facts.delete(session)
+      for (const views of [serverViews, browserViews]) views.forget(visitors)
       deletePagesOf(pages, visitors)
     },
   }
 }
 
-/** A page of one visitor. No hostname has a line break. */
+/** Returns the key of a page of one visitor. No hostname contains a line break. */
 export const pageKey = (visitor: bigint, { hostname, pathname }: PageLocation): string =>
   `${visitor.toString(16)}\n${hostname}\n${pathname}`
 
 function deletePagesOf(
-  pages: Pick<RecentCache<string, object>, 'keys' | 'delete'>,
+  pages: { keys(): Iterable<string>; delete(key: string): void },
   visitors: ReadonlySet<bigint>,
 ): void {
-  const theirs = new Set([...visitors].map((visitor) => visitor.toString(16)))
-  for (const name of pages.keys()) if (theirs.has(name.slice(0, name.indexOf('\n')))) pages.delete(name)
+  const prefixes = new Set([...visitors].map((visitor) => visitor.toString(16)))
+  for (const key of pages.keys()) if (prefixes.has(key.slice(0, key.indexOf('\n')))) pages.delete(key)
 }
 
-/** What both halves of a view call it: of a route only the browser knows. */
+/** Returns the page as both halves of a view name it: only the browser knows the route. */
 export const withoutRoute = ({ hostname, pathname }: PageLocation): PageLocation => ({
   hostname,
   pathname: withoutFragmentRoute(pathname),
 })
 
-/** How far apart the two halves of one view may be: server's before browser's; infinity where it is another view. */
+/** Returns the distance between the server's and the browser's half of a view; infinite if they are different views. */
 export function viewDistance(server: number, browser: number): number {
   const ms = browser - server
   if (ms >= SAME_VIEW_MS || ms <= -MAX_CLOCK_SKEW_MS) return Number.POSITIVE_INFINITY
-  // One that came first is the likelier, however near the other.
+  // A server's row before the hit is always the likelier one, however near a later row is.
   return ms >= 0 ? ms : SAME_VIEW_MS - ms
 }

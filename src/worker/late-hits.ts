@@ -9,7 +9,7 @@ import { findSessionEnds, findSessionsNear } from './stored-sessions.js'
 import { matchStoredViews } from './stored-views.js'
 
 /** Rows of a batch that need to be looked up in the store. */
-export type Unresolved = Pick<ClassifiedBatch, 'unplaced' | 'unsure' | 'additions'>
+export type Unresolved = Pick<ClassifiedBatch, 'unplacedRows' | 'unmatchedViews' | 'additions'>
 
 /** What the lookup means for the stored rows and for the batch. */
 export interface Resolution {
@@ -27,19 +27,19 @@ export interface Resolution {
 export const createLateHitResolver =
   ({ store, sessions }: { store: Pick<EventStore, 'lookUp'>; sessions: Pick<SessionMemory, 'settle'> }) =>
   async (all: readonly EventRow[], unresolved: Unresolved): Promise<Resolution> => {
-    const { additions, matched } = await matchStoredViews(store, unresolved.unsure, unresolved.additions)
+    const { additions, matched } = await matchStoredViews(store, unresolved.unmatchedViews, unresolved.additions)
     const removed = new Map<EventRow, DropReason | undefined>()
     for (const { row, reportedBy } of matched) removed.set(row, reportedBy === 'server' ? 'same_view' : undefined)
-    const unplaced = unresolved.unplaced.filter(({ row }) => !removed.has(row))
+    const unplaced = unresolved.unplacedRows.filter(({ row }) => !removed.has(row))
     if (unplaced.length === 0) {
-      for (const { view } of matched) view.taken = true
+      for (const { view } of matched) view.isMatched = true
       return { moves: [], additions, removed }
     }
     const present = all.filter((row) => !removed.has(row))
     const stored = await findSessionsNear(store, lateRowWindows(unplaced))
     const settled = settleSessions(present, unplaced, stored)
     const absorbed = await findAbsorbedSessions(store, settled, stored)
-    for (const { view } of matched) view.taken = true
+    for (const { view } of matched) view.isMatched = true
     const was = new Set(settled.flatMap((session) => [...session.was]))
     for (const { row, follows } of unplaced) if (follows && !was.has(row.session_id)) removed.set(row, 'no_session')
     const rows = present.filter((row) => !removed.has(row))

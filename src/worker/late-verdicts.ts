@@ -27,11 +27,11 @@ export function createLateVerdicts(deps: { store: Pick<EventStore, 'updateVerdic
   return {
     /** Collects the verdicts of stored rows as they arrive. */
     add(pending: readonly PendingVerification[]): void {
-      for (const { row, later } of pending) {
+      for (const { row, verdict } of pending) {
         const { site_id, timestamp, agent_id, ip_hash } = row
-        void later.then((verdict) => {
-          if (verdict.verification !== 'indeterminate')
-            verdicts.push({ site_id, timestamp, agent_id, ip_hash, ...verdict })
+        void verdict.then((result) => {
+          if (result.verification !== 'indeterminate')
+            verdicts.push({ site_id, timestamp, agent_id, ip_hash, ...result })
         })
       }
     },

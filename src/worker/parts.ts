@@ -7,10 +7,10 @@ import { createRanges } from '../agents/ranges/ranges.js'
 import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
 import type { WorkerOptions } from '../engine/protocol.js'
-import { createClassifier } from '../ingest/classify.js'
+import { createClassifier } from '../ingest/classifier.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
-import { openSaltFile, openSaltStore } from '../ingest/salts.js'
-import { createSessionMemory } from '../ingest/session-memory.js'
+import { openSaltFile, SaltStore } from '../ingest/salts.js'
+import { SessionMemory } from '../ingest/session-memory.js'
 import { createViewMemory } from '../ingest/view-memory.js'
 import { createOutbound } from '../outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../outbound/origin-outbound.js'
@@ -52,13 +52,13 @@ export const createPartsFactory =
     const catalog = loadCatalog()
     const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
     const { policies, sitemaps } = createPolicyMonitors(deps, network)
-    const salts = openSaltStore({
+    const salts = new SaltStore({
       file: openSaltFile(`${options.data}/salts.json`),
       now,
       random: randomBytes,
       log: logError,
     })
-    const sessions = createSessionMemory({ now })
+    const sessions = new SessionMemory({ now })
     const views = createViewMemory()
     const classifier = createClassifier({
       catalog,
@@ -67,9 +67,9 @@ export const createPartsFactory =
       siteById,
       salts,
       sessions,
-      browsing: views,
+      viewMemory: views,
       verifier,
-      judges: policies.judge,
+      policyJudge: policies.judge,
       log: logError,
       // The clock limits a flood of new user agents to half of the worker's time.
       clock,

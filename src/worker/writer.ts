@@ -7,7 +7,8 @@ import type { EventStore } from '../duckdb/event-store.js'
 import { RowError } from '../duckdb/row-appender.js'
 import type { CommitPosition } from '../engine/commit-position.js'
 import { ApiError } from '../errors.js'
-import type { ClassifiedBatch, Classifier, PendingVerification } from '../ingest/classified-batch.js'
+import type { ClassifiedBatch, PendingVerification } from '../ingest/classified-batch.js'
+import type { Classifier } from '../ingest/classifier.js'
 import type { AgentEventRow, EventRow, Rows } from '../rows.js'
 import type { Resolution, Unresolved } from './late-hits.js'
 
@@ -87,7 +88,7 @@ export function createWriter(deps: WriterDeps) {
     const late = new Set(pending)
     let timedOut = false
     const verdicts = pending.map(async (one) => {
-      const verdict = await one.later
+      const verdict = await one.verdict
       if (timedOut) return
       Object.assign(one.row, verdict)
       late.delete(one)
@@ -216,7 +217,7 @@ function createCommit(
   const { rows } = batch
   let { drops } = start
   let changes: Pick<Resolution, 'moves' | 'additions'> | undefined =
-    batch.unplaced.length + batch.unsure.length > 0 ? undefined : { moves: [], additions: batch.additions }
+    batch.unplacedRows.length + batch.unmatchedViews.length > 0 ? undefined : { moves: [], additions: batch.additions }
 
   const resolve = async (): Promise<Pick<Resolution, 'moves' | 'additions'>> => {
     const { moves, additions, removed } = await deps.resolveLate(rows.events, batch)

@@ -61,8 +61,8 @@ function suspicionCost(people: readonly string[]): number {
   let seen = 0
   const views = () =>
     Array.from({ length: 5_000 }, (_, n) => ({
-      visitor: BigInt(n % 3_000),
-      before: undefined,
+      visitor_id: BigInt(n % 3_000),
+      previous: undefined,
       session: BigInt(n % 3_000),
       at: 1_700_000_000_000 + seen++ * 10,
       hostname: 'example.com',

@@ -1,8 +1,8 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createSiteLookup } from '../../src/capture/site.js'
-import { createClassifier } from '../../src/ingest/classify.js'
+import { createClassifier } from '../../src/ingest/classifier.js'
 import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
-import { createSessionMemory } from '../../src/ingest/session-memory.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
 import { compileRobots } from '../../src/policy/compiled-robots.js'
 import { createPolicy } from '../../src/policy/policy.js'
 import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
@@ -60,10 +60,10 @@ export async function run(): Promise<void> {
     siteOf: createSiteLookup([
       { id: 1, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'month', excluded_paths: [] },
     ]),
-    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
-    sessions: createSessionMemory({ now: Date.now }),
+    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }) },
+    sessions: new SessionMemory({ now: Date.now }),
     verifier: noVerifier,
-    judges: noPolicyJudge,
+    policyJudge: noPolicyJudge,
     log: console.error,
   })
   const observations = repeated.map((pathname) => agentObservation({ pathname }))

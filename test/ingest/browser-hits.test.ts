@@ -5,10 +5,10 @@ import { VERDICTS, type Verifier } from '../../src/agents/verdict.js'
 import type { Evidence, Hit } from '../../src/capture/hit.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createSiteLookup, type Site } from '../../src/capture/site.js'
-import { createClassifier } from '../../src/ingest/classify.js'
+import { createClassifier } from '../../src/ingest/classifier.js'
 import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
-import { openSaltStore } from '../../src/ingest/salts.js'
-import { createSessionMemory } from '../../src/ingest/session-memory.js'
+import { SaltStore } from '../../src/ingest/salts.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
 import { createViewMemory, type MemoryBounds, type ViewMemory } from '../../src/ingest/view-memory.js'
 import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
 import { browserHit } from '../fixtures/hits.js'
@@ -26,13 +26,13 @@ const SITE: Site = {
 
 /** The write path without a store: what batches at minutes past noon become, as far as memory tells. */
 function startClassifier(changed: Partial<Site> = {}, bounds: MemoryBounds = {}, verifier: Verifier = noVerifier) {
-  const browsing = createViewMemory(bounds)
-  for (const site of [1, 2]) browsing.noteBrowserHits(site)
-  return startWithMemory(changed, browsing, verifier)
+  const viewMemory = createViewMemory(bounds)
+  for (const site of [1, 2]) viewMemory.noteBrowserHits(site)
+  return startWithMemory(changed, viewMemory, verifier)
 }
 
 /** The same where no browser has told of anything yet. */
-function startWithMemory(changed: Partial<Site>, browsing: ViewMemory, verifier: Verifier = noVerifier) {
+function startWithMemory(changed: Partial<Site>, viewMemory: ViewMemory, verifier: Verifier = noVerifier) {
   let now = NOON
   const sites: Site[] = [
     { ...SITE, ...changed },
@@ -46,11 +46,11 @@ function startWithMemory(changed: Partial<Site>, browsing: ViewMemory, verifier:
     },
   }
   const { classify } = createClassifier({
-    ...{ catalog, places, verifier, judges: noPolicyJudge, browsing },
+    ...{ catalog, places, verifier, policyJudge: noPolicyJudge, viewMemory },
     siteOf: createSiteLookup(sites),
     siteById: (id) => sites.find((site) => site.id === id),
-    salts: openSaltStore({ file, now: () => now, random: randomBytes, log: () => {} }),
-    sessions: createSessionMemory({ now: () => now }),
+    salts: new SaltStore({ file, now: () => now, random: randomBytes, log: () => {} }),
+    sessions: new SessionMemory({ now: () => now }),
     log: (message, error) => {
       throw new Error(message, { cause: error })
     },
@@ -86,12 +86,12 @@ t.test('what becomes of one hit', async (t) => {
     [
       { kind: 'engagement', engaged_ms: 5 },
       {},
-      'unplaced',
+      'unplacedRows',
       'what a page says of itself begins none: the store is asked',
     ],
     [{ kind: 'engagement', engaged_ms: 0, scroll: 0 }, {}, 'nothing_measured', 'nothing'],
     [{ kind: 'engagement' }, {}, 'nothing_measured', 'nothing'],
-    [{ kind: 'engagement', identified_id: 'u' }, {}, 'unplaced', 'an id is something'],
+    [{ kind: 'engagement', identified_id: 'u' }, {}, 'unplacedRows', 'an id is something'],
     [{ kind: 'web_vitals', vitals: {}, identified_id: 'u' }, {}, 'nothing_measured', 'no vitals'],
     [{ kind: 'error', props: {} }, {}, 'nothing_measured', 'no error'],
     [{ user_agent: agentObservation().user_agent }, {}, 'agent', 'an agent that runs the script'],
@@ -101,11 +101,11 @@ t.test('what becomes of one hit', async (t) => {
   ]
   for (const [given, changed, expected, why] of rows) {
     const quiet = createQuiet(changed)
-    const { rows: made, drops, unplaced } = quiet(hitAt(0, given))
+    const { rows: made, drops, unplacedRows } = quiet(hitAt(0, given))
     const [reason] = Object.keys(drops)
-    const follows = unplaced.some((one) => one.follows)
+    const follows = unplacedRows.some((one) => one.follows)
     const [event] = made.events
-    const became = made.agent_events[0] ? 'agent' : follows ? 'unplaced' : (event?.kind ?? reason)
+    const became = made.agent_events[0] ? 'agent' : follows ? 'unplacedRows' : (event?.kind ?? reason)
     t.equal(reason === 'agent' ? 'dropped agent' : became, expected, why)
   }
 })
@@ -117,7 +117,7 @@ function createQuiet(changed: Partial<Site>) {
     try {
       return classify(one)
     } catch {
-      return { rows: { events: [], agent_events: [] }, drops: { fault: 1 }, unplaced: [] }
+      return { rows: { events: [], agent_events: [] }, drops: { fault: 1 }, unplacedRows: [] }
     }
   }
 }
@@ -350,10 +350,10 @@ t.test('what a page says late is of the visit it was seen in', async (t) => {
   for (const [views, one, start, minute, why] of rows) {
     const classify = startClassifier({ visitor_salt: 'never' })
     for (const [when, pathname] of views) classify(view(when, { pathname }))
-    const { rows, unplaced } = classify(one)
+    const { rows, unplacedRows } = classify(one)
     const [row] = rows.events
     t.equal(minuteOf(row?.timestamp), minute, why)
-    t.equal(unplaced.length, start === undefined ? 1 : 0, why)
+    t.equal(unplacedRows.length, start === undefined ? 1 : 0, why)
     if (start !== undefined) t.equal(minuteOf(row?.session_start), start, why)
     if (start === undefined || minute < 30)
       t.equal(
@@ -379,7 +379,7 @@ t.test('over midnight and its change of salts', async (t) => {
   t.equal(rows.events.length, 1, 'and yesterday’s row is completed')
   const later = classify(hitAt(20 * 60, { kind: 'engagement', engaged_ms: 60_000, pathname: '/read' }))
   t.strictSame(
-    later.unplaced.map(({ follows }) => follows),
+    later.unplacedRows.map(({ follows }) => follows),
     [true],
     'the next morning nobody knows who that was',
   )
@@ -528,33 +528,33 @@ t.test('nothing that a flood makes it forget is forgotten silently, and memory i
   const classify = startClassifier({}, { maxEntries: 100 })
   const [first] = classify(view(0)).rows.events
   for (let n = 0; n < 300; n++) classify(view(1, { ip: `10.0.${n >> 8}.${n & 255}` }))
-  const { rows, unsure } = classify(hitAt(2))
-  t.match(unsure, [{ reportedBy: 'browser', row: { visitor_id: first?.visitor_id } }], 'the store is asked')
+  const { rows, unmatchedViews } = classify(hitAt(2))
+  t.match(unmatchedViews, [{ reportedBy: 'browser', row: { visitor_id: first?.visitor_id } }], 'the store is asked')
   t.equal(rows.events.length, 1)
   const known = startClassifier()
   known(view(0))
   t.strictSame(
-    [known(hitAt(1)).unsure, known(hitAt(2)).unsure, known(view(3, { pathname: '/b' })).unsure],
+    [known(hitAt(1)).unmatchedViews, known(hitAt(2)).unmatchedViews, known(view(3, { pathname: '/b' })).unmatchedViews],
     [[], [], []],
   )
 })
 
 t.test('a site from which no browser told of anything has nothing remembered', async (t) => {
-  const browsing = createViewMemory()
-  const classify = startWithMemory({}, browsing)
+  const viewMemory = createViewMemory()
+  const classify = startWithMemory({}, viewMemory)
   const ON_TWO = { hostname: 'two.example' }
   const [here] = classify(view(0), view(0, ON_TWO)).rows.events
-  t.strictSame([browsing.hasBrowserHits(1), browsing.hasBrowserHits(2)], [false, false])
+  t.strictSame([viewMemory.hasBrowserHits(1), viewMemory.hasBrowserHits(2)], [false, false])
   const first = classify(hitAt(1), view(2, { pathname: '/b' }), view(2, ON_TWO))
   t.match(
-    first.unsure,
+    first.unmatchedViews,
     [{ reportedBy: 'browser', row: { visitor_id: here?.visitor_id } }],
     'what was before the store is asked',
   )
-  t.strictSame([browsing.hasBrowserHits(1), browsing.hasBrowserHits(2)], [true, false])
+  t.strictSame([viewMemory.hasBrowserHits(1), viewMemory.hasBrowserHits(2)], [true, false])
   t.equal(classify(hitAt(3, { pathname: '/b' })).additions.length, 1, 'what came since is in memory')
-  t.equal(classify(hitAt(29.9, { pathname: '/c' })).unsure.length, 1, 'the store is asked for half an hour')
-  t.equal(classify(hitAt(32.1, { pathname: '/d' })).unsure.length, 0, 'and no longer')
+  t.equal(classify(hitAt(29.9, { pathname: '/c' })).unmatchedViews.length, 1, 'the store is asked for half an hour')
+  t.equal(classify(hitAt(32.1, { pathname: '/d' })).unmatchedViews.length, 0, 'and no longer')
   t.equal(classify(view(33, ON_TWO), hitAt(33.1, { ...ON_TWO, site: 2 })).rows.events.length, 1, 'a batch is one')
   const nobody = createViewMemory()
   startWithMemory({}, nobody)(hitAt(0, { site: 9 }))

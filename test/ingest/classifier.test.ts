@@ -7,10 +7,10 @@ import { loadCatalog } from '../../src/agents/catalog.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createSiteLookup, type Site } from '../../src/capture/site.js'
 import { MAX_CHARACTERS } from '../../src/capture/text-limits.js'
-import { createClassifier } from '../../src/ingest/classify.js'
+import { createClassifier } from '../../src/ingest/classifier.js'
 import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
-import { openSaltStore } from '../../src/ingest/salts.js'
-import { createSessionMemory } from '../../src/ingest/session-memory.js'
+import { SaltStore } from '../../src/ingest/salts.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
 import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
 import { BOTS } from '../fixtures/user-agents.js'
 
@@ -55,10 +55,10 @@ function classifier(sites: readonly Site[] = [site], logged: unknown[] = []) {
     catalog: loadCatalog(),
     places,
     siteOf: createSiteLookup(sites),
-    salts: openSaltStore({ file, now, random: randomBytes, log: () => {} }),
-    sessions: createSessionMemory({ now }),
+    salts: new SaltStore({ file, now, random: randomBytes, log: () => {} }),
+    sessions: new SessionMemory({ now }),
     verifier: noVerifier,
-    judges: noPolicyJudge,
+    policyJudge: noPolicyJudge,
     log: (message, error) => logged.push([message, error]),
   })
 }
@@ -330,10 +330,10 @@ t.test('a fault costs one row and is told once', async (t) => {
     siteOf: () => {
       throw new Error('no store')
     },
-    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }), expire: () => {} },
-    sessions: createSessionMemory({ now: () => 0 }),
+    salts: { at: () => ({ secret: Buffer.alloc(32), previous: null, next: null }) },
+    sessions: new SessionMemory({ now: () => 0 }),
     verifier: noVerifier,
-    judges: noPolicyJudge,
+    policyJudge: noPolicyJudge,
     log: () => {
       throw new Error('no log either')
     },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { assignSessions, lateRowWindows, settleSessions, type UnplacedRow } from '../../src/ingest/late-rows.js'
-import { createSessionMemory, type StoredSession, startSession } from '../../src/ingest/session-memory.js'
+import { SessionMemory, type StoredSession, startSession } from '../../src/ingest/session-memory.js'
 import type { VisitorIds } from '../../src/ingest/visitor-ids.js'
 import type { Arrival, EventRow } from '../../src/rows.js'
 import { eventRow } from '../fixtures/rows.js'
@@ -23,11 +23,11 @@ const arrivalAt = (entry_page: string): Arrival => ({
 })
 
 /** A late row as the classifier leaves it: of a session of its own. */
-function late(minute: number, given: { visitor?: bigint; before?: bigint; after?: bigint } = {}): UnplacedRow {
-  const { visitor = 1n, before, after } = given
+function late(minute: number, given: { visitor?: bigint; previous?: bigint; next?: bigint } = {}): UnplacedRow {
+  const { visitor = 1n, previous, next } = given
   const { id, start, arrival } = startSession(visitor, minute * MINUTE, arrivalAt(`/${minute}`))
   const row = eventRow({ visitor_id: visitor, timestamp: start, session_id: id, session_start: start, ...arrival })
-  return { row, visitor: { visitor_id: visitor, before, after } }
+  return { row, visitor: { visitor_id: visitor, previous, next } }
 }
 
 const stored = (first: number, last: number, visitor = 1n): StoredSession => ({
@@ -172,10 +172,10 @@ t.test('two visitors are two, and one over a change of salts is one', async (t) 
     ])
   const other = stored(10, 20, 2n)
   t.strictSame(spans([late(15)], [other]), [[15, 15, [1n]]])
-  t.strictSame(spans([late(5, { after: 2n })], [other]), [[5, 20, [1n, 2n]]], 'an old row, and what followed')
-  t.strictSame(spans([late(25, { before: 2n })], [other]), [[10, 25, [2n, 1n]]], 'a new row, and what was before')
+  t.strictSame(spans([late(5, { next: 2n })], [other]), [[5, 20, [1n, 2n]]], 'an old row, and what followed')
+  t.strictSame(spans([late(25, { previous: 2n })], [other]), [[10, 25, [2n, 1n]]], 'a new row, and what was before')
   t.strictSame(
-    spans([late(25, { before: 2n, after: 3n })], [other, stored(40, 50, 3n), stored(20, 22, 4n)]),
+    spans([late(25, { previous: 2n, next: 3n })], [other, stored(40, 50, 3n), stored(20, 22, 4n)]),
     [[10, 50, [2n, 1n, 3n]]],
     'and on',
   )
@@ -187,8 +187,8 @@ t.test('two visitors are two, and one over a change of salts is one', async (t) 
     'what late rows of both ids make of it is one, too',
   )
   const asked = lateRowWindows([
-    late(100, { visitor: 5n, after: 6n }),
-    late(50, { before: 2n }),
+    late(100, { visitor: 5n, next: 6n }),
+    late(50, { previous: 2n }),
     late(120),
     late(135),
     late(200),
@@ -308,7 +308,7 @@ function record(
   const store: EventRow[] = []
   const salts = new Set<number>()
   let now = 0
-  const memory = () => createSessionMemory({ now: () => now, limit })
+  const memory = () => new SessionMemory({ now: () => now, limit })
   let sessions = memory()
   const known = (rows: readonly EventRow[]): StoredSession[] => {
     const groups = new Map<string, StoredSession>()
@@ -347,8 +347,8 @@ function record(
       const idOf = (other: number) => (salts.has(other) ? BigInt(hit.person * 1_000 + other) : undefined)
       const who: VisitorIds = {
         visitor_id: idOf(day) ?? 0n,
-        before: hit.at - day * DAY < HALF_HOUR ? idOf(day - 1) : undefined,
-        after: (day + 1) * DAY - hit.at < HALF_HOUR ? idOf(day + 1) : undefined,
+        previous: hit.at - day * DAY < HALF_HOUR ? idOf(day - 1) : undefined,
+        next: (day + 1) * DAY - hit.at < HALF_HOUR ? idOf(day + 1) : undefined,
       }
       const placed = sessions.join(who, hit.at, () => arrivalAt(page))
       const { id, start, arrival } = placed ?? startSession(who.visitor_id, hit.at, arrivalAt(page))

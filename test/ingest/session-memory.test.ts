@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createRecentCache, memoize } from '../../src/cache.js'
-import { openSaltFile, openSaltStore, type SaltFile, saltPeriodOf } from '../../src/ingest/salts.js'
-import { createSessionMemory, type SessionMemory } from '../../src/ingest/session-memory.js'
+import { openSaltFile, type SaltFile, SaltStore, saltPeriodOf } from '../../src/ingest/salts.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
 import { hashAddress, hashVisitorId } from '../../src/ingest/visitor-ids.js'
 import type { Arrival } from '../../src/rows.js'
 
@@ -22,17 +22,17 @@ const arrival = (entry_page: string): Arrival => ({
   utm_content: null,
   utm_term: null,
 })
-type Around = { before?: bigint; after?: bigint }
+type OtherIds = { previous?: bigint; next?: bigint }
 const tryJoin = (
   sessions: SessionMemory,
   visitor_id: bigint,
   minute: number,
   page = `/${minute}`,
-  around: Around = {},
-) => sessions.join({ visitor_id, before: around.before, after: around.after }, minute * MINUTE, () => arrival(page))
+  others: OtherIds = {},
+) => sessions.join({ visitor_id, previous: others.previous, next: others.next }, minute * MINUTE, () => arrival(page))
 /** The session of a hit that memory can tell of. */
-const mustJoin = (sessions: SessionMemory, visitor: bigint, minute: number, page?: string, before?: bigint) => {
-  const session = tryJoin(sessions, visitor, minute, page, before === undefined ? {} : { before })
+const mustJoin = (sessions: SessionMemory, visitor: bigint, minute: number, page?: string, previous?: bigint) => {
+  const session = tryJoin(sessions, visitor, minute, page, previous === undefined ? {} : { previous })
   if (session === undefined) throw new Error(`memory cannot tell of minute ${minute}`)
   return session
 }
@@ -68,7 +68,7 @@ t.test('which session a hit belongs to', async (t) => {
     [[0, 40, 22], [1, 2, 0], 'one that makes two sessions one'],
   ]
   for (const [minutes, expected, why] of rows) {
-    const sessions = createSessionMemory({ now: () => 0 })
+    const sessions = new SessionMemory({ now: () => 0 })
     const ids: bigint[] = []
     const numbers = minutes.map((minute) => {
       const session = tryJoin(sessions, 7n, minute)
@@ -81,7 +81,7 @@ t.test('which session a hit belongs to', async (t) => {
 })
 
 t.test('the first hit fixes what the session is, until an earlier one is settled', async (t) => {
-  const sessions = createSessionMemory({ now: () => 0 })
+  const sessions = new SessionMemory({ now: () => 0 })
   const first = mustJoin(sessions, 1n, 10, '/landing')
   for (const [minute, page] of [
     [11, '/next'],
@@ -93,7 +93,7 @@ t.test('the first hit fixes what the session is, until an earlier one is settled
     t.equal(id, first.id)
   }
   t.not(mustJoin(sessions, 2n, 10).id, first.id, 'another visitor, another session')
-  t.equal(mustJoin(createSessionMemory({ now: () => 5 }), 1n, 10).id, first.id, 'the same rows give the same ids')
+  t.equal(mustJoin(new SessionMemory({ now: () => 5 }), 1n, 10).id, first.id, 'the same rows give the same ids')
   t.ok(first.id >= 0n && first.id < 1n << 64n, 'an unsigned word of 64 bits')
 
   sessions.settle([settled(5n, 2, 10, '/earlier', [first.id])])
@@ -104,7 +104,7 @@ t.test('the first hit fixes what the session is, until an earlier one is settled
 })
 
 t.test('what is settled is remembered where memory must know it, and nothing else', async (t) => {
-  const sessions = createSessionMemory({ now: () => 100 * MINUTE })
+  const sessions = new SessionMemory({ now: () => 100 * MINUTE })
   sessions.restore([], 70 * MINUTE)
   const rows: [number, boolean, string][] = [
     [99, false, 'the session of an hour ago may have lasted until 70'],
@@ -125,9 +125,9 @@ t.test('what is settled is remembered where memory must know it, and nothing els
 })
 
 t.test('a restart splits no session', async (t) => {
-  const before = createSessionMemory({ now: () => 0 })
+  const before = new SessionMemory({ now: () => 0 })
   const { id, start } = mustJoin(before, 1n, 10, '/landing')
-  const after = createSessionMemory({ now: () => 0 })
+  const after = new SessionMemory({ now: () => 0 })
   const [session_start, last_seen] = [new Date(10 * MINUTE), new Date(25 * MINUTE)]
   after.restore([{ visitor_id: 1n, session_id: id, session_start, last_seen, arrival: arrival('/landing') }], 0)
   const again = mustJoin(after, 1n, 54, '/later')
@@ -138,21 +138,21 @@ t.test('a restart splits no session', async (t) => {
 })
 
 t.test('a change of salts does not split a visit', async (t) => {
-  const sessions = createSessionMemory({ now: () => 0 })
+  const sessions = new SessionMemory({ now: () => 0 })
   const { id } = mustJoin(sessions, 1n, 0)
   t.equal(mustJoin(sessions, 2n, 5, '/x', 1n).id, id, 'the id of the period before leads to it')
   t.equal(mustJoin(sessions, 2n, 10, '/x').id, id, 'and the new one from then on')
   t.equal(mustJoin(sessions, 1n, 2, '/x').id, id, 'a late row of the old period too')
   t.not(mustJoin(sessions, 4n, 50, '/x', 1n).id, id, 'not when the visit was over')
   t.not(mustJoin(sessions, 6n, 5, '/x', 5n).id, id, 'not of somebody else')
-  t.equal(tryJoin(sessions, 8n, 1, '/x', { after: 9n }), undefined, 'a late row may go on under the next id')
+  t.equal(tryJoin(sessions, 8n, 1, '/x', { next: 9n }), undefined, 'a late row may go on under the next id')
   t.equal(mustJoin(sessions, 1n, 1).id, id)
-  t.equal(tryJoin(sessions, 1n, 1, '/x', { after: 2n })?.id, id, 'where it lies within, it changes nothing')
+  t.equal(tryJoin(sessions, 1n, 1, '/x', { next: 2n })?.id, id, 'where it lies within, it changes nothing')
 })
 
 t.test('memory is bounded, and what is in use stays', async (t) => {
   let now = 0
-  const sessions = createSessionMemory({ now: () => now, limit: 1000 })
+  const sessions = new SessionMemory({ now: () => now, limit: 1000 })
   const { id } = mustJoin(sessions, 1n, 0)
   for (let i = 2n; i < 20_000n; i++) {
     isPlaced(sessions, i, Number(i) / 1000)
@@ -177,7 +177,7 @@ t.test('memory is bounded, and what is in use stays', async (t) => {
 
 t.test('one clock far ahead does not send the others to the store for ever', async (t) => {
   let now = 0
-  const sessions = createSessionMemory({ now: () => now })
+  const sessions = new SessionMemory({ now: () => now })
   mustJoin(sessions, 1n, 1_000_000)
   for (let i = 0; i < 3; i++) {
     now += 41 * MINUTE
@@ -189,7 +189,7 @@ t.test('one clock far ahead does not send the others to the store for ever', asy
 })
 
 t.test('what a start told of is known to have been, when it makes room', async (t) => {
-  const sessions = createSessionMemory({ now: () => 100 * MINUTE, limit: 2 })
+  const sessions = new SessionMemory({ now: () => 100 * MINUTE, limit: 2 })
   const at = (minute: number) => new Date(minute * MINUTE)
   const open = [1n, 2n, 3n].map((id) => ({
     visitor_id: id,
@@ -204,7 +204,7 @@ t.test('what a start told of is known to have been, when it makes room', async (
 })
 
 t.test('long texts make room for fewer sessions', async (t) => {
-  const sessions = createSessionMemory({ now: () => 0, texts: 1_000_000 })
+  const sessions = new SessionMemory({ now: () => 0, texts: 1_000_000 })
   for (let visitor = 1n; visitor <= 2_000n; visitor++)
     isPlaced(sessions, visitor, Number(visitor) / 1000, `/${'x'.repeat(1_999)}`)
   t.ok(sessions.size > 200 && sessions.size <= 510, `${sessions.size} of 2,000 characters in a million`)
@@ -259,7 +259,7 @@ function world(start: string) {
   }
   let n = 0
   const open = () =>
-    openSaltStore({
+    new SaltStore({
       file,
       now: () => state.now,
       random: (bytes) => Buffer.alloc(bytes, ++n),
@@ -366,7 +366,7 @@ t.test('a file that fails or makes no sense stops nobody', async (t) => {
     state.text = text
     state.logged = []
     t.equal(open().at('day', state.now).secret.length, 32)
-    t.match(state.logged, [/cannot be understood/], JSON.stringify(text))
+    t.match(state.logged, [/cannot be parsed/], JSON.stringify(text))
   }
 })
 

@@ -3,12 +3,17 @@ import fc from 'fast-check'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import type { Observation } from '../../src/capture/observation.js'
-import { createClassifier } from '../../src/ingest/classify.js'
-import { isHosting } from '../../src/ingest/hosting.js'
+import { createClassifier } from '../../src/ingest/classifier.js'
 import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
-import { openSaltStore } from '../../src/ingest/salts.js'
-import { createSessionMemory } from '../../src/ingest/session-memory.js'
-import { createSuspicion, isPolicyFile, type PersonView, type Suspicion } from '../../src/ingest/suspicion.js'
+import { SaltStore } from '../../src/ingest/salts.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
+import {
+  createSuspicion,
+  isHosting,
+  isPolicyFile,
+  type PersonView,
+  type Suspicion,
+} from '../../src/ingest/suspicion.js'
 import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
 import { observation } from '../fixtures/observations.js'
 import { BROWSERS } from '../fixtures/user-agents.js'
@@ -71,8 +76,8 @@ const HOME = 3320
 const START = Date.parse('2026-11-21T08:00:00Z')
 
 const view = (given: Partial<PersonView> = {}): PersonView => ({
-  visitor: 1n,
-  before: undefined,
+  visitor_id: 1n,
+  previous: undefined,
   session: 1n,
   at: START,
   hostname: 'a.example',
@@ -87,7 +92,7 @@ const view = (given: Partial<PersonView> = {}): PersonView => ({
 function taught(headers: Headers, visitors = 40): Suspicion {
   const suspicion = createSuspicion()
   for (let n = 0; n < visitors; n++)
-    suspicion.judge(view({ visitor: BigInt(1_000 + n), session: BigInt(1_000 + n), headers }))
+    suspicion.judge(view({ visitor_id: BigInt(1_000 + n), session: BigInt(1_000 + n), headers }))
   return suspicion
 }
 const clean = { suspected: false, suspected_by: null }
@@ -139,17 +144,17 @@ t.test('what does not arrive from anybody is held against nobody', async (t) => 
   )
   const mixed = createSuspicion()
   for (let n = 0; n < 100; n++)
-    mixed.judge(view({ visitor: BigInt(n), session: BigInt(n), headers: n % 2 ? CHROME_TLS : CHROME_HTTP }))
-  t.equal(mixed.judge(view({ visitor: 999n, headers: CHROME_HTTP })).suspected_by, null, 'half of them over HTTP')
+    mixed.judge(view({ visitor_id: BigInt(n), session: BigInt(n), headers: n % 2 ? CHROME_TLS : CHROME_HTTP }))
+  t.equal(mixed.judge(view({ visitor_id: 999n, headers: CHROME_HTTP })).suspected_by, null, 'half of them over HTTP')
 
   const moved = taught(CHROME_HTTP, 900)
   for (let n = 0; n < 1_000; n++)
-    moved.judge(view({ visitor: BigInt(10_000 + n), session: BigInt(10_000 + n), headers: CHROME_TLS }))
+    moved.judge(view({ visitor_id: BigInt(10_000 + n), session: BigInt(10_000 + n), headers: CHROME_TLS }))
   t.equal(moved.judge(view({ headers: CHROME_HTTP })).suspected_by, 'headers:no_navigation', 'a site moved behind TLS')
 
   const flooded = taught(CHROME_TLS)
   for (let n = 0; n < 5_000; n++)
-    flooded.judge(view({ visitor: BigInt(10_000 + n), session: BigInt(10_000 + n), headers: {}, asn: AWS }))
+    flooded.judge(view({ visitor_id: BigInt(10_000 + n), session: BigInt(10_000 + n), headers: {}, asn: AWS }))
   t.equal(
     flooded.judge(view({ headers: CHROME_HTTP })).suspected_by,
     'headers:no_navigation',
@@ -217,7 +222,7 @@ t.test('many people behind one address are no crawler', async (t) => {
 t.test('behind a CDN whose forwarded address is not believed, all come from its network', async (t) => {
   const suspicion = createSuspicion()
   const from = (n: number, asn: number) =>
-    suspicion.judge(view({ visitor: BigInt(n), session: BigInt(n), headers: {}, asn })).suspected_by
+    suspicion.judge(view({ visitor_id: BigInt(n), session: BigInt(n), headers: {}, asn })).suspected_by
   const judged = Array.from({ length: 100 }, (_, n) => from(n, AWS))
   t.equal(judged.indexOf(null), 19, 'from the 20th visitor on that is known')
   t.ok(
@@ -301,26 +306,26 @@ t.test('a fast crawler with odd headers: from the page on that says so, to the e
 
 t.test('who asks for robots.txt first', async (t) => {
   const rows: [string, (suspicion: Suspicion) => void, Partial<PersonView>, boolean][] = [
-    ['by a script, from a server', (s) => s.notice(1n, START - 1_000, { accept: '*/*' }), { asn: AWS }, true],
-    ['in a browser, to look at it', (s) => s.notice(1n, START - 1_000, CHROME_TLS), { asn: AWS }, false],
-    ['an hour ago', (s) => s.notice(1n, START - 3_600_000, {}), { asn: AWS }, false],
+    ['by a script, from a server', (s) => s.noteRequest(1n, START - 1_000, { accept: '*/*' }), { asn: AWS }, true],
+    ['in a browser, to look at it', (s) => s.noteRequest(1n, START - 1_000, CHROME_TLS), { asn: AWS }, false],
+    ['an hour ago', (s) => s.noteRequest(1n, START - 3_600_000, {}), { asn: AWS }, false],
     [
       'after a page',
       (s) => {
         s.judge(view())
-        s.notice(1n, START, {})
+        s.noteRequest(1n, START, {})
       },
       { asn: AWS },
       false,
     ],
-    ['somebody else', (s) => s.notice(2n, START, {}), { asn: AWS }, false],
+    ['somebody else', (s) => s.noteRequest(2n, START, {}), { asn: AWS }, false],
     [
       'where it is answered with a page',
       () => {},
       { asn: AWS, pathname: '/robots.txt', headers: without(CHROME_TLS, 'sec-fetch-mode') },
       true,
     ],
-    ['from home, with a browser’s headers', (s) => s.notice(1n, START - 1_000, {}), {}, false],
+    ['from home, with a browser’s headers', (s) => s.noteRequest(1n, START - 1_000, {}), {}, false],
   ]
   for (const [why, before, given, expected] of rows) {
     const suspicion = taught(CHROME_HTTP)
@@ -354,10 +359,10 @@ t.test('through the classifier: the row says it, and nobody is counted less', as
     catalog: loadCatalog(),
     places: openPlaceLookup(),
     siteOf: () => site,
-    salts: openSaltStore({ file: { read: () => undefined, write() {} }, now, random: randomBytes, log: () => {} }),
-    sessions: createSessionMemory({ now }),
+    salts: new SaltStore({ file: { read: () => undefined, write() {} }, now, random: randomBytes, log: () => {} }),
+    sessions: new SessionMemory({ now }),
     verifier: noVerifier,
-    judges: noPolicyJudge,
+    policyJudge: noPolicyJudge,
     log: (message, error) => t.fail(`${message}: ${error}`),
   })
   // An address of Google Cloud, which the shipped data knows as AS396982.
@@ -391,7 +396,7 @@ t.test('through the classifier: the row says it, and nobody is counted less', as
 t.test('over the change of salts a session stays what it was', async (t) => {
   const suspicion = taught(CHROME_TLS)
   t.ok(suspicion.judge(view({ headers: {}, asn: AWS })).suspected)
-  t.ok(suspicion.judge(view({ visitor: 2n, before: 1n, headers: CHROME_TLS, asn: HOME })).suspected)
+  t.ok(suspicion.judge(view({ visitor_id: 2n, previous: 1n, headers: CHROME_TLS, asn: HOME })).suspected)
 })
 
 t.test('every browser of the fixtures, with headers of its kind, from anywhere', async (t) => {
@@ -399,7 +404,7 @@ t.test('every browser of the fixtures, with headers of its kind, from anywhere',
   BROWSERS.forEach(([user_agent], n) => {
     const id = BigInt(n + 1)
     const headers = user_agent.includes('Chrome/') ? without(CHROME_TLS, 'sec-ch') : FIREFOX_TLS
-    t.notOk(suspicion.judge(view({ visitor: id, session: id, user_agent, headers, asn: AWS })).suspected, user_agent)
+    t.notOk(suspicion.judge(view({ visitor_id: id, session: id, user_agent, headers, asn: AWS })).suspected, user_agent)
   })
 })
 
@@ -423,7 +428,7 @@ t.test('whatever is sent, an answer of the right shape, and memory that is bound
   fc.assert(
     fc.property(
       fc.record({
-        visitor: fc.bigInt({ min: 0n, max: 1n << 63n }),
+        visitor_id: fc.bigInt({ min: 0n, max: 1n << 63n }),
         session: fc.bigInt({ min: 0n, max: 9n }),
         at: fc.integer(),
         pathname: text,

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createSiteLookup } from '../../src/capture/site.js'
-import { createClassifier } from '../../src/ingest/classify.js'
+import { createClassifier } from '../../src/ingest/classifier.js'
 import { openPlaceLookup } from '../../src/ingest/place/place-lookup.js'
-import { openSaltStore } from '../../src/ingest/salts.js'
-import { createSessionMemory } from '../../src/ingest/session-memory.js'
+import { SaltStore } from '../../src/ingest/salts.js'
+import { SessionMemory } from '../../src/ingest/session-memory.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
@@ -31,15 +31,15 @@ const classifier = createClassifier({
     { id: 1, domains: ['one.example', 'www.one.example'], ...common },
     { id: 2, domains: ['two.example'], ...common },
   ]),
-  salts: openSaltStore({
+  salts: new SaltStore({
     file: { read: () => undefined, write: () => {} },
     now,
     random: (size) => Buffer.alloc(size, 7),
     log: () => {},
   }),
-  sessions: createSessionMemory({ now }),
+  sessions: new SessionMemory({ now }),
   verifier: noVerifier,
-  judges: noPolicyJudge,
+  policyJudge: noPolicyJudge,
   log: (message, error) => t.fail(message, { error }),
 })
 const seen = traffic({ seed: 20261025, people: 10_000, agents: 10_000 })

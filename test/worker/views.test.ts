@@ -52,7 +52,7 @@ async function world(t: Test) {
   let now = NOON
   const salts = createTestSalts(() => now)
   const start = (limit?: number) =>
-    startWritePath({ store, now: () => now, salts, from: FROM, ...(limit && { browsing: { maxEntries: limit } }) })
+    startWritePath({ store, now: () => now, salts, from: FROM, ...(limit && { viewMemory: { maxEntries: limit } }) })
   let writing = await start()
   return {
     store,

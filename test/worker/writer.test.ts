@@ -30,7 +30,15 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           else if (pathname.startsWith('/agent')) rows.agent_events.push(agentRow({ pathname }))
           else rows.events.push(eventRow({ pathname, ...(pathname === '/nan' ? { status: Number.NaN } : {}) }))
         }
-        return { rows, drops, endpointDrops: [], pendingVerifications: [], unplaced: [], additions: [], unsure: [] }
+        return {
+          rows,
+          drops,
+          endpointDrops: [],
+          pendingVerifications: [],
+          unplacedRows: [],
+          additions: [],
+          unmatchedViews: [],
+        }
       },
     },
     store,
@@ -130,7 +138,7 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
   let asked = 0
   const late = eventRow({ pathname: '/late' })
   const { visitor_id } = late
-  const who = { visitor_id, before: undefined, after: undefined }
+  const who = { visitor_id, previous: undefined, next: undefined }
   const { store, push, settled, commits, states } = await writing(t, {
     classifier: {
       classify: () => ({
@@ -138,14 +146,14 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
         drops: {},
         endpointDrops: [],
         pendingVerifications: [],
-        unplaced: [{ row: late, visitor: who }],
+        unplacedRows: [{ row: late, visitor: who }],
         additions: [],
-        unsure: [],
+        unmatchedViews: [],
       }),
     },
-    async resolveLate(rows, { unplaced }) {
+    async resolveLate(rows, { unplacedRows }) {
       if (asked++ < 2) throw new Error('not now')
-      t.strictSame([rows, unplaced], [[late], [{ row: late, who }]])
+      t.strictSame([rows, unplacedRows], [[late], [{ row: late, visitor: who }]])
       Object.assign(late, { session_id: 77n })
       return { moves: [], additions: [], removed: new Map() }
     },
@@ -187,16 +195,16 @@ t.test('what can be verified soon is stored verified; what cannot is told, and c
           )
         const open = agent_events.map((row) => ({
           row,
-          later: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
+          verdict: new Promise<Verdict>((resolve) => answers.set(row.pathname, resolve)),
         }))
         return {
           rows: { events: [], agent_events },
           drops: {},
           endpointDrops: [],
           pendingVerifications: open,
-          unplaced: [],
+          unplacedRows: [],
           additions: [],
-          unsure: [],
+          unmatchedViews: [],
         }
       },
     },
