@@ -98,7 +98,7 @@ const MAY: Record<string, readonly string[]> = {
   adapters: ['src/index', 'src/mount', 'src/web'],
 }
 
-/** Each package and its home: one file, or one folder. zod is anyone's. */
+/** The only files or folders that may import each package. Every file may import zod. */
 const HOME: Record<string, readonly string[]> = {
   'http-proxy': ['src/proxy/upgrade.ts'],
   'robots-parser': ['src/policy/longest-match.ts'],
@@ -106,7 +106,7 @@ const HOME: Record<string, readonly string[]> = {
   isbot: ['src/agents/identify.ts'],
   'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
-  // One file per use (architecture.md).
+  // One file for each use.
   undici: ['src/proxy/forward.ts', 'src/proxy/origin-pools.ts', 'src/outbound/', 'src/ship/send.ts'],
   'mmdb-lib': ['src/ingest/place/'],
   'temporal-polyfill': ['src/query/'],
@@ -119,7 +119,7 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/export/pdf/'],
   fontkit: ['src/export/pdf/'],
-  // The build alone.
+  // Used by the build only.
   rollup: ['src/build.ts'],
   terser: ['src/build.ts'],
   'lru-cache': ['src/capture/', 'src/ingest/', 'src/agents/'],
@@ -139,25 +139,65 @@ const imports = (file: string): string[] =>
       /(?:^(?:import|export)\b[^'"]*?\bfrom\s+|^import\s+|\b(?:import|require)\()['"]([^'"]+)['"]/gm,
     ),
   ].map((match) => match[1] ?? '')
+/** The files of this repository that a file imports, without their ending. */
+const importedFiles = (file: string): string[] =>
+  imports(file)
+    .filter((from) => from.startsWith('.'))
+    .map((from) => normalize(join(dirname(file), from)).replace(/\.js$/, ''))
 const within = (path: string, place: string) => path === place || path === `${place}.ts` || path.startsWith(`${place}/`)
 const layerOf = (file: string) => Object.keys(MAY).find((layer) => within(file, layer))
 
-t.test('arrows point down', async (t) => {
+t.test('the table of allowed imports has no cycle', async (t) => {
+  // Places that may import all of `src` stand above the table and are imported by the entry points alone.
+  const below = new Map(Object.entries(MAY).map(([place, allowed]) => [place, allowed.filter((one) => one !== 'src')]))
+  const cycles: string[] = []
+  const visit = (place: string, path: readonly string[]) => {
+    if (path.includes(place)) cycles.push([...path.slice(path.indexOf(place)), place].join(' → '))
+    else if (!done.has(place)) {
+      for (const allowed of below.get(place) ?? []) visit(layerOf(`${allowed}.ts`) ?? allowed, [...path, place])
+      done.add(place)
+    }
+  }
+  const done = new Set<string>()
+  for (const place of below.keys()) visit(place, [])
+  t.same(cycles, [])
+})
+
+t.test('code of the site’s process never imports code of the worker’s process', async (t) => {
+  const SITE = [
+    'src/capture',
+    'src/engine',
+    'src/proxy',
+    'src/http',
+    'src/manage',
+    'src/notify',
+    'src/export',
+    'src/ship',
+  ]
+  const WORKER = ['src/ingest', 'src/worker', 'src/duckdb']
+  for (const file of files.filter((file) => SITE.some((place) => within(file, place))))
+    t.same(
+      importedFiles(file).filter((to) => WORKER.some((place) => within(to, place))),
+      [],
+      file,
+    )
+})
+
+t.test('a file imports only what the table allows', async (t) => {
   for (const file of files) {
     const layer = layerOf(file)
     if (!layer) {
-      t.fail(`${file} lies in no layer of the table above`)
+      t.fail(`${file} stands in no row of the table above`)
       continue
     }
-    const wrong = imports(file)
-      .filter((from) => from.startsWith('.'))
-      .map((from) => normalize(join(dirname(file), from)).replace(/\.js$/, ''))
-      .filter((to) => !within(to, layer) && !MAY[layer]?.some((place) => within(to, place)))
+    const wrong = importedFiles(file).filter(
+      (to) => !within(to, layer) && !MAY[layer]?.some((place) => within(to, place)),
+    )
     t.same(wrong, [], file)
   }
 })
 
-t.test('one package, one home', async (t) => {
+t.test('a package is imported only from its home', async (t) => {
   for (const file of files) {
     const strangers = imports(file)
       .filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
@@ -173,7 +213,7 @@ t.test('one package, one home', async (t) => {
   }
 })
 
-t.test('a file fits in the head', async (t) => {
+t.test('a file has at most 400 lines', async (t) => {
   for (const file of files) {
     const lines = readFileSync(file, 'utf8').split('\n').length
     t.ok(lines <= 400, `${file} has ${lines} lines, at most 400`)
