@@ -14,6 +14,7 @@ const Flags = z.object({
   report: z.string().optional(),
   csv: z.string().min(1, 'must be a file, or - for the output').optional(),
   pdf: z.string().min(1, 'must be a file').optional(),
+  sql: z.boolean().default(false),
 })
 
 /** Words of the question that go to the API as they are. */
@@ -90,14 +91,17 @@ export const stats: Command = {
     { form: '--metric <name>', doc: 'of the report timeseries' },
     { form: '--filters <json>', doc: 'of a report: filters as the API takes them' },
     { form: '--limit <rows>', doc: 'of a report: so many rows' },
+    { form: '--sql', doc: 'of a report: run it and print its SQL statements' },
     JSON_FLAG,
   ],
   async run(call) {
-    const { range, site, json, report, csv, pdf } = flagsOf(call, Flags)
+    const { range, site, json, report, csv, pdf, sql } = flagsOf(call, Flags)
     const words = given(flagsOf(call, Question))
     const files = csv !== undefined || pdf !== undefined
     const [stray] = report === undefined && !files ? Object.keys(words) : []
     if (stray !== undefined) throw new Failure(`--${stray} is of one report: name it with --report.`, 2)
+    if (sql && (report === undefined || files))
+      throw new Failure('--sql needs --report, and excludes --csv and --pdf.', 2)
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
     // Only here: the summary has no use for the reads.
     const one = files || report !== undefined ? await import('./report.js') : undefined
@@ -114,6 +118,11 @@ export const stats: Command = {
       const id = site ?? first?.id ?? 1
       const asked = { report: report ?? 'overview', query: { site: String(id), range, ...words }, csv, pdf }
       if (one && files) return await one.saveReport(client, call.terminal, asked)
+      if (one && sql) {
+        const statements = await one.fetchReportSql(client, asked)
+        const text = statements.map((statement) => `${statement.split('\n').map(visible).join('\n')};\n`).join('\n')
+        return call.terminal.out(json ? `${safeJson(statements, 2)}\n` : text)
+      }
       if (one) {
         const answer = await one.askReport(client, asked)
         call.terminal.out(json ? `${safeJson(answer, 2)}\n` : one.shownReport(call.terminal, asked.report, answer))

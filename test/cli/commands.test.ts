@@ -203,6 +203,9 @@ t.test('a running instance, asked from outside', async (t) => {
       { data: [{ pathname: /^\// }], meta: { limit: 1 } },
       "--json is the API's answer",
     )
+    const { stdout: statements } = await command('stats', ...at, '--report', 'pages', '--sql')
+    t.match(statements, /^\/\* \/api\/stats\/pages \*\/\nselect .*\n {2}.*;\n$/s, 'the SQL of a report')
+    t.match(statements, /site_id = 1\n/, 'with its values')
     const file = join(data, '..', 'pages.csv')
     writeFileSync(file, 'old')
     const saved = await command('stats', ...at, '--report', 'pages', '--csv', file)
@@ -218,6 +221,7 @@ t.test('a running instance, asked from outside', async (t) => {
       [['--csv', file, '--report', 'breakdown'], 2, /dimension/, 'what the report needs is named'],
       [['--csv', join(data, 'no', 'such.csv')], 1, /such\.csv was not written: ENOENT/, 'no such directory'],
       [['--csv', data], 1, /was not written: /, 'a directory'],
+      [['--sql'], 2, /--sql needs --report/, 'the summary is many reports'],
       [['--pdf', '-'], 2, /--pdf needs the name of a file/, 'a PDF is not for the terminal'],
       [['--dimension', 'country'], 2, /--dimension is of one report/, 'a word for no report'],
     ]

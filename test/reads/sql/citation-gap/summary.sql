@@ -1,0 +1,110 @@
+/* /api/citation-gap/summary */ with v as materialized (
+  with c as materialized (
+    select hostname, pathname, fetches, arrivals, refused * 2 > attempts as refused, case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio
+    from (
+      select hostname, pathname, sum(f) as fetches, sum(a) as arrivals, sum(n) as attempts,
+          sum(r) as refused, sum(v) as views
+      from (
+        select hostname, pathname, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or ends_with(lower(pathname), '.md') or ends_with(lower(pathname), '.markdown') or ends_with(lower(pathname), '.pdf')) else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as f,
+            0 as a, count(*) as n, count(*) filter (where status in (401, 403, 429)) as r, 0 as v
+        from agent_events
+        where site_id = 1
+          and timestamp >= timestamp '2026-10-24 22:00:00.000'
+          and timestamp < timestamp '2026-10-26 12:00:00.000'
+          and ((country is not null and country in ('US')))
+          and purpose in ('search', 'assistant')
+          and verification <> 'spoofed'
+          and true
+        group by hostname, pathname
+        union all
+        select hostname, pathname, 0 as f, count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as a,
+            0 as n, 0 as r, count(*) as v
+        from events as e
+        where site_id = 1
+          and timestamp >= timestamp '2026-10-24 22:00:00.000'
+          and timestamp < timestamp '2026-10-26 12:00:00.000'
+          and ((country is not null and country in ('US')))
+          and kind = 'pageview'
+        group by hostname, pathname
+      ) s
+      group by hostname, pathname
+    ) u
+    where fetches > 0 or views > 0 or refused * 2 > attempts
+  ), m as materialized (
+    select coalesce(quantile_cont(ratio, 0.5), 0) as median
+    from (
+      select *
+      from c
+    ) w
+    where fetches > 0
+      and arrivals > 0
+      and (fetches >= 10 or arrivals >= 3)
+  )
+  select hostname, pathname, fetches, arrivals, ratio, case when refused then 'blocked' when fetches = 0 and arrivals = 0 then 'unseen' when fetches < 10 and arrivals < 3 then 'insufficient' when fetches = 0 then 'unfetched' when arrivals = 0 or ratio > median * 3 then 'gap' when ratio < median / 3 then 'earning' else 'balanced' end as verdict
+  from c
+  cross join m
+)
+select *
+from (
+  select *
+  from (
+    select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals
+    from v
+    where false
+    order by hostname, pathname
+    limit 2000
+  ) c
+  union all
+  select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
+      sum(arrivals) as arrivals
+  from v
+  group by verdict
+) u
+order by hostname, pathname;
+
+/* /api/citation-gap/summary */
+select fetches, arrivals, case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio
+from (
+  select 0 as fetches, 1 as arrivals
+) t;
+
+/* /api/citation-gap/summary */
+select *, count(*) over () as total_rows
+from (
+  select operator, fetches, arrivals, case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio
+  from (
+    select operator, sum(f) as fetches, sum(a) as arrivals
+    from (
+      select operator, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or ends_with(lower(pathname), '.md') or ends_with(lower(pathname), '.markdown') or ends_with(lower(pathname), '.pdf')) else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as f,
+          0 as a
+      from agent_events
+      where site_id = 1
+        and timestamp >= timestamp '2026-10-24 22:00:00.000'
+        and timestamp < timestamp '2026-10-26 12:00:00.000'
+        and ((country is not null and country in ('US')))
+        and purpose in ('search', 'assistant')
+        and verification <> 'spoofed'
+        and true
+      group by operator
+      union all
+      select operator, 0 as f, count(distinct session_id) as a
+      from (
+        select case source when 'chatgpt.com' then 'OpenAI' end as operator, session_id
+        from events as e
+        where site_id = 1
+          and timestamp >= timestamp '2026-10-24 22:00:00.000'
+          and timestamp < timestamp '2026-10-26 12:00:00.000'
+          and ((country is not null and country in ('US')))
+          and kind = 'pageview'
+          and channel = 'AI Assistants'
+          and timestamp = session_start
+          and pathname = entry_page
+      ) p
+      group by operator
+    ) s
+    group by operator
+  ) o
+  where fetches > 0 or arrivals > 0
+) r
+order by fetches desc nulls last, arrivals desc nulls last, operator nulls last
+limit 1000 offset 0;

@@ -1,0 +1,133 @@
+/* /api/stats/overview */
+select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
+    views_per_session, events
+from (
+  select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+  from (
+    select 0 as value, visitor_id, views, acts
+    from (
+      select *, ms / 1000.0 as duration
+      from sessions
+      where site_id = 1
+        and started >= timestamp '2026-10-24 22:00:00.000'
+        and started < timestamp '2026-10-25 12:00:00.000'
+    ) as s
+    where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0)
+      and ((country is not null and country in ('US')))
+    union all
+    select 0 as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views, case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+    from (
+      select *
+      from events
+      where site_id = 1
+        and timestamp >= timestamp '2026-10-24 22:00:00.000'
+        and timestamp < timestamp '2026-10-26 12:00:00.000'
+        and session_start < timestamp '2026-10-24 22:00:00.000'
+      union all
+      select *
+      from events
+      where site_id = 1
+        and timestamp >= timestamp '2026-10-24 22:00:00.000'
+        and timestamp < timestamp '2026-10-26 12:00:00.000'
+        and session_start >= timestamp '2026-10-25 12:00:00.000'
+      union all
+      select *
+      from events
+      where site_id = 1
+        and timestamp >= timestamp '2026-10-24 22:00:00.000'
+        and timestamp < timestamp '2026-10-26 12:00:00.000'
+        and session_start >= timestamp '2026-10-24 22:00:00.000'
+        and session_start < timestamp '2026-10-25 12:00:00.000'
+        and session_id in (
+          select session_id
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+            and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0)
+        )
+    ) as e
+    where ((country is not null and country in ('US')))
+  ) b
+  group by value
+) h
+full outer join (
+  select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
+      sum(seen) * 1.0 / sum(n) as views_per_session
+  from (
+    select 0 as value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+    from (
+      select *, ms / 1000.0 as duration
+      from sessions
+      where site_id = 1
+        and started >= timestamp '2026-10-24 22:00:00.000'
+        and started < timestamp '2026-10-25 12:00:00.000'
+        and not mixed
+    ) as s
+    where ((country is not null and country in ('US')))
+    group by value
+    union all
+    select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+    from (
+      select session_id, 0 as value
+      from (
+        select *
+        from events
+        where site_id = 1
+          and session_start >= timestamp '2026-10-24 22:00:00.000'
+          and session_start < timestamp '2026-10-26 12:00:00.000'
+          and session_start >= timestamp '2026-10-25 12:00:00.000'
+        union all
+        select *
+        from events
+        where site_id = 1
+          and session_start >= timestamp '2026-10-24 22:00:00.000'
+          and session_start < timestamp '2026-10-26 12:00:00.000'
+          and session_start < timestamp '2026-10-25 12:00:00.000'
+          and session_id in (
+            select session_id
+            from sessions
+            where site_id = 1
+              and started >= timestamp '2026-10-24 22:00:00.000'
+              and started < timestamp '2026-10-25 12:00:00.000'
+              and mixed
+          )
+      ) as e
+      where ((country is not null and country in ('US')))
+      group by session_id, value
+    ) m
+    join (
+      select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+          epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
+          count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+          case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
+          min(entry_page) as entry_page, arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page
+      from (
+        select *
+        from events
+        where site_id = 1
+          and session_start >= timestamp '2026-10-24 22:00:00.000'
+          and session_start < timestamp '2026-10-26 12:00:00.000'
+          and session_start >= timestamp '2026-10-25 12:00:00.000'
+        union all
+        select *
+        from events
+        where site_id = 1
+          and session_start >= timestamp '2026-10-24 22:00:00.000'
+          and session_start < timestamp '2026-10-26 12:00:00.000'
+          and session_start < timestamp '2026-10-25 12:00:00.000'
+          and session_id in (
+            select session_id
+            from sessions
+            where site_id = 1
+              and started >= timestamp '2026-10-24 22:00:00.000'
+              and started < timestamp '2026-10-25 12:00:00.000'
+              and mixed
+          )
+      ) e
+      group by session_id
+    ) s on s.session_id = m.session_id
+    group by value
+  ) b
+  group by value
+) v on h.value is not distinct from v.value;

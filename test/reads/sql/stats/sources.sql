@@ -1,0 +1,434 @@
+/* /api/stats/sources */
+select *, count(*) over () as total_rows
+from (
+  select value as channel, visitors, sessions, pageviews, bounce, duration
+  from (
+    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
+        views_per_session, events
+    from (
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      from (
+        select channel as value, visitor_id, views, acts
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+        ) as s
+        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+          and ((country is not null and country in ('US')))
+        union all
+        select channel as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+        from (
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start < timestamp '2026-10-24 22:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-25 12:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-24 22:00:00.000'
+            and session_start < timestamp '2026-10-25 12:00:00.000'
+            and session_id in (
+              select session_id
+              from sessions
+              where site_id = 1
+                and started >= timestamp '2026-10-24 22:00:00.000'
+                and started < timestamp '2026-10-25 12:00:00.000'
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+            )
+        ) as e
+        where ((country is not null and country in ('US')))
+      ) b
+      group by value
+    ) h
+    full outer join (
+      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
+          sum(seen) * 1.0 / sum(n) as views_per_session
+      from (
+        select channel as value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took,
+            sum(views) as seen
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+            and not mixed
+        ) as s
+        where ((country is not null and country in ('US')))
+        group by value
+        union all
+        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        from (
+          select session_id, channel as value
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) as e
+          where ((country is not null and country in ('US')))
+          group by session_id, value
+        ) m
+        join (
+          select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+              epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
+              count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
+              min(entry_page) as entry_page, arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) e
+          group by session_id
+        ) s on s.session_id = m.session_id
+        group by value
+      ) b
+      group by value
+    ) v on h.value is not distinct from v.value
+  ) v
+) r
+order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, channel nulls last
+limit 10 offset 0;
+
+/* /api/stats/sources */
+select *, count(*) over () as total_rows
+from (
+  select value[1] as source, value[2] as channel, visitors, sessions, pageviews, bounce, duration
+  from (
+    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
+        views_per_session, events
+    from (
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      from (
+        select row(source, channel) as value, visitor_id, views, acts
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+        ) as s
+        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+          and ((country is not null and country in ('US')))
+        union all
+        select row(source, channel) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+        from (
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start < timestamp '2026-10-24 22:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-25 12:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-24 22:00:00.000'
+            and session_start < timestamp '2026-10-25 12:00:00.000'
+            and session_id in (
+              select session_id
+              from sessions
+              where site_id = 1
+                and started >= timestamp '2026-10-24 22:00:00.000'
+                and started < timestamp '2026-10-25 12:00:00.000'
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+            )
+        ) as e
+        where ((country is not null and country in ('US')))
+      ) b
+      group by value
+    ) h
+    full outer join (
+      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
+          sum(seen) * 1.0 / sum(n) as views_per_session
+      from (
+        select row(source, channel) as value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took,
+            sum(views) as seen
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+            and not mixed
+        ) as s
+        where ((country is not null and country in ('US')))
+        group by source, channel
+        union all
+        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        from (
+          select session_id, row(source, channel) as value
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) as e
+          where ((country is not null and country in ('US')))
+          group by session_id, value
+        ) m
+        join (
+          select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+              epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
+              count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
+              min(entry_page) as entry_page, arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) e
+          group by session_id
+        ) s on s.session_id = m.session_id
+        group by value
+      ) b
+      group by value
+    ) v on h.value is not distinct from v.value
+  ) v
+) r
+order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, source nulls last,
+    channel nulls last
+limit 10 offset 0;
+
+/* /api/stats/sources */
+select *, count(*) over () as total_rows
+from (
+  select value[1] as utm_campaign, value[2] as utm_source, value[3] as utm_medium, visitors,
+      sessions, pageviews, bounce, duration
+  from (
+    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
+        views_per_session, events
+    from (
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      from (
+        select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, views, acts
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+        ) as s
+        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+          and ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
+        union all
+        select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+        from (
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start < timestamp '2026-10-24 22:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-25 12:00:00.000'
+          union all
+          select *
+          from events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and session_start >= timestamp '2026-10-24 22:00:00.000'
+            and session_start < timestamp '2026-10-25 12:00:00.000'
+            and session_id in (
+              select session_id
+              from sessions
+              where site_id = 1
+                and started >= timestamp '2026-10-24 22:00:00.000'
+                and started < timestamp '2026-10-25 12:00:00.000'
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+            )
+        ) as e
+        where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
+      ) b
+      group by value
+    ) h
+    full outer join (
+      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
+          sum(seen) * 1.0 / sum(n) as views_per_session
+      from (
+        select row(utm_campaign, utm_source, utm_medium) as value, count(*) as n, sum(bounced) as bounces,
+            sum(ms) * 1.0 as took, sum(views) as seen
+        from (
+          select *, ms / 1000.0 as duration
+          from sessions
+          where site_id = 1
+            and started >= timestamp '2026-10-24 22:00:00.000'
+            and started < timestamp '2026-10-25 12:00:00.000'
+            and not mixed
+        ) as s
+        where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
+        group by utm_campaign, utm_source, utm_medium
+        union all
+        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        from (
+          select session_id, row(utm_campaign, utm_source, utm_medium) as value
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) as e
+          where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
+          group by session_id, value
+        ) m
+        join (
+          select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+              epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
+              count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
+              min(entry_page) as entry_page, arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page
+          from (
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start >= timestamp '2026-10-25 12:00:00.000'
+            union all
+            select *
+            from events
+            where site_id = 1
+              and session_start >= timestamp '2026-10-24 22:00:00.000'
+              and session_start < timestamp '2026-10-26 12:00:00.000'
+              and session_start < timestamp '2026-10-25 12:00:00.000'
+              and session_id in (
+                select session_id
+                from sessions
+                where site_id = 1
+                  and started >= timestamp '2026-10-24 22:00:00.000'
+                  and started < timestamp '2026-10-25 12:00:00.000'
+                  and mixed
+              )
+          ) e
+          group by session_id
+        ) s on s.session_id = m.session_id
+        group by value
+      ) b
+      group by value
+    ) v on h.value is not distinct from v.value
+  ) v
+) r
+order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, utm_campaign nulls last,
+    utm_source nulls last, utm_medium nulls last
+limit 10 offset 0;
