@@ -61,20 +61,18 @@ const Answered = z.looseObject({
   }),
 })
 
-function readPath(report: string, query: Asked['query']): string {
+/** A report's answer as the API gives it. */
+export async function askReport(client: Client, { report, query }: Asked): Promise<unknown> {
   const { read, words } = findReport(report)
   const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
-  return pathOf(path, query)
+  return client.call('GET', pathOf(path, query))
 }
-
-/** A report's answer as the API gives it. */
-export const askReport = (client: Client, { report, query }: Asked): Promise<unknown> =>
-  client.call('GET', readPath(report, query))
 
 /** Runs a report and returns its SQL statements, in the order in which they ran. */
 export async function fetchReportSql(client: Client, { report, query }: Asked): Promise<string[]> {
-  const path = readPath(report, query).replace('/api/', '/control/sql/')
-  return z.object({ data: z.array(z.string()) }).parse(await client.call('GET', path)).data
+  const { read, words } = findReport(report)
+  const answer = await client.call('GET', pathOf('/control/sql', { ...query, ...words, read: read.path }))
+  return z.object({ data: z.array(z.string()) }).parse(answer).data
 }
 
 /** The same for a person: its tables, with a bar beside what they are ranked by. */

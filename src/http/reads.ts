@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { ASSISTANTS } from '../capture/assistants.js'
 import { createSiteLookup } from '../capture/site.js'
+import { ApiError } from '../errors.js'
 import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
+import { quote } from '../query/dimensions.js'
 import { type ReadDependencies, runRead } from '../query/read.js'
 import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
 import { canReachSite } from './auth.js'
-import { type Call, jsonResponse, type Route } from './route.js'
+import { type Call, jsonResponse, parseQuery, type Route } from './route.js'
 import type { SiteRecords } from './site-records.js'
 
 /** The `meta` of a read (spec 2.3, contract 4). */
@@ -66,45 +68,49 @@ export function createReadDeps(
   }
 }
 
-/** The routes of the reads. Each read has a second route, for the operator only, that returns the SQL it runs. */
-export const readRoutes = (deps: ReadDeps): Route[] =>
-  reads.flatMap((read): Route[] => {
-    const pathParameter = z.string().describe('The id, as lists have it.')
-    const query = z.object(read.query)
-    return [
-      {
-        method: 'get',
-        path: read.path,
-        access: 'stats:read',
-        tag: read.path.split('/')[2] ?? 'stats',
-        summary: read.summary,
-        pathParameter,
-        query,
-        data: read.data,
-        meta: Meta,
-        run: async (call) => {
-          const { data, meta } = await runRead(read, call.query, createReadDeps(deps, call), call.params)
-          return jsonResponse(data, meta)
-        },
+/** The routes of the reads, and one for the operator only that returns the SQL of any read. */
+export const readRoutes = (deps: ReadDeps): Route[] => [
+  ...reads.map(
+    (read): Route => ({
+      method: 'get',
+      path: read.path,
+      access: 'stats:read',
+      tag: read.path.split('/')[2] ?? 'stats',
+      summary: read.summary,
+      pathParameter: z.string().describe('The id, as lists have it.'),
+      query: z.object(read.query),
+      data: read.data,
+      meta: Meta,
+      run: async (call) => {
+        const { data, meta } = await runRead(read, call.query, createReadDeps(deps, call), call.params)
+        return jsonResponse(data, meta)
       },
-      {
-        method: 'get',
-        path: read.path.replace('/api/', '/control/sql/'),
-        access: 'operator',
-        tag: 'control',
-        summary: `Run ${read.path} and return its SQL statements`,
-        pathParameter,
-        query,
-        data: z.array(z.string()),
-        run: async (call) => {
-          const statements: string[] = []
-          const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
-          await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, call.params)
-          return jsonResponse(statements)
-        },
-      },
-    ]
-  })
+    }),
+  ),
+  {
+    method: 'get',
+    path: '/control/sql',
+    access: 'operator',
+    tag: 'control',
+    summary: 'Run a read and return its SQL statements',
+    query: SqlQuery,
+    data: z.array(z.string()),
+    run: async (call) => {
+      const { read: path, id } = parseQuery(call, SqlQuery)
+      const read = reads.find((each) => each.path === path)
+      if (!read) throw new ApiError('validation_error', `No read has the path ${quote(path)}.`, 'read')
+      const statements: string[] = []
+      const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
+      await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
+      return jsonResponse(statements)
+    },
+  },
+]
+
+const SqlQuery = z.object({
+  read: z.string().describe('The path of the read, such as /api/stats/pages.'),
+  id: z.string().optional().describe('The id in that path, if it has one.'),
+})
 
 /** The one of a site with the id that a request has: anything but a number of one of them names nothing. */
 const findInSite = async <O extends SiteRecord>(all: Collection<O> | undefined, site: number, id: string) =>

@@ -4,7 +4,7 @@ import { RangesStatus } from '../agents/ranges/status.js'
 import type { PdfRenderer } from '../export/pdf.js'
 import { createBlockedPaths } from '../http/blocked-paths.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
-import { createReadDeps, readRoutes } from '../http/reads.js'
+import { createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -17,10 +17,10 @@ export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer
     catalog: listAgents(loadCatalog()),
     sites: manage.sites,
     ...manage.managed,
-    blocked: createBlockedPaths(engine),
+    blockedUrls: createBlockedPaths(engine),
     policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
-    holdings: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
-  }
+    agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
+  } satisfies ReadDeps
   /** The reads with the rights of the operator, who may ask about every site. */
   const asOperator = (signal: AbortSignal) =>
     createReadDeps(read, {

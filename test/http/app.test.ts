@@ -97,7 +97,8 @@ t.test(
       'post /control/agents/refresh': 200,
       'get /control/agents/holdings': 200,
       'post /control/agents/reclassify': 200,
-      // The parameters that it needs are not given.
+      // The parameters that they need are not given.
+      'get /control/sql': 422,
       'get /control/agents/identify': 422,
     }
     for (const { method, path, access } of table) {
