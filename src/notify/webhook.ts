@@ -1,5 +1,5 @@
+import type { Post } from '../outbound/guarded-outbound.js'
 import { OutboundError, type OutboundResponse } from '../outbound/outbound.js'
-import type { Post } from '../outbound/poster.js'
 import { signature } from '../ship/sign.js'
 import type { AttemptResult } from './attempt-result.js'
 

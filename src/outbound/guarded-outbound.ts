@@ -1,60 +1,53 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isPublic, parseAddress } from '../address.js'
-import { type Outbound, OutboundError } from './outbound.js'
-import type { Resolve } from './resolve.js'
+import { type Outbound, OutboundError, type OutboundOptions, type OutboundResponse } from './outbound.js'
 import { redirectLocation, type SingleRequest, sendOnce } from './single-request.js'
 
 export interface OutboundDeps {
   resolve: Resolve
-  /** Nothing is asked at all. */
+  /** Makes every request fail with reason `offline`. */
   offline: boolean
-  /** Of readership, for `User-Agent`. */
+  /** Version of readership, for `User-Agent`. */
   version: string
-  /** What may be asked although the guard would refuse it: in tests alone, whose servers are on this machine. */
+  /** Exceptions to the guard, for tests whose servers are on this machine. */
   allow?: AllowedTargets & { ca?: string }
 }
 
-/** What goes beyond public addresses and the ports of http and https. */
-export interface AllowedTargets {
+/** Targets to allow in addition to public addresses and the ports of http and https. */
+interface AllowedTargets {
   address?: (address: string) => boolean
   port?: (port: number) => boolean
 }
 
 export const userAgent = (version: string): string => `readership/${version}`
 
-/** Addresses of one name that are tried. */
 const MAX_ADDRESSES_TRIED = 8
 
 /**
- * The way to servers that a stranger may have named: http and https on their own ports, without userinfo, and only to
- * public addresses. A name is refused where any of its addresses is not public; the connection goes to an address that
- * was checked, never to a second answer of the DNS. Each redirect is checked as the first URL was; one from https
- * to http is refused.
+ * Creates the client for servers that a third party may have named. It allows http and https on their default ports,
+ * without user name or password, and only public addresses. A name is refused if any of its addresses is not public.
+ * The connection goes to an address that was checked, never to the result of a second DNS query. Each redirect is
+ * checked as the first URL was; a redirect from https to http is refused.
  */
 export function createOutbound(deps: OutboundDeps): Outbound {
-  const headers = { 'user-agent': userAgent(deps.version) }
-  return async (text, options) => {
-    if (deps.offline) throw new OutboundError('offline', 'no request is made to the outside (--offline)')
+  return async (text, { limit, redirects, timeout, headers }) => {
+    if (deps.offline) throw new OutboundError('offline', 'outbound requests are switched off (--offline)')
     const first = parseUrl(text)
-    return withTimeout(options.timeout, first, async (signal) => {
+    return withTimeout(timeout, first, async (signal) => {
       let from: URL | undefined
       let url = first
-      for (let redirects = options.redirects; ; redirects--) {
-        const refusal = refusalReason(url, deps, from)
-        if (refusal !== undefined) throw new OutboundError('refused', `${originForMessage(url)}: ${refusal}`)
-        const connect = createCheckedConnector(url, deps)
-        const following = redirects > 0
-        const answer = await sendOnce({
+      for (let left = redirects; ; left--) {
+        const response = await sendOnce({
           url,
-          headers: { ...options.headers, ...headers },
-          limit: options.limit,
+          headers: { ...headers, 'user-agent': userAgent(deps.version) },
+          limit,
           signal,
-          followsRedirects: following,
-          connect,
+          skipsRedirectBody: left > 0,
+          connect: createCheckedConnector(url, deps, from),
         })
-        const location = redirectLocation(answer)
-        if (location === undefined || !following) return answer
+        const location = redirectLocation(response)
+        if (location === undefined || left <= 0) return response
         from = url
         url = parseUrl(location, from)
       }
@@ -62,7 +55,40 @@ export function createOutbound(deps: OutboundDeps): Outbound {
   }
 }
 
-/** `text` as a URL. */
+/** Sends `body` to `url` by POST, until `signal` aborts it. Throws `OutboundError` if there is no response. */
+export type Post = (
+  url: string,
+  body: string,
+  options: Omit<OutboundOptions, 'redirects'> & { signal?: AbortSignal },
+) => Promise<OutboundResponse>
+
+/** Ports below belong to other protocols, some of which take a request for commands. */
+const MIN_CUSTOM_PORT = 1_024
+
+/**
+ * Creates the client that delivers webhooks: guarded like `createOutbound`, but with any port from 1024 allowed.
+ * Redirects are not followed, because their target was not configured. `anywhere` allows private addresses too.
+ */
+export function createPoster(deps: { resolve: Resolve; version: string; anywhere: boolean }): Post {
+  const allow: AllowedTargets = { port: (port) => port >= MIN_CUSTOM_PORT }
+  if (deps.anywhere) allow.address = () => true
+  return (text, body, { headers, limit, timeout, signal }) => {
+    const url = parseUrl(text)
+    return withTimeout(timeout, url, (timedOut) =>
+      sendOnce({
+        url,
+        headers: { ...headers, 'user-agent': userAgent(deps.version) },
+        body,
+        limit,
+        signal: signal ? AbortSignal.any([timedOut, signal]) : timedOut,
+        skipsRedirectBody: false,
+        connect: createCheckedConnector(url, { resolve: deps.resolve, allow }),
+      }),
+    )
+  }
+}
+
+/** Parses `text`, relative to `base` if given. Throws `OutboundError` if it is not a URL. */
 export function parseUrl(text: string, base?: URL): URL {
   try {
     return new URL(text, base)
@@ -71,54 +97,64 @@ export function parseUrl(text: string, base?: URL): URL {
   }
 }
 
-/** Runs `work` with a signal that ends it after `ms`. */
+/** Runs `work` with a signal that aborts after `ms`. */
 export async function withTimeout<T>(ms: number, url: URL, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const over = new AbortController()
-  const timer = setTimeout(() => over.abort(new OutboundError('timeout', `${originForMessage(url)} took too long`)), ms)
+  const timeout = new AbortController()
+  const timer = setTimeout(
+    () => timeout.abort(new OutboundError('timeout', `${originForMessage(url)} took too long`)),
+    ms,
+  )
   try {
-    return await work(over.signal)
+    return await work(timeout.signal)
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Where it goes, without what a hostile URL carries besides. */
-export const originForMessage = (url: URL) => `${url.protocol}//${url.host}`.slice(0, 200)
+/** Names a URL in messages without the rest that a hostile URL may carry. */
+const originForMessage = (url: URL) => `${url.protocol}//${url.host}`.slice(0, 200)
 
-/** Why a URL is not asked, by what is written in it; undefined where it may be. */
-export function refusalReason(url: URL, { allow }: Pick<OutboundDeps, 'allow'>, from?: URL): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
-  if (url.username !== '' || url.password !== '') return 'a URL with a user in it is not asked'
-  if (from?.protocol === 'https:' && url.protocol === 'http:') return 'a redirect from https to http is not followed'
-  if (url.port !== '' && !allow?.port?.(Number(url.port))) return 'only the ports of http and https are asked'
+/** Returns why the guard refuses a URL by its text alone; undefined if it does not. */
+function refusalReason(url: URL, allow: AllowedTargets | undefined, from?: URL): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are allowed'
+  if (url.username !== '' || url.password !== '') return 'a URL with a user name or password is not allowed'
+  if (from?.protocol === 'https:' && url.protocol === 'http:') return 'a redirect from https to http is not allowed'
+  if (url.port !== '' && !allow?.port?.(Number(url.port))) return 'this port is not allowed'
   const literal = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(literal) !== 0 && !isAllowed(literal, allow)) return 'is not a public address'
+  if (isIP(literal) !== 0 && !isAllowed(literal, allow)) return 'this is not a public address'
   return undefined
 }
 
-function isAllowed(address: string, allow: OutboundDeps['allow']): boolean {
+function isAllowed(address: string, allow: AllowedTargets | undefined): boolean {
   const parsed = parseAddress(address)
   return parsed !== undefined && (isPublic(parsed) || allow?.address?.(address) === true)
 }
 
-/** Resolves and checks in the one step whose answer the socket connects to. */
-export function createCheckedConnector(
+/**
+ * Throws `OutboundError` if the guard refuses `url`. Otherwise returns a connector that resolves and checks in one step,
+ * so that the socket connects to an address that was checked.
+ */
+function createCheckedConnector(
   url: URL,
   { resolve, allow }: Pick<OutboundDeps, 'resolve' | 'allow'>,
+  from?: URL,
 ): SingleRequest['connect'] {
-  const addressesOf = async (hostname: string) => {
+  const refused = (reason: string) => new OutboundError('refused', `${originForMessage(url)}: ${reason}`)
+  const refusal = refusalReason(url, allow, from)
+  if (refusal !== undefined) throw refused(refusal)
+  const resolveChecked = async (hostname: string) => {
     const addresses = await resolve(hostname)
     const bad = addresses.find((address) => !isAllowed(address, allow))
-    if (bad !== undefined || addresses.length === 0)
-      throw new OutboundError('refused', `${originForMessage(url)}: ${bad ?? 'nothing'} is not a public address`)
+    if (bad !== undefined) throw refused(`${bad} is not a public address`)
+    if (addresses.length === 0) throw refused(`${hostname} has no address`)
     return addresses.slice(0, MAX_ADDRESSES_TRIED).map((address) => ({ address, family: isIP(address) }))
   }
   const lookup: LookupFunction = (hostname, options, callback) => {
-    addressesOf(hostname).then(
-      (found) => {
-        const [one] = found
-        if (options.all || one === undefined) callback(null, found)
-        else callback(null, one.address, one.family)
+    resolveChecked(hostname).then(
+      (addresses) => {
+        const [first] = addresses
+        if (options.all || first === undefined) callback(null, addresses)
+        else callback(null, first.address, first.family)
       },
       (error) => callback(error, []),
     )
@@ -126,5 +162,28 @@ export function createCheckedConnector(
   return (signal) => {
     const options = { lookup, signal, timeout: 0, ...(allow?.ca !== undefined && { ca: allow.ca }) }
     return buildConnector(options)
+  }
+}
+
+/** Returns all addresses of a name, as text. Rejects if there is none or no DNS server replies. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+/** The part of `node:dns/promises` in use; a `Resolver` has it. */
+interface DnsResolver {
+  resolve4(hostname: string): Promise<string[]>
+  resolve6(hostname: string): Promise<string[]>
+}
+
+/**
+ * Resolves names by DNS rather than by the system: that needs no thread of the pool that file access uses, and names
+ * that only this machine's tables know stay unknown.
+ */
+export function createResolve(dns: DnsResolver): Resolve {
+  return async (hostname) => {
+    const results = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)])
+    const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+    if (addresses.length > 0) return addresses
+    const failed = results.find((result) => result.status === 'rejected')
+    throw new OutboundError('unreachable', `${hostname} has no address`, { cause: failed?.reason })
   }
 }

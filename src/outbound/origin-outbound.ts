@@ -5,57 +5,56 @@ import type { Outbound } from './outbound.js'
 import { redirectLocation, sendOnce } from './single-request.js'
 
 export interface OriginDeps {
-  /** The configured site: scheme, host and port. It may be on a private address; its operator named it. */
+  /** The configured site: scheme, host and port. It may be on a private address, because its operator named it. */
   origin: URL
   /** For an https origin whose certificate the system does not know. */
   tls?: { ca?: string; rejectUnauthorized?: boolean }
   version: string
-  /** Other hostnames that the origin serves: a redirect to one of them is asked of it too. */
+  /** Whether the origin serves another hostname: a redirect to such a hostname goes to the origin too. */
   isOriginHostname?: (hostname: string) => boolean
-  /** The way for redirects that lead elsewhere. */
+  /** The client for redirects that lead elsewhere. */
   outbound: Outbound
 }
 
 /**
- * The way to the site's own files as an agent would get them: whatever hostname is asked for, the configured origin is
- * dialled, with `Host` and `X-Forwarded-*` as the proxy sends them. A redirect to the same hostname, or to another of
- * the site's, goes to the origin again; one to elsewhere is left to the guarded way, and does not come back.
+ * Creates the client for the site's own files (robots.txt and the like), fetched as an agent would get them. For any
+ * hostname it connects to the configured origin, with `Host` and `X-Forwarded-*` as the proxy sends them. A redirect to
+ * the same hostname, or to another one of the site, goes to the origin again; the guarded client follows all others.
  */
-export function createOriginOutbound({ origin, tls, version, isOriginHostname: own, outbound }: OriginDeps): Outbound {
+export function createOriginOutbound({ origin, tls, version, isOriginHostname, outbound }: OriginDeps): Outbound {
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const connect = (signal: AbortSignal): buildConnector.connector => {
     const options = { ...tls, signal, timeout: 0 }
-    const dial = buildConnector(options)
-    // The name in the certificate is the configured origin's; an address is no name.
-    return (request, callback) => dial({ ...request, servername: isIP(host) ? '' : host }, callback)
+    const connectTo = buildConnector(options)
+    // The certificate must name the configured origin; an IP address is not sent as a server name.
+    return (request, callback) => connectTo({ ...request, servername: isIP(host) ? '' : host }, callback)
   }
   return (text, options) => {
-    const asked = parseUrl(text)
-    const until = performance.now() + options.timeout
-    const ours = ({ protocol, hostname }: URL) =>
-      (protocol === 'https:' || protocol === 'http:') && (hostname === asked.hostname || own?.(hostname) === true)
-    return withTimeout(options.timeout, asked, async (signal) => {
-      let url = asked
+    const first = parseUrl(text)
+    const deadline = performance.now() + options.timeout
+    const isOrigin = ({ protocol, hostname }: URL) =>
+      (protocol === 'https:' || protocol === 'http:') &&
+      (hostname === first.hostname || isOriginHostname?.(hostname) === true)
+    return withTimeout(options.timeout, first, async (signal) => {
+      let url = first
       for (let redirects = options.redirects; ; redirects--) {
-        if (!ours(url)) return outbound(url.href, { ...options, redirects, timeout: until - performance.now() })
-        const headers = {
-          ...options.headers,
-          'user-agent': userAgent(version),
-          'x-forwarded-host': url.host,
-          'x-forwarded-proto': url.protocol.slice(0, -1),
-        }
-        const following = redirects > 0
-        const answer = await sendOnce({
+        if (!isOrigin(url)) return outbound(url.href, { ...options, redirects, timeout: deadline - performance.now() })
+        const response = await sendOnce({
           url,
           origin: origin.origin,
-          headers,
+          headers: {
+            ...options.headers,
+            'user-agent': userAgent(version),
+            'x-forwarded-host': url.host,
+            'x-forwarded-proto': url.protocol.slice(0, -1),
+          },
           limit: options.limit,
           signal,
-          followsRedirects: following,
+          skipsRedirectBody: redirects > 0,
           connect,
         })
-        const location = redirectLocation(answer)
-        if (location === undefined || !following) return answer
+        const location = redirectLocation(response)
+        if (location === undefined || redirects <= 0) return response
         url = parseUrl(location, url)
       }
     })

@@ -1,30 +1,30 @@
-/** An answer from outside, read whole within its limits. */
+/** A response from a server outside, read completely within its limits. */
 export interface OutboundResponse {
-  /** Where it came from in the end, redirects followed. */
+  /** The URL that gave it, after redirects. */
   url: string
   status: number
-  /** By lower-case name; a repeated one joined by comma. */
+  /** By lower-case name; repeated fields are joined by commas. */
   headers: Readonly<Record<string, string>>
   /** Decoded as `Content-Encoding` says; at most `limit` bytes. */
   body: Uint8Array
-  /** There was more than `limit` bytes. */
+  /** Whether the body was longer than `limit` bytes. */
   truncated: boolean
 }
 
 export interface OutboundOptions {
   headers?: Readonly<Record<string, string>>
-  /** Bytes of body that are read, after decoding. */
+  /** Bytes of body to read, after decoding. */
   limit: number
-  /** Milliseconds for the whole of it, redirects included. */
+  /** Milliseconds for the whole request, redirects included. */
   timeout: number
-  /** Redirects that are followed; the answer to the next is the redirect itself. */
+  /** Redirects to follow; after that many, the next redirect is itself the response. */
   redirects: number
 }
 
-/** Asks for `url` by GET. Throws `OutboundError` where there is no answer, whatever the reason. */
+/** Sends a GET request to `url`. Throws `OutboundError` if there is no response. */
 export type Outbound = (url: string, options: OutboundOptions) => Promise<OutboundResponse>
 
-/** `refused`: the address or scheme may not be asked (private, loopback, link-local); nothing was sent there. */
+/** `refused`: the guard does not allow the address, port or scheme (private, loopback, …); nothing was sent there. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   constructor(

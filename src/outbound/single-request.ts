@@ -4,51 +4,39 @@ import { Agent, type buildConnector } from 'undici'
 import { OutboundError, type OutboundResponse } from './outbound.js'
 
 export interface SingleRequest {
-  /** What is asked for. */
   url: URL
-  /** Where it is dialled, as in `https://127.0.0.1:3000`; absent: where the URL says. */
+  /** Where to connect, as in `https://127.0.0.1:3000`; default: where the URL says. */
   origin?: string
   headers: Readonly<Record<string, string>>
-  /** Sent by POST; absent: a GET. */
+  /** Sent by POST; without it the method is GET. */
   body?: string
-  /** Bytes of body after decoding. */
+  /** Bytes of body to read, after decoding. */
   limit: number
-  /** Ends everything. */
+  /** Aborts the request at any point. */
   signal: AbortSignal
-  /** A redirect is answered without its body. */
-  followsRedirects: boolean
+  /** Returns a redirect without reading its body. */
+  skipsRedirectBody: boolean
   connect: (signal: AbortSignal) => buildConnector.connector
 }
 
 const MAX_HEADER_BYTES = 16_384
-/** Bytes on the wire beyond `limit` that an encoding may need: more is a flood that decodes to nothing. */
+/** Bytes on the wire that an encoding may need beyond `limit`; a larger excess decodes to nothing. */
 const MAX_ENCODING_OVERHEAD_BYTES = 65_536
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
-/** Where an answer sends on to, as it says so; undefined where it is the answer. */
-export const redirectLocation = ({
-  status,
-  headers,
-}: Pick<OutboundResponse, 'status' | 'headers'>): string | undefined =>
+/** Returns the `Location` of a redirect; undefined if the response is not a redirect. */
+export const redirectLocation = ({ status, headers }: Pick<OutboundResponse, 'status' | 'headers'>) =>
   REDIRECT_STATUSES.has(status) ? headers.location : undefined
 
 /**
- * One request on a connection of its own, redirects not followed. The connection ends with the call, whatever comes: an
- * answer that is cut at `limit`, or the signal. Throws `OutboundError`.
+ * Sends one request on a connection of its own and does not follow redirects. The connection ends with the call, also
+ * when the body is cut at `limit` or the signal aborts. Throws `OutboundError`.
  */
-export async function sendOnce({
-  url,
-  origin,
-  headers,
-  body: sends,
-  limit,
-  signal,
-  followsRedirects: following,
-  connect,
-}: SingleRequest): Promise<OutboundResponse> {
-  const over = new AbortController()
-  // Ends also a connection that is only being made, which undici would leave to a time-out of its own.
-  const either = AbortSignal.any([signal, over.signal])
+export async function sendOnce(request: SingleRequest): Promise<OutboundResponse> {
+  const { url, origin, headers, body, limit, signal, skipsRedirectBody, connect } = request
+  const finished = new AbortController()
+  // Also ends a connection that is still being made, which undici would leave to a timeout of its own.
+  const either = AbortSignal.any([signal, finished.signal])
   const agent = new Agent({
     connect: connect(either),
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -56,26 +44,29 @@ export async function sendOnce({
     bodyTimeout: 0,
   })
   try {
-    const answer = await agent.request({
+    const response = await agent.request({
       origin: origin ?? url.origin,
       path: `${url.pathname}${url.search}`,
-      ...(sends === undefined ? { method: 'GET' } : { method: 'POST', body: sends }),
+      ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       headers: { ...headers, host: url.host, 'accept-encoding': 'gzip, br' },
       signal: either,
     })
     const fields: Record<string, string> = {}
-    for (const [name, value] of Object.entries(answer.headers))
+    for (const [name, value] of Object.entries(response.headers))
       if (value !== undefined) fields[name] = typeof value === 'string' ? value : value.join(', ')
-    const head = { url: url.href, status: answer.statusCode, headers: fields }
-    if (following && redirectLocation(head) !== undefined) return { ...head, body: new Uint8Array(), truncated: false }
-    const reading = readBody(answer.body, fields['content-encoding'], limit)
-    // What was posted is taken with the head of the answer: a body that breaks must not have it sent again.
-    const nothing = { body: new Uint8Array(), truncated: true }
-    return { ...head, ...(await (sends === undefined ? reading : reading.catch(() => nothing))) }
+    const head = { url: url.href, status: response.statusCode, headers: fields }
+    if (skipsRedirectBody && redirectLocation(head) !== undefined)
+      return { ...head, body: new Uint8Array(), truncated: false }
+    const reading = readBody(response.body, fields['content-encoding'], limit)
+    // A POST counts as delivered once its response begins: a body that breaks off must not cause a second delivery.
+    const content = await (body === undefined
+      ? reading
+      : reading.catch(() => ({ body: new Uint8Array(), truncated: true })))
+    return { ...head, ...content }
   } catch (error) {
-    throw asOutboundError(error, url, signal)
+    throw toOutboundError(error, url, signal)
   } finally {
-    over.abort()
+    finished.abort()
     await agent.destroy()
   }
 }
@@ -95,14 +86,10 @@ async function readBody(
   const coding = encoding?.trim().toLowerCase() ?? ''
   const decoder = DECODERS.get(coding)
   if (!decoder && coding !== '' && coding !== 'identity')
-    throw new OutboundError(
-      'malformed',
-      `its Content-Encoding ${JSON.stringify(coding.slice(0, 64))} was not asked for`,
-    )
+    throw new OutboundError('malformed', `Content-Encoding ${JSON.stringify(coding.slice(0, 64))} is not supported`)
   const wire = { bytes: 0 }
-  const parts = decoder
-    ? pipeline(limitBytes(body, wire, limit + MAX_ENCODING_OVERHEAD_BYTES), decoder(), () => {})
-    : body
+  const maxWireBytes = limit + MAX_ENCODING_OVERHEAD_BYTES
+  const parts = decoder ? pipeline(countBytes(body, wire, maxWireBytes), decoder(), () => {}) : body
   const chunks: Uint8Array[] = []
   let size = 0
   try {
@@ -114,31 +101,30 @@ async function readBody(
       if (size > limit) break
     }
   } catch (error) {
-    // Nothing at all is no broken gzip: 304 and many a 404 name a coding that they have no body for.
-    if (!decoder || wire.bytes > 0 || !isTruncation(error)) throw error
+    // An empty body is not broken gzip: 304 and many 404 responses name a coding for a body that they do not have.
+    if (!decoder || wire.bytes > 0 || codeOf(error) !== 'Z_BUF_ERROR') throw error
   }
   return { body: Buffer.concat(chunks).subarray(0, limit), truncated: size > limit }
 }
 
-async function* limitBytes(body: Readable, wire: { bytes: number }, most: number) {
+async function* countBytes(body: Readable, wire: { bytes: number }, max: number) {
   for await (const chunk of body) {
     wire.bytes += chunk.length
-    if (wire.bytes > most) throw new OutboundError('malformed', 'it sends far more than it decodes to')
+    if (wire.bytes > max) throw new OutboundError('malformed', 'the response is far larger than its decoded content')
     yield chunk
   }
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
-const isTruncation = (error: unknown): boolean => codeOf(error) === 'Z_BUF_ERROR'
 const MALFORMED = /^(HPE_|Z_|ERR__ERROR_|ERR_PADDING|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH|INVALID))/
 
-function asOutboundError(error: unknown, { origin }: URL, signal: AbortSignal): OutboundError {
-  const failed = (reason: OutboundError['reason'], says: string) =>
-    new OutboundError(reason, `${origin} ${says}`, { cause: error })
+function toOutboundError(error: unknown, { origin }: URL, signal: AbortSignal): OutboundError {
+  const failed = (reason: OutboundError['reason'], problem: string) =>
+    new OutboundError(reason, `${origin} ${problem}`, { cause: error })
   if (signal.aborted) return failed('timeout', 'took too long')
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof OutboundError) return cause
   const code = codeOf(error)
   if (MALFORMED.test(code) || (error instanceof Error && error.name === 'HTTPParserError'))
-    return failed('malformed', `sent what cannot be read (${code})`)
+    return failed('malformed', `sent a malformed response (${code})`)
   return failed('unreachable', `cannot be reached (${code || error})`)
 }
