@@ -2,22 +2,19 @@ import type { Request, RequestHandler } from 'express'
 import { type MountOptions, mount, type Readership } from '../src/index.js'
 
 /**
- * `site.use(middleware(readership))`, before anything that writes: every exchange that passes is recorded, and the
- * service answers under the base path. Client address and host are Express's own (`req.ip`, `req.hostname`): set its
- * `trust proxy` behind a proxy.
+ * Express middleware: `site.use(middleware(readership))`, before anything that writes. It records every exchange, and the
+ * service responds under the base path. Client address and host are Express's own (`req.ip`, `req.hostname`), so set its
+ * `trust proxy` if a proxy stands in front.
  */
 export function middleware(readership: Readership, options: MountOptions = {}): RequestHandler {
-  const take = mount(readership, options)
+  const handle = mount(readership, options)
   return (req, res, next) => {
-    // A router that this is mounted on has taken its own path off req.url.
-    if (!take(req, res, req.ip ?? '', { url: req.originalUrl, host: hostOf(req) })) next()
+    // `originalUrl`, because a router removes its own path from `req.url`.
+    if (!handle(req, res, req.ip ?? '', { url: req.originalUrl, host: hostOf(req) })) next()
   }
 }
 
-/**
- * `Host` with its port, unless a proxy that Express trusts knows the public name; `req.host` has the port in Express 5
- * only.
- */
+/** Returns `Host` with its port, or the public name from a trusted proxy. Only Express 5 keeps the port in `req.host`. */
 function hostOf(req: Request): string {
   const { host = '' } = req.headers
   const name: string | undefined = req.hostname

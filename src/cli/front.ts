@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
-import { clientAddress, isTrusted, parseTrust, plainAddress, type Trust } from '../address.js'
+import { clientAddress, isTrusted, parseTrust, type Trust } from '../address.js'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { createPublicApp } from '../http/public-app.js'
 import { scriptName } from '../http/tracker-script.js'
 import type { Instance, Log } from '../instance/instance.js'
 import { readCertificate, type TlsCertificate } from '../proxy/certificate.js'
-import { readRequestHead } from '../proxy/message-heads.js'
 import { isUnderBasePath, toNodeHandler } from '../proxy/node-handler.js'
 import { schemeOf } from '../proxy/observe-request.js'
 import { createProxy, type ProxyOptions } from '../proxy/proxy.js'
@@ -86,18 +84,8 @@ export function createFront(
 
   const upgrader = createUpgrader({
     origin,
-    requestHeaders(req: IncomingMessage) {
-      const peer = plainAddress(req.socket.remoteAddress ?? '')
-      const proto = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
-      const { fields, host } = readRequestHead(req.rawHeaders, {
-        peer,
-        trusted: trusts(peer),
-        proto,
-        splitsCookies: false,
-      })
-      return [...(host === undefined ? [] : ['Host', host]), ...fields]
-    },
     clientAddress: address,
+    isTrustedPeer: trusts,
     isServicePath: own,
     headersTimeout,
     idleTimeout,
@@ -146,7 +134,8 @@ export function createFront(
     async reload() {
       if (!tls) return
       const said = await tls.reload(async () => (await pairOf(config)) ?? pair)
-      if (said.ok) log.info({}, `the certificate was read again; it is good until ${said.pair.expires.toISOString()}`)
+      if (said.ok)
+        log.info({}, `the certificate was read again; it is good until ${said.certificate.expires.toISOString()}`)
       else log.error({}, `the certificate was not read again: ${said.reason}`)
     },
     async close(grace) {

@@ -1,7 +1,7 @@
 import { OBSERVED_RESPONSE_HEADERS } from '../capture/observation.js'
 import { appendHopFields, type Hop, NO_CLAIMS } from './hop.js'
 
-/** What a request header is to the wire; `end` (to end) travels untouched. */
+/** How a request header is treated; `end` (end-to-end) is forwarded unchanged. */
 type RequestKind =
   | 'cookie'
   | 'connection'
@@ -37,7 +37,7 @@ const REQUEST_KINDS: ReadonlyMap<string, RequestKind> = new Map([
   ['x-forwarded-proto', 'forwarded_proto'],
 ])
 
-/** What a response header is to the wire. */
+/** How a response header is treated. */
 type ResponseKind = 'connection' | 'drop' | 'end' | 'length' | 'observed' | 'trailer' | 'transfer' | 'type' | 'upgrade'
 
 const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
@@ -56,23 +56,23 @@ const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ...OBSERVED_RESPONSE_HEADERS.map((name): [string, ResponseKind] => [name, 'observed']),
 ])
 
-/** Spellings remembered: a site meets few, and a stranger who sends many or long ones must not grow the table. */
+/** Bounds the cache of header names: a site sees few spellings, and a client that sends many must not fill memory. */
 const MAX_CACHED_NAMES = 1_024
 const MAX_CACHED_NAME_LENGTH = 64
 
 const requestKind = cacheByName<RequestKind>((lower) => {
   if (lower.startsWith(':')) return REQUEST_KINDS.get(lower) ?? 'drop'
-  // A server that maps `-` and `_` to one name (CGI, WSGI) would read a look-alike as the real field.
+  // A server that maps `-` and `_` to one name (CGI, WSGI) would read such a name as the real field.
   if (lower.includes('_') && REQUEST_KINDS.has(lower.replaceAll('_', '-'))) return 'drop'
   return REQUEST_KINDS.get(lower) ?? 'end'
 })
 const responseKind = cacheByName<ResponseKind>((lower) => RESPONSE_KINDS.get(lower) ?? 'end')
 
-/** What a request's head says about its framing and its target, and the fields that travel on. */
+/** The framing and target of a request, and the fields to forward. */
 export interface RequestHead {
-  /** Name, value, name, value: in the order and the case in which they came. */
+  /** Name, value, name, value, in the original order and case. */
   fields: string[]
-  /** The first of each, and how many there were. `Host` is `:authority` in HTTP/2. */
+  /** The first value of each, and how many there were. In HTTP/2, `Host` is `:authority`. */
   host: string | undefined
   hosts: number
   length: string | undefined
@@ -82,9 +82,9 @@ export interface RequestHead {
 }
 
 /**
- * The head for the next hop: fields of this connection only, and those that `Connection` names, are taken out
- * (RFC 9110 7.6.1); what is known of this hop is appended to `X-Forwarded-*` and `Forwarded`.
- * `raw` is Node's `rawHeaders`. `Host`, `Content-Length` and `Transfer-Encoding` are not in `fields`.
+ * Prepares a request's head for the origin: removes the fields of this connection and those that `Connection` names
+ * (RFC 9110 7.6.1), and appends this hop to `X-Forwarded-*` and `Forwarded`. `raw` is Node's `rawHeaders`. `Host`,
+ * `Content-Length` and `Transfer-Encoding` are not in `fields`.
  */
 export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
   const fields: string[] = []
@@ -110,7 +110,7 @@ export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
         fields.push(name, value)
         break
       case 'host':
-        // HTTP/2 may carry both; they say the same (RFC 9113 8.3.1), and where they do not the guard sees two.
+        // HTTP/2 may carry both with the same value (RFC 9113 8.3.1); if they differ, the request check counts two.
         if (authority && value === head.host) break
         head.host ??= value
         head.hosts += 1
@@ -123,7 +123,7 @@ export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
       case 'cookie': {
         const cookie = withoutOwnSession(value)
         if (cookie === '' && value !== '') break
-        // HTTP/2 splits cookies into crumbs; before HTTP/1.1 they are one field again (RFC 9113 8.2.3).
+        // HTTP/2 splits cookies into several fields; HTTP/1.1 needs one field again (RFC 9113 8.2.3).
         if (hop.splitsCookies && cookieAt >= 0) fields[cookieAt] += `; ${cookie}`
         else cookieAt = fields.push(name, cookie) - 1
         break
@@ -150,30 +150,30 @@ export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
   return head
 }
 
-/** The cookie of a session of ours (http/cookie.ts); a site's own of that name, of another form, is the site's. */
+/** Matches the service's session cookie (src/http/session-cookie.ts), but not a site's cookie of the same name. */
 const OWN_SESSION_COOKIE = /(?:^|;)\s*service_session="?[\w-]{43}"?\s*(?=;|$)/g
 
 /**
- * A `Cookie` without the session of whoever is signed in here: cookies know no ports, so that a browser sends it to every
- * listener of the host, and who reads the site's requests could be that person.
+ * Removes the service's session from a `Cookie`. Cookies ignore ports, so a browser sends the session to every listener
+ * of the host, and whoever reads the site's requests could act as the user who is signed in.
  */
 const withoutOwnSession = (cookie: string): string =>
   cookie.includes('service_session=') ? cookie.replace(OWN_SESSION_COOKIE, '').replace(/^;\s*/, '') : cookie
 
-/** A response's head for the client, and what the wire must know of it. */
+/** A response's head for the client, and its framing. */
 export interface ResponseHead {
   fields: string[]
   content_type: string
-  /** It says how long its body is. */
+  /** The head announces the body's length. */
   sized: boolean
-  /** What an observation says of it; undefined where there is nothing to say. */
+  /** The response headers that an observation keeps; undefined if there are none. */
   observed: Record<string, string> | undefined
 }
 
 /**
- * The origin's head for the client: without the fields of the origin's connection.
- * `raw` is undici's: name, value, name, value as bytes. `trailers` tells whether the client can be sent trailers.
- * Throws when the body has a transfer coding that this hop would have had to decode.
+ * Prepares the origin's head for the client: removes the fields of the origin's connection. `raw` is name, value, name,
+ * value, as bytes (from undici) or text (from Node). `trailers` says whether the client can receive trailers. Throws if
+ * the body has a transfer coding that this hop would have to decode.
  */
 export function readResponseHead(raw: readonly (Buffer | string)[], status: number, trailers: boolean): ResponseHead {
   const fields: string[] = []
@@ -214,7 +214,7 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
         announced = joinValues(announced ?? '', value)
         break
       case 'upgrade':
-        // The one status that must say what to upgrade to (RFC 9110 15.5.22).
+        // This status must name the protocols to upgrade to (RFC 9110 15.5.22).
         if (status === 426) fields.push(name, value)
         break
       case 'drop':
@@ -225,7 +225,7 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
   return { fields: named === undefined ? fields : withoutFields(fields, named), content_type, sized, observed }
 }
 
-/** Trailer fields that may travel: not those that frame, route or authenticate a message (RFC 9110 6.5.1). */
+/** Returns the trailer fields to forward: none that frame, route or authenticate a message (RFC 9110 6.5.1). */
 export function readTrailers(raw: readonly (Buffer | string)[]): [string, string][] {
   const fields: [string, string][] = []
   for (let i = 0; i + 1 < raw.length; i += 2) {
@@ -246,7 +246,7 @@ const NOT_IN_TRAILERS = new Set([
   'set-cookie',
 ])
 
-/** Fields that `Connection` may not take out: they frame the message or name its target, which is our word to give. */
+/** Fields that `Connection` may not remove, because they frame the message or name its target. */
 const NOT_NOMINATED = new Set([
   '',
   'close',
@@ -282,7 +282,7 @@ const joinValues = (before: string, value: string): string => (before === '' ? v
 const latin1Text = (bytes: Buffer | string | undefined): string =>
   typeof bytes === 'string' ? bytes : (bytes?.toString('latin1') ?? '')
 
-/** Without the space that may follow a value (RFC 9110 5.5), for which HTTP/2 clients drop the field without a word. */
+/** Removes the space that may follow a value (RFC 9110 5.5); HTTP/2 clients silently drop a field that has it. */
 function fieldValue(bytes: Buffer | string | undefined): string {
   const value = latin1Text(bytes)
   let end = value.length
@@ -291,12 +291,32 @@ function fieldValue(bytes: Buffer | string | undefined): string {
 }
 
 function cacheByName<K>(classify: (lower: string) => K): (name: string) => K {
-  const seen = new Map<string, K>()
+  const kinds = new Map<string, K>()
   return (name) => {
-    const known = seen.get(name)
-    if (known !== undefined) return known
+    const cached = kinds.get(name)
+    if (cached !== undefined) return cached
     const kind = classify(name.toLowerCase())
-    if (seen.size < MAX_CACHED_NAMES && name.length <= MAX_CACHED_NAME_LENGTH) seen.set(name, kind)
+    if (kinds.size < MAX_CACHED_NAMES && name.length <= MAX_CACHED_NAME_LENGTH) kinds.set(name, kind)
     return kind
   }
+}
+
+/** Calls `visit` for each field of a raw list: name, value, name, value. */
+export function forEachHeader(raw: readonly string[], visit: (name: string, value: string) => void): void {
+  for (let i = 0; i + 1 < raw.length; i += 2) visit(raw[i] ?? '', raw[i + 1] ?? '')
+}
+
+/** Returns the members of a comma-separated list in lower case. */
+export const parseTokens = (value: string): string[] =>
+  value
+    .toLowerCase()
+    .split(',')
+    .map((token) => token.trim())
+    .filter((token) => token !== '')
+
+/** Formats a message's head as latin1 text: start line, fields, empty line. The fields must come from a parser. */
+export function formatHead(startLine: string, raw: readonly string[]): string {
+  const lines = [startLine]
+  forEachHeader(raw, (name, value) => lines.push(`${name}: ${value}`))
+  return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -1,54 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { clientAddress, parseTrust } from '../address.js'
 import type { Readership } from '../readership.js'
+import { forEachHeader, readResponseHead } from './message-heads.js'
 import { observe } from './observe-node.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'
-import { endToEndHeaders, forEachHeader } from './raw-headers.js'
-
-type Incoming = IncomingMessage | Http2ServerRequest
-type Outgoing = ServerResponse | Http2ServerResponse
+import type { Incoming, Outgoing } from './response-writer.js'
 
 export interface MountOptions {
-  /**
-   * Where the service is reached, without a slash at its end (default `/_readership`); the empty string is the root.
-   */
+  /** Path under which the service responds, without a trailing slash (default `/_readership`); empty for the root. */
   basePath?: string
 }
+/** The default path under which the service responds. */
 export const BASE_PATH = '/_readership'
 
-/** The address of the socket's other end, IPv4 in its own form: nobody's word is taken for it. */
-export const peerAddress = (req: Incoming): string => clientAddress(req.socket.remoteAddress, undefined, NO_TRUST)
 const NO_TRUST = parseTrust([])
 
+/** Returns the address of the socket's other end, IPv4 in dotted form. No header can change it. */
+export const peerAddress = (req: Incoming): string => clientAddress(req.socket.remoteAddress, undefined, NO_TRUST)
+
 /**
- * For adapters: one function to call for each exchange. A request under the base path is answered by the service and
- * gives true; any other is watched, recorded when it is over, and gives false: it is the site's.
+ * Returns the one function that an adapter calls for each exchange. For a request under the base path, the service
+ * responds and the function returns true. Any other request belongs to the site: the function returns false, and the
+ * exchange is recorded when it is over.
  */
 export function mount(readership: Readership, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
   const serve = toNodeHandler(readership, options)
-  return (req: IncomingMessage, res: ServerResponse, ip: string, seen: RequestOverrides = {}): boolean => {
-    if (isUnderBasePath(basePath, seen.url ?? req.url ?? '/')) {
-      void serve(req, res, ip, seen)
+  return (req: IncomingMessage, res: ServerResponse, ip: string, overrides: RequestOverrides = {}): boolean => {
+    if (isUnderBasePath(basePath, overrides.url ?? req.url ?? '/')) {
+      void serve(req, res, ip, overrides)
       return true
     }
-    observe(req, res, ip, (observation) => readership.record(observation), seen)
+    observe(req, res, ip, (observation) => readership.record(observation), overrides)
     return false
   }
 }
 
-/** Whether a request target is the base path or below it, byte for byte. */
+/** Returns whether a request target is the base path or below it, compared byte for byte. */
 export function isUnderBasePath(basePath: string, target: string): boolean {
   const [pathname] = splitTarget(target)
   return pathname === basePath || pathname.startsWith(`${basePath}/`)
 }
 
 /**
- * The service as a Node handler, for HTTP/1.1 and Node's compatible form of HTTP/2. Bodies stream both ways with
- * backpressure; a client that leaves aborts the request's signal and cancels the response's body. The base path is
- * taken off before `fetch` sees the URL. Never rejects: what `fetch` throws is a bare 500, a body that breaks off a cut
- * connection.
+ * Returns the service as a Node handler, for HTTP/1.1 and the compatibility form of HTTP/2. Bodies stream both ways with
+ * backpressure. A client that leaves aborts the request's signal and cancels the response's body. The base path is
+ * removed before `fetch` sees the URL. The handler never rejects: an error from `fetch` becomes a bare 500, and a body
+ * that breaks off closes the connection.
  */
 export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
@@ -56,39 +54,31 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     req: Incoming,
     res: Outgoing,
     ip: string = peerAddress(req),
-    seen: RequestOverrides = {},
+    overrides: RequestOverrides = {},
   ): Promise<void> => {
-    if (app.hit) {
-      const target = stripBasePath(basePath, seen.url ?? req.url ?? '/')
-      const taken = {
-        target,
-        host: hostOf(req, seen),
-        ip,
-        asked: schemeAndTarget(req, seen),
-        body: bodyReadEarlier(req),
-      }
-      if (app.hit(req, res, taken)) return
-    }
-    const gone = new AbortController()
-    const over: ResponseClose = { closed: false, close: new Promise((resolve) => res.once('close', resolve)) }
+    const target = stripBasePath(basePath, overrides.url ?? req.url ?? '/')
+    const host = hostOf(req, overrides)
+    if (app.hit?.(req, res, { target, host, ip, asked: schemeAndTarget(req, overrides), body: parsedBody(req) })) return
+    const left = new AbortController()
+    const end: ResponseEnd = { closed: false, whenClosed: new Promise((resolve) => res.once('close', resolve)) }
     res.once('close', () => {
-      over.closed = true
-      // A stream of HTTP/2 that its client resets counts as finished.
-      if (!res.writableEnded || !res.writableFinished) gone.abort()
+      end.closed = true
+      // An HTTP/2 stream that its client resets counts as finished.
+      if (!res.writableEnded || !res.writableFinished) left.abort()
     })
     let response: Response
     try {
-      const request = toWebRequest(req, res, basePath, seen, gone.signal)
+      const request = toWebRequest(req, res, `${schemeOf(req, overrides.hop)}://${host}${target}`, left.signal)
       response = request === undefined ? textResponse(400, 'Bad Request\n') : await app.fetch(request, { ip })
     } catch {
       response = textResponse(500, 'Internal Server Error\n')
     }
     try {
-      await sendWebResponse(response, req, res, over)
+      await sendWebResponse(response, req, res, end)
     } catch {
       res.destroy()
     }
-    // What the service did not read of the body is read off, or the connection could not be used again.
+    // Reads the part of the body that the service did not read, or the connection could not be used again.
     req.resume()
   }
 }
@@ -97,53 +87,46 @@ const textResponse = (status: number, text: string): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
 
 /**
- * Undefined where there is no such web request: a method it may not have, a host that is none, a target without a path.
+ * Returns undefined if a web Request cannot express the request: a forbidden method, an invalid host, a target without a
+ * path. `url` is concatenated, not resolved, because a URL parser would take `//x` for a host.
  */
-function toWebRequest(
-  req: Incoming,
-  res: Outgoing,
-  basePath: string,
-  seen: RequestOverrides,
-  signal: AbortSignal,
-): Request | undefined {
+function toWebRequest(req: Incoming, res: Outgoing, url: string, signal: AbortSignal): Request | undefined {
   const method = req.method ?? 'GET'
-  const host = hostOf(req, seen)
-  const scheme = schemeOf(req, seen.hop)
   const hasBody = method !== 'GET' && method !== 'HEAD'
   try {
     const headers = new Headers()
     forEachHeader(req.rawHeaders, (name, value) => {
       if (!name.startsWith(':')) headers.append(name, value)
     })
-    // Put together, not resolved: for a URL parser `//x` would be a host.
-    return new Request(`${scheme}://${host}${stripBasePath(basePath, seen.url ?? req.url ?? '/')}`, {
+    return new Request(url, {
       method,
       headers,
       signal,
-      ...(hasBody ? { body: bodyReadEarlier(req) ?? toWebBody(req, res), duplex: 'half' } : {}),
+      ...(hasBody ? { body: parsedBody(req) ?? toWebBody(req, res), duplex: 'half' } : {}),
     })
   } catch {
     return undefined
   }
 }
 
-/** A request target in origin form, without the base path. */
+/** Returns a request target in origin-form, without the base path. */
 function stripBasePath(basePath: string, target: string): string {
   const [pathname, query] = splitTarget(target)
   const path = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname
   return `${path.startsWith('/') ? path : `/${path}`}${query === undefined ? '' : `?${query}`}`
 }
 
-function hostOf(req: Incoming, seen: RequestOverrides): string {
+function hostOf(req: Incoming, overrides: RequestOverrides): string {
   const authority = req.headers[':authority']
-  return seen.host || (typeof authority === 'string' ? authority : req.headers.host) || 'localhost'
+  return overrides.host || (typeof authority === 'string' ? authority : req.headers.host) || 'localhost'
 }
 
 /**
- * A body that a parser before us has read off the request, which is never to be had from there again: its bytes where
- * they were kept as `rawBody`, else what is in `body`, as JSON unless it is text. What was signed is so no more.
+ * Returns a body that an earlier body parser consumed: its bytes if they were kept as `rawBody`, else the value of
+ * `body`, as JSON unless it is text. A signature over the original bytes then no longer matches. Returns undefined if
+ * the body is still unread.
  */
-function bodyReadEarlier(req: Incoming): Uint8Array<ArrayBuffer> | undefined {
+function parsedBody(req: Incoming): Uint8Array<ArrayBuffer> | undefined {
   if (!req.readableEnded) return undefined
   const raw = 'rawBody' in req ? req.rawBody : undefined
   const body = raw ?? ('body' in req ? req.body : undefined)
@@ -155,7 +138,7 @@ function bodyReadEarlier(req: Incoming): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** Not `Readable.toWeb`: cancelling that would destroy the connection before the answer is out. */
+/** Replaces `Readable.toWeb`, whose cancellation would destroy the connection before the response is sent. */
 function toWebBody(req: Incoming, res: Outgoing): ReadableStream<Uint8Array> {
   let over = false
   return new ReadableStream<Uint8Array>(
@@ -167,18 +150,16 @@ function toWebBody(req: Incoming, res: Outgoing): ReadableStream<Uint8Array> {
           act()
         }
         req.on('data', (chunk: Buffer) => {
-          // After the answer what is left only flows off.
+          // After the response the rest is only discarded.
           if (over || res.writableEnded) return
           controller.enqueue(chunk)
           if ((controller.desiredSize ?? 0) <= 0) req.pause()
         })
-        req.once(
-          'end',
-          end(() => controller.close()),
-        )
-        const cut = end(() => controller.error(new Error('the client left')))
-        req.once('error', cut)
-        req.once('close', cut)
+        const close = end(() => controller.close())
+        const fail = end(() => controller.error(new Error('the client left')))
+        req.once('end', close)
+        req.once('error', fail)
+        req.once('close', fail)
         req.pause()
       },
       pull() {
@@ -193,21 +174,21 @@ function toWebBody(req: Incoming, res: Outgoing): ReadableStream<Uint8Array> {
   )
 }
 
-/** Whether the exchange's response is closed; HTTP/2's has no `destroyed` to ask. */
-interface ResponseClose {
+/** Whether the response is closed; HTTP/2 responses have no `destroyed` property. */
+interface ResponseEnd {
   closed: boolean
-  readonly close: Promise<unknown>
+  readonly whenClosed: Promise<unknown>
 }
 
-async function sendWebResponse(response: Response, req: Incoming, res: Outgoing, over: ResponseClose): Promise<void> {
-  const { body } = response
-  if (over.closed) {
+async function sendWebResponse(response: Response, req: Incoming, res: Outgoing, end: ResponseEnd): Promise<void> {
+  const { body, status } = response
+  if (end.closed) {
     await body?.cancel()
     return
   }
-  res.statusCode = response.status
-  // Iterating gives each Set-Cookie by itself. A connection's own fields are the server's to write.
-  forEachHeader(endToEndHeaders([...response.headers].flat()), (name, value) => {
+  res.statusCode = status
+  // Iterating yields each Set-Cookie separately. Fields of the connection are the server's to write.
+  forEachHeader(readResponseHead([...response.headers].flat(), status, false).fields, (name, value) => {
     res.appendHeader(name, value)
   })
   if (body === null || req.method === 'HEAD') {
@@ -216,9 +197,9 @@ async function sendWebResponse(response: Response, req: Incoming, res: Outgoing,
     return
   }
   const reader = body.getReader()
-  void over.close.then(() => reader.cancel()).catch(() => {})
+  void end.whenClosed.then(() => reader.cancel()).catch(() => {})
   let next = reader.read()
-  // A stream that has nothing to say yet has said that it begins; one that has goes out with its head in one piece.
+  // If the body has no chunk ready, the head goes out at once; otherwise head and chunk share a packet.
   const ready = await Promise.race([
     next.then(() => true),
     new Promise<false>((resolve) => setImmediate(resolve, false)),
@@ -226,13 +207,15 @@ async function sendWebResponse(response: Response, req: Incoming, res: Outgoing,
   if (!ready && 'flushHeaders' in res) res.flushHeaders()
   for (;;) {
     const { done, value } = await next
-    if (done || over.closed) break
-    if (!writeChunk(res, value)) await Promise.race([over.close, new Promise((resolve) => res.once('drain', resolve))])
+    if (done || end.closed) break
+    if (!writeChunk(res, value))
+      await Promise.race([end.whenClosed, new Promise((resolve) => res.once('drain', resolve))])
     next = reader.read()
   }
   res.end()
 }
 
-// The two kinds of response type their `write` in ways that do not meet.
+// The two types of response declare `write` incompatibly. `sendBody` of response-writer.ts needs node:http, which web
+// runtimes lack.
 const writeChunk = (res: Outgoing, chunk: Uint8Array): boolean =>
   'stream' in res ? res.write(chunk) : res.write(chunk)

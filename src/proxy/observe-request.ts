@@ -3,10 +3,10 @@ import { OBSERVED_HEADERS, type Observation } from '../capture/observation.js'
 import { hasOptOutCookie } from '../capture/opt-out.js'
 import type { Hop } from './hop.js'
 
-/** What an Observation says of the request alone. */
+/** The part of an Observation that the request alone gives. */
 export type RequestObservation = Omit<Observation, 'status' | 'bytes' | 'duration_ms' | 'content_type'>
 
-/** The request as Node hands it over, HTTP/1.1 or HTTP/2's compatibility form. */
+/** A request as Node hands it over, in HTTP/1.1 or the compatibility form of HTTP/2. */
 export interface RequestLike {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -14,32 +14,31 @@ export interface RequestLike {
   readonly socket?: object
 }
 
-/**
- * What somebody knows better than the request in hand: the URL before routing rewrote it, the host before a trusted
- * proxy, and the connection it came on.
- */
+/** Facts that a framework or proxy knows better than the request object. */
 export interface RequestOverrides {
+  /** The URL before routing rewrote it. */
   url?: string
+  /** The public host, where a trusted proxy named it. */
   host?: string
-  /** The request target as it came, where `url` is another form of it. */
+  /** The request target as it came, if `url` is another form of it. */
   target?: string
   hop?: Pick<Hop, 'proto' | 'trusted'>
 }
 
 /**
- * Notes the request's part of an Observation: references and slices, nothing parsed, nothing hashed (contract 3). `at`
- * is the arrival in milliseconds since 1970.
+ * Collects the request's part of an Observation: references and slices, nothing parsed and nothing hashed, because this
+ * runs for every request. `at` is the arrival in epoch ms.
  */
 export function observeRequest(
   req: RequestLike,
   ip: string,
   at: number,
-  seen: RequestOverrides = {},
+  overrides: RequestOverrides = {},
 ): RequestObservation {
   const { headers } = req
-  const host = seen.host ?? headers.host ?? firstValue(headers[':authority']) ?? ''
-  const [pathname, query] = splitTarget(seen.url ?? req.url ?? '/')
-  const made: RequestObservation = {
+  const host = overrides.host ?? headers.host ?? firstValue(headers[':authority']) ?? ''
+  const [pathname, query] = splitTarget(overrides.url ?? req.url ?? '/')
+  const observation: RequestObservation = {
     timestamp: isoTimestamp(at),
     user_agent: headers['user-agent'] ?? '',
     method: req.method ?? 'GET',
@@ -48,8 +47,8 @@ export function observeRequest(
     conditional: headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined ? 1 : 0,
     ip,
   }
-  if (query !== undefined) made.query = query
-  if (headers.referer !== undefined) made.referrer = headers.referer
+  if (query !== undefined) observation.query = query
+  if (headers.referer !== undefined) observation.referrer = headers.referer
   let observed: Record<string, string> | undefined
   for (const name of OBSERVED_HEADERS) {
     const value = headers[name]
@@ -57,15 +56,15 @@ export function observeRequest(
     observed ??= {}
     observed[name] = typeof value === 'string' ? value : value.join(', ')
   }
-  if (observed !== undefined) made.headers = observed
-  if (hasOptOutCookie(headers.cookie)) made.opted_out = true
+  if (observed !== undefined) observation.headers = observed
+  if (hasOptOutCookie(headers.cookie)) observation.opted_out = true
   if (headers['signature-input'] !== undefined) {
-    made.signed = { authority: host, ...schemeAndTarget(req, seen) }
+    observation.signed = { authority: host, ...schemeAndTarget(req, overrides) }
   }
-  return made
+  return observation
 }
 
-/** How a client asked: what a signature may cover beside the host. */
+/** Returns the parts of a request, besides the host, that an HTTP message signature may cover. */
 export const schemeAndTarget = (
   req: RequestLike,
   { hop, target, url }: RequestOverrides,
@@ -74,7 +73,7 @@ export const schemeAndTarget = (
   target: target ?? url ?? req.url ?? '/',
 })
 
-/** `https` where TLS ends here, or where a trusted proxy says that it ended there. */
+/** Returns `https` if TLS ends at this process, or at a trusted proxy according to its `X-Forwarded-Proto`. */
 export function schemeOf({ socket, headers }: RequestLike, hop: RequestOverrides['hop']): 'http' | 'https' {
   const encrypted = socket !== undefined && 'encrypted' in socket && socket.encrypted === true
   const proto = hop?.proto ?? (encrypted ? 'https' : 'http')
@@ -84,22 +83,22 @@ export function schemeOf({ socket, headers }: RequestLike, hop: RequestOverrides
 }
 
 let lastMs = Number.NaN
-let lastInstant = ''
-/** Many requests come in the same millisecond: one text for all. */
+let lastTimestamp = ''
+/** Formats a time; requests of the same millisecond share one string. */
 function isoTimestamp(ms: number): string {
   if (ms !== lastMs) {
     lastMs = ms
-    lastInstant = new Date(ms).toISOString()
+    lastTimestamp = new Date(ms).toISOString()
   }
-  return lastInstant
+  return lastTimestamp
 }
 
-/** `Host` or `:authority` to a name: lower case, without the port; an IPv6 literal keeps its brackets. */
+/** Converts `Host` or `:authority` to a hostname: lower case, without the port; an IPv6 literal keeps its brackets. */
 export const hostnameOf = (host: string): string => host.replace(/:\d*$/, '').toLowerCase()
 
 /**
- * A request target (RFC 9112 3.2) cut at its first question mark, byte for byte. `//x` is a path, not a host: a URL
- * parser would say otherwise. Of the absolute form the authority is left out.
+ * Splits a request target (RFC 9112 3.2) at its first question mark, byte for byte. `//x` is a path here, where a URL
+ * parser would read a host. The authority of an absolute form is left out.
  */
 export function splitTarget(target: string): [pathname: string, query: string | undefined] {
   const relative = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')

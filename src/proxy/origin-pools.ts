@@ -2,49 +2,43 @@ import { Pool } from 'undici'
 import type { Incoming } from './response-writer.js'
 
 /**
- * Schemes that sign in a connection and not a request (RFC 4559 6): who comes next on it is taken for the same person. A
- * tab behind the name is none of RFC 9110's, and some take it for a space all the same (Apache).
+ * Schemes that sign in a connection instead of a request (RFC 4559 6): the next request on it is taken for the same
+ * user. RFC 9110 allows no tab after the scheme, but some servers take it for a space (Apache).
  */
 const CONNECTION_AUTH_SCHEMES = /^(?:ntlm|negotiate)(?:\s|$)/i
 
-/** As long as an idle client is kept, ms: each new connection would ask it to sign in again. */
+/** As long as an idle client connection is kept: each new connection would ask the client to sign in again. */
 const OWN_POOL_KEEP_ALIVE_MS = 75_000
 
-/** The connections to the origin. */
-export interface OriginPools {
-  /** Those that a request may go on. */
-  poolFor(req: Incoming): Pool
-  /** Closes all, also those in use. */
-  destroy(): Promise<void>
-}
-
 /**
- * All clients share the connections to the origin, but one that signs its connection in: from then on it has one of its
- * own, which ends with its own.
+ * Creates the connections to the origin. All clients share them, except a client that signs its connection in: from then
+ * on it has connections of its own, which end with its own connection.
  */
-export function createOriginPools(origin: string, options: Pool.Options): OriginPools {
+export function createOriginPools(origin: string, options: Pool.Options) {
   const shared = new Pool(origin, options)
-  const own = new Map<object, Pool>()
+  const ownPools = new Map<object, Pool>()
   return {
-    poolFor(req) {
-      const modern = 'stream' in req
-      const client = modern ? (req.stream.session ?? req.stream) : req.socket
-      const its = own.size === 0 ? undefined : own.get(client)
-      if (its !== undefined) return its
+    /** Returns the pool for a request. */
+    poolFor(req: Incoming): Pool {
+      const isHttp2 = 'stream' in req
+      const client = isHttp2 ? (req.stream.session ?? req.stream) : req.socket
+      const existing = ownPools.size === 0 ? undefined : ownPools.get(client)
+      if (existing !== undefined) return existing
       const { authorization } = req.headers
       if (authorization === undefined || client.destroyed || !CONNECTION_AUTH_SCHEMES.test(authorization)) return shared
-      // HTTP/1.1 asks one thing at a time; streams must not wait for one another.
-      const limit = modern ? {} : { connections: 1 }
-      const made = new Pool(origin, { ...options, ...limit, keepAliveTimeout: OWN_POOL_KEEP_ALIVE_MS })
-      own.set(client, made)
+      // HTTP/1.1 sends one request at a time; HTTP/2 streams must not wait for one another.
+      const limit = isHttp2 ? {} : { connections: 1 }
+      const pool = new Pool(origin, { ...options, ...limit, keepAliveTimeout: OWN_POOL_KEEP_ALIVE_MS })
+      ownPools.set(client, pool)
       client.once('close', () => {
-        own.delete(client)
-        void made.destroy()
+        ownPools.delete(client)
+        void pool.destroy()
       })
-      return made
+      return pool
     },
-    async destroy() {
-      await Promise.all([shared, ...own.values()].map((pool) => pool.destroy()))
+    /** Closes all connections, also those in use. */
+    async destroy(): Promise<void> {
+      await Promise.all([shared, ...ownPools.values()].map((pool) => pool.destroy()))
     },
   }
 }

@@ -2,69 +2,65 @@ import { createHash } from 'node:crypto'
 import type { Exchange } from './exchange.js'
 import { hostnameOf } from './observe-request.js'
 
-/** A policy file whose bytes changed: the hostname it was asked of, its path, and the time of the request, epoch ms. */
+/** Receives a policy file whose bytes changed: the hostname it was requested from, its path, the request's epoch ms. */
 export type OnPolicyChange = (hostname: string, path: string, at: number) => void
 
-/** The two files whose change is worth noticing at once. */
+/** Returns whether a path is one of the two policy files. */
 export const isPolicyPath = (path: string): boolean => path === '/robots.txt' || path === '/llms.txt'
 
-/** One such body on its way to a client. */
+/** Hashes one policy file on its way to a client. */
 export interface PolicyBodyHash {
   update(chunk: Uint8Array): void
-  /** It was whole. */
+  /** The body is complete. */
   end(): void
 }
 
-export interface PolicyChangeDetector {
-  /** Of an answer 200, whose fields these are. Undefined where its body says nothing. */
-  hashBody(exchange: Exchange, fields: readonly string[]): PolicyBodyHash | undefined
-  /** The file is not there (any more): told where a body of it has passed since it last was not. */
-  reportMissing(exchange: Exchange): void
-}
+export type PolicyChangeDetector = ReturnType<typeof createPolicyChangeDetector>
 
-/** Bytes that are looked at: what comes behind is no part of a policy (RFC 9309 2.5). */
+/** Bytes to hash: later ones are not part of a policy (RFC 9309 2.5). */
 const MAX_HASHED_BYTES = 512 * 1024
-/** Files remembered: a stranger may ask with any `Host`, and gets a body told once more at worst. */
+/** Bounds memory, because a client may send any `Host`. A file that was forgotten is reported once more. */
 const MAX_FILES = 256
-
-/** Content codings of a file that are told apart; more are a stranger's doing. */
+/** Content codings to distinguish for one file; only a client that invents codings exceeds it. */
 const MAX_CODINGS_PER_FILE = 8
 
 /**
- * Notices that a policy file changed from the bytes that pass: one hash for each hostname, file and content coding.
- * The body is never held up; a body that was seen last time costs a hash and nothing else. A file that is taken away is
- * a change, too: until it is noticed, agents would be held to rules that are no more.
+ * Detects changed policy files from the bytes that pass: one hash for each hostname, file and content coding. The body is
+ * never held up, and an unchanged one costs only its hash. A file that disappears counts as a change too: until it is
+ * noticed, agents would be judged by rules that no longer exist.
  */
-export function createPolicyChangeDetector(seen: OnPolicyChange): PolicyChangeDetector {
-  /** By hostname and path, the last hash in each coding; none where the last answer was that there is no such file. */
-  const last = new Map<string, Map<string, string>>()
+export function createPolicyChangeDetector(onChange: OnPolicyChange) {
+  /** By hostname and path: the last hash in each coding; no hash if the file was missing last time. */
+  const files = new Map<string, Map<string, string>>()
   const hashesOf = (key: string): Map<string, string> => {
-    const known = last.get(key)
-    if (known !== undefined) return known
-    if (last.size >= MAX_FILES) last.clear()
-    const made = new Map<string, string>()
-    last.set(key, made)
-    return made
+    let hashes = files.get(key)
+    if (hashes === undefined) {
+      if (files.size >= MAX_FILES) files.clear()
+      hashes = new Map()
+      files.set(key, hashes)
+    }
+    return hashes
   }
-  const tell: OnPolicyChange = (hostname, path, at) => {
+  const notify: OnPolicyChange = (hostname, path, at) => {
     try {
-      seen(hostname, path, at)
+      onChange(hostname, path, at)
     } catch {
-      // Whoever wanted to know is told at the next interval; the site goes on.
+      // The change is found again at the next scheduled fetch; the site goes on.
     }
   }
   return {
-    hashBody({ method, path, host, arrivedAt: arrived }, fields) {
+    /** Begins to hash a 200 response with these fields. Returns undefined unless the request was a GET. */
+    hashBody({ method, path, host, arrivedAt }: Exchange, fields: readonly string[]): PolicyBodyHash | undefined {
       if (method !== 'GET') return undefined
       const hostname = hostnameOf(host)
       const coding = contentCoding(fields)
       const hash = createHash('sha256')
-      let room = MAX_HASHED_BYTES
+      let left = MAX_HASHED_BYTES
       return {
         update(chunk) {
-          if (room <= 0) return
-          hash.update(chunk.length > room ? chunk.subarray(0, room) : chunk)
-          room -= chunk.length
+          if (left <= 0) return
+          hash.update(chunk.length > left ? chunk.subarray(0, left) : chunk)
+          left -= chunk.length
         },
         end() {
           const sha256 = hash.digest('base64')
@@ -72,16 +68,17 @@ export function createPolicyChangeDetector(seen: OnPolicyChange): PolicyChangeDe
           if (hashes.get(coding) === sha256) return
           if (hashes.size >= MAX_CODINGS_PER_FILE) hashes.clear()
           hashes.set(coding, sha256)
-          tell(hostname, path, arrived)
+          notify(hostname, path, arrivedAt)
         },
       }
     },
-    reportMissing({ path, host, arrivedAt: arrived }) {
+    /** Reports a file that is missing, if a body of it has passed since it was last missing. */
+    reportMissing({ path, host, arrivedAt }: Exchange): void {
       const hostname = hostnameOf(host)
-      const hashes = last.get(`${hostname} ${path}`)
+      const hashes = files.get(`${hostname} ${path}`)
       if (hashes === undefined || hashes.size === 0) return
       hashes.clear()
-      tell(hostname, path, arrived)
+      notify(hostname, path, arrivedAt)
     },
   }
 }

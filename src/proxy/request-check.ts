@@ -1,56 +1,49 @@
 import type { RequestHead } from './message-heads.js'
 
-/** A request that is answered here and never reaches the origin. */
-export interface Refusal {
-  status: 400 | 405 | 417 | 431 | 501 | 505
-  reason: string
-}
+/** The status with which the proxy refuses a request that must not reach the origin. */
+export type Refusal = 400 | 405 | 417 | 431 | 501 | 505
 
-/** `2` comes from an HTTP/2 session; `2.0` in a request line is only words. */
+/** `2` comes from an HTTP/2 session; `2.0` in a request line is not HTTP/2. */
 const VERSIONS = new Set(['1.0', '1.1', '2'])
 
-/** Fields in one request: no browser sends a tenth of it. */
+/** Browsers send less than a tenth of this. */
 const MAX_HEADER_FIELDS = 1_000
 
-/** RFC 3986 host and port, without the comma that would make one value of two. */
+/** Host and port of RFC 3986, without the comma that could make one value of two. */
 const HOST = /^(?:[a-z0-9._~!$&'()*+;=%-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i
 
 /**
- * One request or none: what two readers could take for different requests is refused, though Node's parser let it by.
- * A message has one `Host`, one length or one `chunked`, never both (RFC 9112 3.2, 6.1, 6.3).
+ * Refuses a request that two servers could read differently, even if Node's parser accepts it. A request has one `Host`,
+ * and either one length or one `chunked`, never both (RFC 9112 3.2, 6.1, 6.3). Returns undefined for a good request.
  */
 export function checkRequest(method: string, version: string, fields: number, head: RequestHead): Refusal | undefined {
-  if (fields > MAX_HEADER_FIELDS) return refusal(431, `more than ${MAX_HEADER_FIELDS} header fields`)
-  if (!VERSIONS.has(version)) return refusal(505, 'HTTP version')
-  if (method === 'TRACE') return refusal(405, 'TRACE would echo what proxies added')
-  if (head.hosts > 1) return refusal(400, 'more than one Host')
-  if (head.host !== undefined && !HOST.test(head.host)) return refusal(400, 'malformed Host')
+  if (fields > MAX_HEADER_FIELDS) return 431
+  if (!VERSIONS.has(version)) return 505
+  // TRACE would echo the fields that proxies added.
+  if (method === 'TRACE') return 405
+  if (head.hosts > 1) return 400
+  if (head.host !== undefined && !HOST.test(head.host)) return 400
   if (head.transfers > 0) {
-    if (version === '1.0') return refusal(400, 'Transfer-Encoding in HTTP/1.0')
-    if (head.lengths > 0) return refusal(400, 'both Content-Length and Transfer-Encoding')
-    if (head.transfers > 1) return refusal(400, 'more than one Transfer-Encoding')
-    if (head.transfer?.toLowerCase() !== 'chunked') return refusal(501, 'a transfer coding other than chunked')
+    if (version === '1.0' || head.lengths > 0 || head.transfers > 1) return 400
+    if (head.transfer?.toLowerCase() !== 'chunked') return 501
   }
-  if (head.lengths > 1) return refusal(400, 'more than one Content-Length')
-  if (head.length !== undefined && !/^\d{1,15}$/.test(head.length)) return refusal(400, 'malformed Content-Length')
+  if (head.lengths > 1 || (head.length !== undefined && !/^\d{1,15}$/.test(head.length))) return 400
   return undefined
 }
 
 /**
- * The request target in origin-form, byte for byte as the client sent it; `head.host` is filled from an absolute form
- * where there was none.
+ * Returns the request target in origin-form, byte for byte as the client sent it, or a refusal. Fills `head.host` from
+ * an absolute form if the request has no `Host`.
  */
 export function toOriginForm(url: string, head: RequestHead): string | Refusal {
   if (url.startsWith('/')) return url
   const absolute = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url)
-  if (absolute === null) return refusal(400, 'request target')
+  if (absolute === null) return 400
   const authority = absolute[1] ?? ''
   const rest = absolute[2] ?? ''
-  if (authority === '' || !HOST.test(authority)) return refusal(400, 'malformed authority')
+  if (authority === '' || !HOST.test(authority)) return 400
   head.host ??= authority
-  // RFC 9112 3.2.2 lets the target win over Host; where the two differ, someone in between saw another request.
-  if (head.host.toLowerCase() !== authority.toLowerCase()) return refusal(400, 'the target names another host')
+  // RFC 9112 3.2.2 lets the target win over Host. If they differ, a server in between may have seen another request.
+  if (head.host.toLowerCase() !== authority.toLowerCase()) return 400
   return rest.startsWith('/') ? rest : `/${rest}`
 }
-
-const refusal = (status: Refusal['status'], reason: string): Refusal => ({ status, reason })

@@ -1,41 +1,38 @@
-import { type ClientRequest, type IncomingMessage, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import { type ClientRequest, type IncomingMessage, request, ServerResponse, STATUS_CODES } from 'node:http'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import type { ConnectionOptions } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { Observation } from '../capture/observation.js'
-import { respondOnSocket } from './answer.js'
-import { openOriginRequest } from './dial.js'
-import { observeRequest } from './observe-request.js'
-import { endToEndHeaders, formatHead, lastHeader, parseTokens } from './raw-headers.js'
+import { hopOf } from './hop.js'
+import { formatHead, parseTokens, type ResponseHead, readRequestHead, readResponseHead } from './message-heads.js'
+import { observeRequest, type RequestObservation } from './observe-request.js'
 import { abort, tunnel } from './tunnel.js'
 
 export interface UpgradeRelayOptions {
   origin: URL
-  /**
-   * The end-to-end fields for the origin, `[name, value, ...]` (default: as they came). `Connection` and `Upgrade` are
-   * added here, and `Host` where it is missing.
-   */
-  requestHeaders?(req: IncomingMessage): string[]
   clientAddress(req: IncomingMessage): string
-  /** Until the origin's answer begins, in ms (default 60,000): 504 then. */
+  /** Returns whether a peer is a proxy whose `X-Forwarded-*` are believed. */
+  isTrustedPeer(peer: string): boolean
+  /** Time until the origin's response begins, in ms (default 60,000); then the client gets 504. */
   headersTimeout?: number
-  /** Without progress in the body of a refusal, or in a tunnel that one side has ended, in ms (default 300,000). */
+  /** Time without progress in the body of a refusal, or in a tunnel that one side has ended, in ms (default 300,000). */
   idleTimeout?: number
-  /** `unreachable` and `invalid` were answered 502, `timeout` 504; `cut`: the origin broke off; `fault`: ours. */
   onError?(kind: UpgradeError, error: Error): void
-  /**
-   * Called once per exchange, when it is over (contract 3): a tunnel when it is closed, with status 101 and the bytes
-   * after it.
-   */
+  /** Called once per exchange, when it is over: for a tunnel, when it closes, with status 101 and the bytes after it. */
   record?(observation: Observation): void
-  /** Milliseconds since 1970. */
+  /** Epoch ms. */
   now?(): number
   /** For an https origin: `ca`, `rejectUnauthorized`. */
   tls?: ConnectionOptions
 }
-export type UpgradeError = 'unreachable' | 'timeout' | 'invalid' | 'cut' | 'fault'
 
-/** Counts since the start; `open` are the tunnels at this moment, `waiting` the requests not yet answered. */
+/**
+ * `unreachable` and `invalid` give the client a 502, `timeout` a 504. `cut`: the origin broke off its response. `fault`: an
+ * error in this process.
+ */
+type UpgradeError = 'unreachable' | 'timeout' | 'invalid' | 'cut' | 'fault'
+
+/** Counts since the start; `open` tunnels and `waiting` requests are those of this moment. */
 export interface UpgradeStats {
   open: number
   waiting: number
@@ -44,213 +41,289 @@ export interface UpgradeStats {
   failed: number
 }
 
-export interface UpgradeRelay {
-  /** The whole exchange, as a pass of http-proxy in place of its `stream`. Throws only before anything has happened. */
-  pass(req: IncomingMessage, client: Socket, options: unknown, head: Buffer): true
-  stats(): UpgradeStats
-  /** Lets what runs end for at most `grace` ms (default 0), then cuts it; resolves when all is closed and recorded. */
-  close(grace?: number): Promise<void>
-}
-
-/** What a client may send before the origin has agreed is held, to this many bytes; beyond it TCP holds it. */
+/** Bytes to buffer that a client sends before the origin has agreed; TCP holds any more. */
 const MAX_EARLY_BYTES = 65_536
+const MAX_HEAD_BYTES = 65_536
 
-type ObservedResponse = Pick<Observation, 'status' | 'bytes' | 'content_type'>
-
-/** One client waiting for its upgrade: `end` stops the waiting and gives what it has sent meanwhile. */
-interface UpgradeExchange {
-  readonly req: IncomingMessage
-  readonly client: Socket
-  readonly upstream: ClientRequest
-  phase: 'waiting' | 'answered' | 'open'
-  seen: ObservedResponse
-  end(next: 'answered' | 'open'): Buffer[]
-  /** Records it, the first time. */
-  settle(): void
+/** The state that all exchanges of a relay share. */
+interface RelayState {
+  readonly options: UpgradeRelayOptions
+  readonly stats: UpgradeStats
+  /** Connections of clients whose exchange is not over. */
+  readonly clients: Set<Socket>
+  onEmpty?: () => void
 }
 
-export function createUpgradeRelay(options: UpgradeRelayOptions): UpgradeRelay {
-  const { headersTimeout = 60_000, idleTimeout = 300_000, now = Date.now } = options
-  const live = new Set<Socket>()
+/** Creates the relay of upgrade requests: one connection to the origin for each. */
+export function createUpgradeRelay(options: UpgradeRelayOptions) {
   const stats: UpgradeStats = { open: 0, waiting: 0, switched: 0, refused: 0, failed: 0 }
-  let drained: (() => void) | undefined
-
-  const report = (kind: UpgradeError, error: unknown) =>
-    options.onError?.(kind, error instanceof Error ? error : new Error(String(error)))
-
-  const fail = (exchange: UpgradeExchange, kind: UpgradeError, error: unknown) => {
-    const { req, client, upstream, phase } = exchange
-    if (client.destroyed) return
-    stats.failed++
-    report(kind, error)
-    if (phase === 'waiting') {
-      const status = kind === 'timeout' ? 504 : 502
-      const text = `${status} ${STATUS_CODES[status]}\n`
-      const content_type = 'text/plain; charset=utf-8'
-      exchange.end('answered')
-      exchange.seen = { status, bytes: text.length, content_type }
-      const headers = ['Content-Type', content_type, 'Content-Length', `${text.length}`, 'Connection', 'close']
-      respondOnSocket(req, client, status, STATUS_CODES[status], headers).once('finish', exchange.settle).end(text)
-    } else client.destroy()
-    upstream.destroy()
-  }
-
-  const refuse = (exchange: UpgradeExchange, incoming: IncomingMessage) => {
-    const { req, client } = exchange
-    const status = incoming.statusCode ?? 0
-    if (status < 200) throw new Error(`the origin answered ${status} unasked`)
-    const headers = refusalHeaders(incoming)
-    const res = respondOnSocket(req, client, status, incoming.statusMessage, headers).once('finish', exchange.settle)
-    exchange.end('answered')
-    stats.refused++
-    const seen = { status, bytes: 0, content_type: lastHeader(headers, 'content-type') }
-    exchange.seen = seen
-    incoming.on('data', (chunk: Buffer) => {
-      seen.bytes += chunk.length
-    })
-    incoming.setTimeout(idleTimeout, () => incoming.destroy(new Error(`no progress within ${idleTimeout} ms`)))
-    client.setTimeout(idleTimeout, () => client.destroy())
-    // Before the pipeline destroys both: a body that breaks off is cut for the client too, its framing left open.
-    incoming.once('error', (error) => fail(exchange, 'cut', error))
-    pipeline(incoming, res, () => {})
-  }
-
-  const open = (exchange: UpgradeExchange, incoming: IncomingMessage, socket: Socket, first: Buffer) => {
-    const { req, client } = exchange
-    // Before anything else: from here on nobody but us listens.
-    socket.on('error', () => {})
-    if (client.destroyed) return abort(socket)
-    const protocol = incoming.headers.upgrade ?? ''
-    const asked = parseTokens(req.headers.upgrade ?? '')
-    const agreed = parseTokens(protocol)
-    if (agreed.length === 0 || !agreed.every((token) => asked.includes(token))) {
-      socket.destroy()
-      return fail(exchange, 'invalid', new Error(`the origin switched to ${JSON.stringify(protocol)} unasked`))
-    }
-    const early = exchange.end('open')
-    stats.switched++
-    stats.open++
-    const seen = { status: 101, bytes: first.length, content_type: '' }
-    exchange.seen = seen
-    const fields = [...endToEndHeaders(incoming.rawHeaders), 'Connection', 'Upgrade', 'Upgrade', protocol]
-    client.write(formatHead(`HTTP/1.1 101 ${incoming.statusMessage ?? ''}`, fields), 'latin1')
-    // Written, not put back for a reader: what came with the 101 may have come with the end as well.
-    if (first.length > 0) client.write(first)
-    for (const chunk of early) socket.write(chunk)
-    socket.on('data', (chunk: Buffer) => {
-      seen.bytes += chunk.length
-    })
-    tunnel(client, socket, idleTimeout)
-  }
-
-  const pass = (req: IncomingMessage, client: Socket, _options: unknown, head: Buffer): true => {
-    const facts = observeRequest(req, options.clientAddress(req), now())
-    const started = performance.now()
-    const fields = endToEndHeaders(options.requestHeaders?.(req) ?? req.rawHeaders)
-    const host = lastHeader(fields, 'host') === '' ? ['Host', req.headers.host ?? ''] : []
-    const headers = [...host, ...fields, 'Connection', 'Upgrade', 'Upgrade', req.headers.upgrade ?? '']
-    const upstream = openOriginRequest(options.origin, req.url ?? '/', headers, options.tls)
-    live.add(client)
-    stats.waiting++
-
-    const early = head.length > 0 ? [head] : []
-    let held = head.length
-    let settled = false
-    // Read while waiting, or a client's FIN would go unseen until the origin answers.
-    const hold = (chunk: Buffer) => {
-      early.push(chunk)
-      held += chunk.length
-      if (held > MAX_EARLY_BYTES) client.pause()
-    }
-    const gone = () => client.destroy()
-    const timer = setTimeout(
-      () => fail(exchange, 'timeout', new Error(`the origin did not answer within ${headersTimeout} ms`)),
-      headersTimeout,
-    )
-    const exchange: UpgradeExchange = {
-      req,
-      client,
-      upstream,
-      phase: 'waiting',
-      seen: { status: 499, bytes: 0, content_type: '' },
-      end(next) {
-        if (this.phase === 'waiting') stats.waiting--
-        this.phase = next
-        clearTimeout(timer)
-        client.off('data', hold)
-        client.off('end', gone)
-        if (next === 'answered') client.resume()
-        return early
-      },
-      settle() {
-        if (settled) return
-        settled = true
-        try {
-          options.record?.({ ...facts, ...exchange.seen, duration_ms: Math.round(performance.now() - started) })
-        } catch (error) {
-          report('fault', error)
-        }
-      },
-    }
-    client.on('data', hold)
-    client.once('end', gone)
-    client.once('close', () => {
-      if (exchange.phase === 'waiting') exchange.end('answered')
-      else if (exchange.phase === 'open') stats.open--
-      upstream.destroy()
-      live.delete(client)
-      exchange.settle()
-      if (live.size === 0) drained?.()
-    })
-
-    const guarded =
-      <A extends unknown[]>(step: (exchange: UpgradeExchange, ...args: A) => void) =>
-      (...args: A) => {
-        try {
-          step(exchange, ...args)
-        } catch (error) {
-          fail(exchange, 'invalid', error)
-        }
-      }
-    upstream.on('error', (error: NodeJS.ErrnoException) => {
-      if (exchange.phase === 'waiting')
-        fail(exchange, error.code?.startsWith('HPE_') ? 'invalid' : 'unreachable', error)
-    })
-    upstream.on('information', (info) => {
-      // RFC 9110 15.2: passed on. A client that does not read must not make us pile them up.
-      if (exchange.phase !== 'waiting' || client.destroyed || client.writableNeedDrain) return
-      client.write(
-        formatHead(`HTTP/1.1 ${info.statusCode} ${info.statusMessage}`, endToEndHeaders(info.rawHeaders)),
-        'latin1',
-      )
-    })
-    upstream.once('response', guarded(refuse))
-    upstream.once('upgrade', guarded(open))
-    upstream.end()
-    return true
-  }
-
+  const state: RelayState = { options, stats, clients: new Set() }
   return {
-    pass,
-    stats: () => ({ ...stats }),
-    close: (grace = 0) =>
+    /** Relays one exchange, as a pass of http-proxy in place of its `stream`. Throws only before it does anything. */
+    pass(req: IncomingMessage, client: Socket, _options: unknown, head: Buffer): true {
+      new UpgradeExchange(req, client, head, state).begin()
+      return true
+    },
+    stats: (): UpgradeStats => ({ ...stats }),
+    /** Lets exchanges end for at most `grace` ms (default 0), then closes them. Resolves when all are recorded. */
+    close: (grace = 0): Promise<void> =>
       new Promise((resolve) => {
         const timer = setTimeout(() => {
-          for (const client of live) client.destroy()
+          for (const client of state.clients) client.destroy()
         }, grace)
-        drained = () => {
+        state.onEmpty = () => {
           clearTimeout(timer)
           resolve()
         }
-        if (live.size === 0) drained()
+        if (state.clients.size === 0) state.onEmpty()
       }),
   }
 }
 
-/** 426 names the protocols it wants in `Upgrade`, and must (RFC 9110 15.5.22). */
-function refusalHeaders(incoming: IncomingMessage): string[] {
-  const fields = endToEndHeaders(incoming.rawHeaders)
-  return incoming.statusCode === 426 && incoming.headers.upgrade !== undefined
-    ? [...fields, 'Upgrade', incoming.headers.upgrade, 'Connection', 'Upgrade, close']
-    : [...fields, 'Connection', 'close']
+/** One client's upgrade, from its request to the end of its tunnel or of the origin's refusal. */
+class UpgradeExchange {
+  #phase: 'waiting' | 'responded' | 'open' = 'waiting'
+  #response: Pick<Observation, 'status' | 'bytes' | 'content_type'> = { status: 499, bytes: 0, content_type: '' }
+  #recorded = false
+  #timer: NodeJS.Timeout | undefined
+  /** What the client sent before the origin agreed. */
+  readonly #early: Buffer[]
+  #earlyBytes: number
+  readonly #requestObservation: RequestObservation
+  readonly #startedAt = performance.now()
+  readonly #upstream: ClientRequest
+  readonly #headersTimeout: number
+  readonly #idleTimeout: number
+
+  constructor(
+    readonly req: IncomingMessage,
+    readonly client: Socket,
+    head: Buffer,
+    readonly state: RelayState,
+  ) {
+    const { origin, clientAddress, isTrustedPeer, tls, headersTimeout, idleTimeout, now } = state.options
+    this.#headersTimeout = headersTimeout ?? 60_000
+    this.#idleTimeout = idleTimeout ?? 300_000
+    this.#early = head.length > 0 ? [head] : []
+    this.#earlyBytes = head.length
+    this.#requestObservation = observeRequest(req, clientAddress(req), now?.() ?? Date.now())
+    const { fields, host } = readRequestHead(req.rawHeaders, hopOf(req, isTrustedPeer))
+    const connection = ['Connection', 'Upgrade', 'Upgrade', req.headers.upgrade ?? '']
+    this.#upstream = openOriginRequest(origin, req.url ?? '/', ['Host', host ?? '', ...fields, ...connection], tls)
+  }
+
+  begin(): void {
+    const { client, state } = this
+    const upstream = this.#upstream
+    state.clients.add(client)
+    state.stats.waiting++
+    const timedOut = () => new Error(`the origin did not respond within ${this.#headersTimeout} ms`)
+    this.#timer = setTimeout(() => this.#fail('timeout', timedOut()), this.#headersTimeout)
+    // Reads while waiting, or a client's FIN would stay unnoticed until the origin responds.
+    client.on('data', this.#buffer)
+    client.once('end', this.#destroyClient)
+    client.once('close', () => {
+      if (this.#phase === 'waiting') this.#stopWaiting('responded')
+      else if (this.#phase === 'open') state.stats.open--
+      upstream.destroy()
+      state.clients.delete(client)
+      this.#record()
+      if (state.clients.size === 0) state.onEmpty?.()
+    })
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.#phase === 'waiting') this.#fail(error.code?.startsWith('HPE_') ? 'invalid' : 'unreachable', error)
+    })
+    upstream.on('information', (info) => {
+      // RFC 9110 15.2: forwarded, unless the client does not read; its buffer must not grow.
+      if (this.#phase !== 'waiting' || client.destroyed || client.writableNeedDrain) return
+      const { fields } = readResponseHead(info.rawHeaders, info.statusCode, false)
+      client.write(formatHead(`HTTP/1.1 ${info.statusCode} ${info.statusMessage}`, fields), 'latin1')
+    })
+    upstream.once('response', (incoming) => this.#orFail(() => this.#refuse(incoming)))
+    upstream.once('upgrade', (incoming, socket, head) => this.#orFail(() => this.#open(incoming, socket, head)))
+    upstream.end()
+  }
+
+  readonly #buffer = (chunk: Buffer): void => {
+    this.#early.push(chunk)
+    this.#earlyBytes += chunk.length
+    if (this.#earlyBytes > MAX_EARLY_BYTES) this.client.pause()
+  }
+
+  readonly #destroyClient = (): void => void this.client.destroy()
+
+  #orFail(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.#fail('invalid', error)
+    }
+  }
+
+  #stopWaiting(next: 'responded' | 'open'): void {
+    if (this.#phase === 'waiting') this.state.stats.waiting--
+    this.#phase = next
+    clearTimeout(this.#timer)
+    this.client.off('data', this.#buffer)
+    this.client.off('end', this.#destroyClient)
+    if (next === 'responded') this.client.resume()
+  }
+
+  #fail(kind: UpgradeError, error: unknown): void {
+    const { req, client, state } = this
+    if (client.destroyed) return
+    state.stats.failed++
+    this.#report(kind, error)
+    if (this.#phase === 'waiting') {
+      const status = kind === 'timeout' ? 504 : 502
+      const text = `${status} ${STATUS_CODES[status]}\n`
+      const content_type = 'text/plain; charset=utf-8'
+      this.#stopWaiting('responded')
+      this.#response = { status, bytes: text.length, content_type }
+      const headers = ['Content-Type', content_type, 'Content-Length', `${text.length}`, 'Connection', 'close']
+      const res = respondOnSocket(req, client, status, STATUS_CODES[status], headers)
+      res.once('finish', () => this.#record()).end(text)
+    } else client.destroy()
+    this.#upstream.destroy()
+  }
+
+  /** Relays a response other than 101. */
+  #refuse(incoming: IncomingMessage): void {
+    const { req, client, state } = this
+    const status = incoming.statusCode ?? 0
+    if (status < 200) throw new Error(`unexpected status ${status} from the origin`)
+    const head = readResponseHead(incoming.rawHeaders, status, false)
+    const res = respondOnSocket(req, client, status, incoming.statusMessage, refusalHeaders(status, head))
+    res.once('finish', () => this.#record())
+    this.#stopWaiting('responded')
+    state.stats.refused++
+    const response = { status, bytes: 0, content_type: head.content_type }
+    this.#response = response
+    incoming.on('data', (chunk: Buffer) => {
+      response.bytes += chunk.length
+    })
+    const idle = this.#idleTimeout
+    incoming.setTimeout(idle, () => incoming.destroy(new Error(`no progress within ${idle} ms`)))
+    client.setTimeout(idle, this.#destroyClient)
+    // Before the pipeline destroys both: a body that breaks off must break off for the client too.
+    incoming.once('error', (error) => this.#fail('cut', error))
+    pipeline(incoming, res, () => {})
+  }
+
+  /** Opens the tunnel after a 101. */
+  #open(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { req, client, state } = this
+    // First of all: from here on nothing else listens for errors.
+    socket.on('error', () => {})
+    if (client.destroyed) {
+      abort(socket)
+      return
+    }
+    const protocol = incoming.headers.upgrade ?? ''
+    const requested = parseTokens(req.headers.upgrade ?? '')
+    const agreed = parseTokens(protocol)
+    if (agreed.length === 0 || !agreed.every((token) => requested.includes(token))) {
+      socket.destroy()
+      throw new Error(`the origin switched to ${JSON.stringify(protocol)}, which was not requested`)
+    }
+    this.#stopWaiting('open')
+    state.stats.switched++
+    state.stats.open++
+    const response = { status: 101, bytes: head.length, content_type: '' }
+    this.#response = response
+    const { fields } = readResponseHead(incoming.rawHeaders, 101, false)
+    const lines = [...fields, 'Connection', 'Upgrade', 'Upgrade', protocol]
+    client.write(formatHead(`HTTP/1.1 101 ${incoming.statusMessage ?? ''}`, lines), 'latin1')
+    // Written and not unshifted: the bytes that came with the 101 may have come with the end as well.
+    if (head.length > 0) client.write(head)
+    for (const chunk of this.#early) socket.write(chunk)
+    socket.on('data', (chunk: Buffer) => {
+      response.bytes += chunk.length
+    })
+    tunnel(client, socket, this.#idleTimeout)
+  }
+
+  #record(): void {
+    if (this.#recorded) return
+    this.#recorded = true
+    const duration_ms = Math.round(performance.now() - this.#startedAt)
+    try {
+      this.state.options.record?.({ ...this.#requestObservation, ...this.#response, duration_ms })
+    } catch (error) {
+      this.#report('fault', error)
+    }
+  }
+
+  #report(kind: UpgradeError, error: unknown): void {
+    this.state.options.onError?.(kind, error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+/** A 426 must name the protocols that it requires in `Upgrade` (RFC 9110 15.5.22). */
+const refusalHeaders = (status: number, { fields }: ResponseHead): string[] => [
+  ...fields,
+  'Connection',
+  status === 426 && fields.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'upgrade')
+    ? 'Upgrade, close'
+    : 'close',
+]
+
+/**
+ * Opens a GET request to the origin, not yet ended, on a connection of its own: never pooled, so no later exchange finds
+ * anything left on it, and resolved anew. `path` is sent byte for byte: a URL parser would take `//x` for a host and
+ * remove dot segments. The connection can be half-closed. Throws if Node refuses a header or the path.
+ */
+function openOriginRequest(
+  origin: URL,
+  path: string,
+  headers: readonly string[],
+  tls: ConnectionOptions = {},
+): ClientRequest {
+  const host = origin.hostname.replace(/^\[|\]$/g, '')
+  const secure = origin.protocol === 'https:'
+  const to = { host, port: Number(origin.port) || (secure ? 443 : 80), allowHalfOpen: true }
+  return request({
+    method: 'GET',
+    path,
+    headers,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    createConnection: () =>
+      secure
+        ? connectTls({ servername: isIP(host) ? '' : host, ...tls, ...to, ALPNProtocols: ['http/1.1'] })
+        : connectTcp(to),
+  })
+}
+
+/**
+ * Begins an ordinary response on a socket that Node released for an upgrade; Node frames the body. The connection ends
+ * with it, because the client's next bytes were meant for another protocol. `headers` are raw pairs with a `Connection`
+ * that says close. Throws, with nothing sent, if Node refuses the status, reason or a header.
+ */
+function respondOnSocket(
+  req: IncomingMessage,
+  client: Socket,
+  status: number,
+  reason: string | undefined,
+  headers: string[],
+): ServerResponse {
+  const res = new ServerResponse(req)
+  res.shouldKeepAlive = false
+  res.sendDate = false
+  res.writeHead(status, reason, headers)
+  res.assignSocket(client)
+  // The server that would pass this event on has released the socket.
+  client.on('drain', () => res.emit('drain'))
+  res.once('finish', () => linger(client))
+  return res
+}
+
+/** Time for a client to stop sending after its response and our FIN: closing on unread bytes would reset the response. */
+const LINGER_MS = 2_000
+
+function linger(socket: Socket): void {
+  if (socket.destroyed) return
+  socket.end()
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
 }

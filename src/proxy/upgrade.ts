@@ -3,32 +3,22 @@ import { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import httpProxy from 'http-proxy'
-import { forEachHeader, formatHead, parseTokens } from './raw-headers.js'
-import { createUpgradeRelay, type UpgradeRelayOptions, type UpgradeStats } from './upgrade-relay.js'
+import { forEachHeader, formatHead, parseTokens } from './message-heads.js'
+import { createUpgradeRelay, type UpgradeRelayOptions } from './upgrade-relay.js'
 
 export interface UpgradeOptions extends UpgradeRelayOptions {
-  /**
-   * Takes back a connection whose request is not to be upgraded; the request, without `Upgrade`, is the next thing read
-   * from it.
-   */
+  /** Takes back a connection whose request is not upgraded; the request, without `Upgrade`, is the next thing to read. */
   handleAsOrdinary(socket: Socket): void
-  /** Targets that are ours, of which the origin must not hear: none of them is upgraded. */
+  /** Returns whether a target belongs to the service: the origin must not see it, so it is never upgraded. */
   isServicePath?(target: string): boolean
 }
 
-export interface Upgrader {
-  /** For a server's `upgrade` event. Never throws. */
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
-  stats(): UpgradeStats
-  /** Lets exchanges and tunnels end for at most `grace` ms (default 0), then cuts them; resolves when all are recorded. */
-  close(grace?: number): Promise<void>
-}
-
 /**
- * Upgrades through http-proxy (WebSocket and whatever else a site speaks). http-proxy takes the request through its
- * list of passes; the list is ours, because its own passes lose answers, bytes and sockets (README, Decisions).
+ * Creates the handler of upgrade requests (WebSocket and other protocols) on http-proxy. http-proxy runs a request
+ * through its list of passes. The list here is one pass of our own, because http-proxy's own passes crash the process
+ * when a client resets before the 101, hang up on a refusal or break its framing, and leak the origin's socket.
  */
-export function createUpgrader(options: UpgradeOptions): Upgrader {
+export function createUpgrader(options: UpgradeOptions) {
   const relay = createUpgradeRelay(options)
   const proxy = httpProxy.createProxyServer({ target: options.origin.href })
   Object.assign(proxy, { wsPasses: [relay.pass] })
@@ -41,7 +31,7 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
         proxy.ws(req, socket, head)
       } else {
         socket.off('error', ignore)
-        socket.unshift(Buffer.concat([Buffer.from(withoutUpgrade(req), 'latin1'), head]))
+        socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(req), 'latin1'), head]))
         options.handleAsOrdinary(socket)
       }
     } catch (error) {
@@ -52,13 +42,15 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
   }
 
   return {
-    upgrade(req, socket, head) {
-      // Node has taken its own listeners off: a reset would be an uncaught error, and the end of the process.
+    /** For a server's `upgrade` event. Never throws. */
+    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+      // Node has removed its own listeners: a reset would be an uncaught error and end the process.
       socket.on('error', ignore)
       if (socket instanceof Socket) afterPendingResponses(socket, () => begin(req, socket, head))
       else socket.destroy()
     },
     stats: relay.stats,
+    /** Lets exchanges and tunnels end for at most `grace` ms (default 0), then closes them. */
     close: relay.close,
   }
 }
@@ -66,18 +58,18 @@ export function createUpgrader(options: UpgradeOptions): Upgrader {
 function ignore(): void {}
 
 /**
- * Only the plain form is switched: HTTP/1.1, GET, a path, one Host, nothing that could frame a body, and protocols that
- * do not carry HTTP themselves (through h2c or TLS a client would send requests that nobody sees). For all else a
- * server may ignore `Upgrade` (RFC 9110 7.8), and the rules for ordinary requests decide.
+ * Returns whether a request is upgraded. Only the plain form is: HTTP/1.1, GET, a path, one Host, nothing that could frame
+ * a body, and protocols that do not carry HTTP themselves (through h2c or TLS a client would send requests that the proxy
+ * does not see). A server may ignore `Upgrade` in any other request (RFC 9110 7.8), which is then an ordinary one.
  */
-export function isUpgrade(req: IncomingMessage): boolean {
-  const asked = parseTokens(req.headers.upgrade ?? '')
+function isUpgrade(req: IncomingMessage): boolean {
+  const protocols = parseTokens(req.headers.upgrade ?? '')
   let hosts = 0
   let body = false
   forEachHeader(req.rawHeaders, (name, value) => {
     const lower = name.toLowerCase()
     if (lower === 'host') hosts++
-    // Look-alikes too (`transfer_encoding`): some origins read them as the real thing.
+    // Includes names like `transfer_encoding`: some origins read them as the real field.
     if (/^(content.length|transfer.encoding)$/.test(lower)) body ||= lower !== 'content-length' || value !== '0'
   })
   return (
@@ -86,16 +78,16 @@ export function isUpgrade(req: IncomingMessage): boolean {
     (req.url ?? '').startsWith('/') &&
     hosts === 1 &&
     !body &&
-    asked.length > 0 &&
-    asked.every(
+    protocols.length > 0 &&
+    protocols.every(
       (token) =>
         /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?$/.test(token) && !/^(h2c?|h3|https?|tls)(\/|$)/.test(token),
     )
   )
 }
 
-/** The request's head as it came, without the wish to upgrade. */
-function withoutUpgrade(req: IncomingMessage): string {
+/** Formats the request's head as it came, without the request to upgrade. */
+function headWithoutUpgrade(req: IncomingMessage): string {
   const kept: string[] = []
   forEachHeader(req.rawHeaders, (name, value) => {
     const lower = name.toLowerCase()
@@ -107,16 +99,16 @@ function withoutUpgrade(req: IncomingMessage): string {
   return formatHead(`${req.method} ${req.url} HTTP/${req.httpVersion}`, kept)
 }
 
-/** A client may pipeline an upgrade behind other requests: their answers come first, whole. */
+/** Runs `go` after the responses to requests before it: a client may pipeline an upgrade after other requests. */
 function afterPendingResponses(socket: Socket, go: () => void): void {
-  const answering = Reflect.get(socket, '_httpMessage')
-  if (!(answering instanceof ServerResponse)) {
+  const pending = Reflect.get(socket, '_httpMessage')
+  if (!(pending instanceof ServerResponse)) {
     go()
     return
   }
-  const drain = () => answering.emit('drain')
+  const drain = () => pending.emit('drain')
   socket.on('drain', drain)
-  answering.once('close', () => {
+  pending.once('close', () => {
     socket.off('drain', drain)
     socket.setTimeout(0)
     afterPendingResponses(socket, go)

@@ -175,16 +175,16 @@ t.test('reload', async (t) => {
   t.match(bad, {
     ok: false,
     reason:
-      /^tls-key: .*first\.key\.pem is not the key of the certificate in .*second\.cert\.pem; the certificate in use stays$/,
+      /^tls-key: .*first\.key\.pem is not the key of the certificate in .*second\.cert\.pem; the current certificate remains in use$/,
   })
   t.equal(await subjectOf(port), 'first.example h2', 'a bad pair changes nothing')
   const good = await tls.reload(second)
-  t.match(good, { ok: true, pair: { names: /second\.example/ } })
+  t.match(good, { ok: true, certificate: { names: /second\.example/ } })
   t.equal(await subjectOf(port), 'second.example h2', 'new connections, HTTP/2 as before')
   t.equal((await get(client, { ':path': '/still' })).status, 200, 'running sessions go on')
 })
 
-t.test('readPair names what is wrong', async (t) => {
+t.test('readCertificate names the setting, the file and the problem', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'readership-tls-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
   writeFileSync(join(dir, 'not.pem'), 'hello')
@@ -192,10 +192,10 @@ t.test('readPair names what is wrong', async (t) => {
   const rows: [cert: string, key: string, expected: RegExp][] = [
     [join(dir, 'none'), file('first.key.pem'), /^tls-cert: cannot read .*none: ENOENT[^\n]*$/],
     [file('first.cert.pem'), join(dir, 'none'), /^tls-key: cannot read .*none: ENOENT[^\n]*$/],
-    [join(dir, 'not.pem'), file('first.key.pem'), /^tls-cert: .*not\.pem is not a PEM file we can use: [^\n]*$/],
-    [join(dir, 'empty.pem'), file('first.key.pem'), /^tls-cert: .*empty\.pem is not a PEM file/],
-    [file('first.key.pem'), file('first.key.pem'), /^tls-cert: .*first\.key\.pem is not a PEM file/],
-    [file('first.cert.pem'), file('first.cert.pem'), /^tls-key: .*first\.cert\.pem is not a PEM file/],
+    [join(dir, 'not.pem'), file('first.key.pem'), /^tls-cert: .*not\.pem is not a usable PEM file: [^\n]*$/],
+    [join(dir, 'empty.pem'), file('first.key.pem'), /^tls-cert: .*empty\.pem is not a usable PEM file/],
+    [file('first.key.pem'), file('first.key.pem'), /^tls-cert: .*first\.key\.pem is not a usable PEM file/],
+    [file('first.cert.pem'), file('first.cert.pem'), /^tls-key: .*first\.cert\.pem is not a usable PEM file/],
     [file('first.cert.pem'), file('second.key.pem'), /^tls-key: .*second\.key\.pem is not the key of the certificate/],
     [dir, file('first.key.pem'), /^tls-cert: cannot read .*EISDIR/],
   ]
@@ -239,6 +239,7 @@ t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', as
   const upgrader = createUpgrader({
     origin: new URL(`https://localhost:${portOf(origin)}`),
     clientAddress: () => '192.0.2.1',
+    isTrustedPeer: () => false,
     handleAsOrdinary: (socket) => {
       http1.emit('connection', socket)
     },
@@ -269,6 +270,7 @@ t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', as
   const strict = createUpgrader({
     origin: new URL(`https://localhost:${portOf(origin)}`),
     clientAddress: () => '192.0.2.1',
+    isTrustedPeer: () => false,
     handleAsOrdinary: () => {},
     onError: (kind) => errors.push(kind),
   })

@@ -1,25 +1,37 @@
+import type { HeadInspector } from './head-inspector.js'
 import { parseTag } from './html-tag.js'
-import { foundAt, type HeadReader, MAX_TAG_BYTES, NOT_FOUND, notYet, type Search, type Step } from './search.js'
 
-/** Start tags that do not end a head (HTML 13.2.6.4.4); any other does, as does text. */
+/** The state of a search. `passed`: bytes of the text that certainly precede the place, and need not be kept. */
+export interface SearchStep {
+  found: 'not yet' | 'here' | 'never'
+  passed: number
+}
+
+/** Bytes of one tag: a tag is kept until it ends, and a longer one ends the search. */
+export const MAX_TAG_BYTES = 16 * 1024
+
+export const NOT_FOUND: SearchStep = { found: 'never', passed: 0 }
+const notYet = (passed: number): SearchStep => ({ found: 'not yet', passed })
+
+/** Start tags that do not end a head (HTML 13.2.6.4.4); any other one does, and so does text. */
 const HEAD_ELEMENTS = new Set([
   ...['base', 'basefont', 'bgsound', 'head', 'html', 'link', 'meta'],
   ...['noframes', 'noscript', 'script', 'style', 'template', 'title'],
 ])
-/** End tags that end a head, its own and those that stand for it. */
+/** End tags that end a head: its own, and those that imply it. */
 const HEAD_END_TAGS = new Set(['body', 'br', 'head', 'html'])
 
-/** Elements whose content is text up to their end tag, where scripts run. */
+/** Elements whose content is text up to their end tag, in a browser that runs scripts. */
 const TEXT_ELEMENTS = ['noframes', 'noscript', 'style', 'title', 'iframe', 'noembed', 'textarea', 'xmp']
 const END_OF: ReadonlyMap<string, RegExp> = new Map(
   TEXT_ELEMENTS.map((name) => [name, new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi')]),
 )
-/** In a template: after these the tokenizer has other rules, which nobody writes into a head. */
+/** Elements in a template that change the tokenizer's rules; they do not occur in heads. */
 const UNSUPPORTED_IN_TEMPLATE = new Set(['math', 'plaintext', 'select', 'svg'])
 
 /**
- * The states of a script's text (HTML 13.2.5.15 to 13.2.5.31): what ends each, and what follows. In a comment within
- * it a `<script>` hides the next `</script>`.
+ * The ends of each state of a script's text (HTML 13.2.5.15 to 13.2.5.31). In a comment within the script, a `<script>`
+ * hides the next `</script>`.
  */
 const SCRIPT_STATE_ENDS = [
   /<!--|<\/script(?=[\t\n\f\r />])/gi,
@@ -33,19 +45,23 @@ const DOCTYPE = '<!doctype'
 const COMMENT = '<!--'
 const BOM = '\xef\xbb\xbf'
 
-/** As a browser that runs scripts reads a document up to the end of its head, written or implied. */
-export class HeadEndSearch implements Search {
-  /** What the text is part of: `''` markup, else what has to end first, an element of text by its name. */
+/**
+ * Searches a document, as a browser that runs scripts reads it, for the end of its head, written or implied. The document
+ * comes in parts.
+ */
+export class HeadEndSearch {
+  /** The construct that has to end first: a comment, a bogus comment, or a text element by its name; empty in markup. */
   #in = ''
   #script: 0 | 1 | 2 = 0
   #templates = 0
   #begun = false
-  /** It is a document and no fragment. */
+  /** The text is a document, not a fragment. */
   #document = false
 
-  constructor(readonly head: HeadReader) {}
+  constructor(readonly inspector: HeadInspector) {}
 
-  read(text: string, last: boolean): Step {
+  /** Reads on. `text` is the rest that the last step did not pass, and everything since, as latin1; `last`: nothing follows. */
+  read(text: string, last: boolean): SearchStep {
     let at = 0
     if (!this.#begun) {
       if (!last && text.length < BOM.length && BOM.startsWith(text)) return notYet(0)
@@ -60,9 +76,9 @@ export class HeadEndSearch implements Search {
       }
       SPACE.lastIndex = at
       at += SPACE.exec(text)?.[0].length ?? 0
-      if (at === text.length) return last ? this.#place(at) : notYet(at)
+      if (at === text.length) return last ? this.#placeAt(at) : notYet(at)
       if (text[at] !== '<') {
-        if (this.#templates === 0) return this.#place(at)
+        if (this.#templates === 0) return this.#placeAt(at)
         const next = text.indexOf('<', at)
         if (next < 0) return notYet(text.length)
         at = next
@@ -73,8 +89,8 @@ export class HeadEndSearch implements Search {
     }
   }
 
-  /** From `<` on: where to read on, or how it stands. */
-  #markup(text: string, at: number): number | Step {
+  /** Reads from a `<`. Returns the position to read on from, or the final step. */
+  #markup(text: string, at: number): number | SearchStep {
     const kind = text[at + 1]
     if (kind === undefined) return notYet(at)
     if (kind === '!') return this.#declaration(text, at)
@@ -83,10 +99,10 @@ export class HeadEndSearch implements Search {
     if (letter === undefined) return notYet(at)
     if (/[a-z]/i.test(letter)) return kind === '/' ? this.#endTag(text, at) : this.#startTag(text, at)
     if (kind === '/') return letter === '>' ? at + 3 : this.#enter('bogus', at + 2)
-    return this.#templates > 0 ? at + 1 : this.#place(at)
+    return this.#templates > 0 ? at + 1 : this.#placeAt(at)
   }
 
-  #declaration(text: string, at: number): number | Step {
+  #declaration(text: string, at: number): number | SearchStep {
     const begin = text.slice(at, at + DOCTYPE.length).toLowerCase()
     if (begin.startsWith(COMMENT)) {
       const from = at + COMMENT.length
@@ -100,18 +116,18 @@ export class HeadEndSearch implements Search {
     return this.#enter('bogus', at + 2)
   }
 
-  #endTag(text: string, at: number): number | Step {
+  #endTag(text: string, at: number): number | SearchStep {
     const tag = parseTag(text, at + 2)
     if (tag === undefined) return notYet(at)
     if (tag.end - at > MAX_TAG_BYTES) return NOT_FOUND
     const name = tag.name.toLowerCase()
     if (this.#templates > 0) {
       if (name === 'template') this.#templates -= 1
-    } else if (HEAD_END_TAGS.has(name)) return this.#place(at)
+    } else if (HEAD_END_TAGS.has(name)) return this.#placeAt(at)
     return tag.end
   }
 
-  #startTag(text: string, at: number): number | Step {
+  #startTag(text: string, at: number): number | SearchStep {
     const tag = parseTag(text, at + 1)
     if (tag === undefined) return notYet(at)
     if (tag.end - at > MAX_TAG_BYTES) return NOT_FOUND
@@ -119,9 +135,9 @@ export class HeadEndSearch implements Search {
     if (this.#templates > 0) {
       if (UNSUPPORTED_IN_TEMPLATE.has(name)) return NOT_FOUND
     } else {
-      if (!HEAD_ELEMENTS.has(name)) return this.#place(at)
+      if (!HEAD_ELEMENTS.has(name)) return this.#placeAt(at)
       if (name === 'html' || name === 'head') this.#document = true
-      if (!this.head.allowsTag(name, tag.attributes)) return NOT_FOUND
+      if (!this.inspector.allowsTag(name, tag.attributes)) return NOT_FOUND
     }
     if (name === 'template') this.#templates += 1
     if (name === 'script') this.#script = 0
@@ -134,8 +150,8 @@ export class HeadEndSearch implements Search {
   }
 
   /**
-   * The end of what the text is part of; for an end that is not there yet `~flow`, with as much kept as may be the
-   * beginning of one.
+   * Returns the position where the current construct ends. If the end is not there yet, returns `~passed`, which keeps
+   * enough text for the beginning of an end.
    */
   #leave(text: string, at: number): number {
     if (this.#in === 'script') return this.#leaveScript(text, at)
@@ -164,13 +180,13 @@ export class HeadEndSearch implements Search {
         this.#in = ''
         return match.index
       }
-      // The dashes that open a comment may be those that end it.
+      // The dashes that open a comment may also end it.
       at = mark === '<!--' ? match.index + 2 : match.index + mark.length
       this.#script = mark === '-->' ? 0 : mark === '<script' ? 2 : 1
     }
   }
 
-  #place(at: number): Step {
-    return this.#document && this.#templates === 0 ? foundAt(at) : NOT_FOUND
+  #placeAt(at: number): SearchStep {
+    return this.#document && this.#templates === 0 ? { found: 'here', passed: at } : NOT_FOUND
   }
 }

@@ -1,37 +1,35 @@
 import { allowedNonce, type ScriptOrigin } from './content-security.js'
 import { decodeReferences } from './html-tag.js'
-import type { HeadReader } from './search.js'
 
-/** A page that may get the tag. */
+/** A page that may get the script tag. */
 export interface TagTarget extends ScriptOrigin {
-  /** The address of the script, as an absolute path. */
+  /** The script's address, as an absolute path. */
   src: string
-  /** Values of `Content-Security-Policy` in the response's head, also of the one that only reports. */
+  /** Values of `Content-Security-Policy` and its report-only form in the response's head. */
   policies: readonly string[]
-  /** It is XHTML. */
-  xml: boolean
 }
 
-/** Reads a page's own head for what forbids our tag there, or decides how it is written. */
-export class HeadInspector implements HeadReader {
+/** Reads the tags in a page's head for reasons not to add the script tag, and for the nonce that it needs. */
+export class HeadInspector {
   readonly #policies: string[]
-  /** What the address of every form of our script has in it: its hash and its site may differ. */
-  readonly #ours: string
+  /** The part that all addresses of the script share: its hash and its site may differ. */
+  readonly #scriptPath: string
 
   constructor(readonly target: TagTarget) {
     this.#policies = [...target.policies]
-    this.#ours = target.src.slice(0, target.src.lastIndexOf('/script') + '/script'.length)
+    this.#scriptPath = target.src.slice(0, target.src.lastIndexOf('/script') + '/script'.length)
   }
 
+  /** Looks at one start tag of the head. Returns false if the page must stay as it is. */
   allowsTag(name: string, attributes: ReadonlyMap<string, string>): boolean {
     switch (name) {
       case 'html':
-        // AMP allows no script but its own (U+26A1, read as latin1).
+        // AMP allows only its own scripts (U+26A1, read as latin1).
         return ![...attributes.keys()].some((key) => /^(?:amp|\xe2\x9a\xa1)/.test(key))
       case 'script':
-        return !decodeReferences(attributes.get('src') ?? '').includes(this.#ours)
+        return !decodeReferences(attributes.get('src') ?? '').includes(this.#scriptPath)
       case 'base':
-        return this.#here(decodeReferences(attributes.get('href') ?? '').trim())
+        return this.#isOwnHost(decodeReferences(attributes.get('href') ?? '').trim())
       case 'meta':
         if (attributes.get('http-equiv')?.toLowerCase() === 'content-security-policy')
           this.#policies.push(withoutSandbox(decodeReferences(attributes.get('content') ?? '')))
@@ -41,22 +39,21 @@ export class HeadInspector implements HeadReader {
     }
   }
 
-  /** The tag; undefined where a policy would block it. */
+  /** Returns the script tag; undefined if a policy would block it. */
   scriptTag(): string | undefined {
-    const { src, xml } = this.target
     const nonce = allowedNonce(this.#policies, this.target)
     if (nonce === undefined) return undefined
-    const escaped = src.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
-    return `<script defer${xml ? '="defer"' : ''} src="${escaped}"${nonce === '' ? '' : ` nonce="${nonce}"`}></script>`
+    const src = this.target.src.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+    return `<script defer src="${src}"${nonce === '' ? '' : ` nonce="${nonce}"`}></script>`
   }
 
-  /** Whether paths on this base stay on the page's own host: on another one our script would not be there. */
-  #here(href: string): boolean {
+  /** Returns whether paths on this base stay on the page's own host: another host does not serve the script. */
+  #isOwnHost(href: string): boolean {
     const authority = /^(?:[a-z][a-z0-9+.-]*:)?[\\/]{2}([^\\/?#]*)/i.exec(href)
     if (authority !== null) return authority[1]?.toLowerCase() === this.target.host.toLowerCase()
     return !/^[a-z][a-z0-9+.-]*:/i.test(href)
   }
 }
 
-/** In a page it says nothing (CSP3 3.3). */
+/** Removes `sandbox`, which has no effect in a `meta` element (CSP3 3.3). */
 const withoutSandbox = (policy: string): string => policy.replaceAll(/(^|[;,])\s*sandbox\b[^;,]*/gi, '$1')

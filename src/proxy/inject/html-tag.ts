@@ -1,13 +1,11 @@
-/** A start or end tag as the tokenizer of HTML reads it (HTML 13.2.5.6 to 13.2.5.40). */
+/** A start or end tag as the HTML tokenizer reads it (HTML 13.2.5.6 to 13.2.5.40). */
 export interface HtmlTag {
   /** As written. */
   name: string
-  /** By lower-case name; of two the first counts. Values as written, character references included. */
+  /** By lower-case name; of duplicates the first counts. Values as written, character references included. */
   attributes: ReadonlyMap<string, string>
-  /** Behind its `>`. */
+  /** Position after its `>`. */
   end: number
-  /** It ends with `/>`, which only XML minds. */
-  closed: boolean
 }
 
 const NAME = /[^\t\n\f\r />]*/y
@@ -16,7 +14,7 @@ const BETWEEN = /[\t\n\f\r /]*/y
 const ATTRIBUTE = /[^\t\n\f\r />][^\t\n\f\r />=]*/y
 const UNQUOTED = /[^\t\n\f\r >]*/y
 
-/** The tag whose name begins at `from`; undefined where the text ends before it does. */
+/** Parses the tag whose name begins at `from`. Returns undefined if the text ends before the tag does. */
 export function parseTag(text: string, from: number): HtmlTag | undefined {
   const name = matchAt(NAME, text, from)
   const attributes = new Map<string, string>()
@@ -24,7 +22,7 @@ export function parseTag(text: string, from: number): HtmlTag | undefined {
   for (;;) {
     at += matchAt(BETWEEN, text, at).length
     if (at >= text.length) return undefined
-    if (text[at] === '>') return { name, attributes, end: at + 1, closed: text[at - 1] === '/' }
+    if (text[at] === '>') return { name, attributes, end: at + 1 }
     const key = matchAt(ATTRIBUTE, text, at).toLowerCase()
     at += key.length
     at += matchAt(SPACE, text, at).length
@@ -47,14 +45,14 @@ export function parseTag(text: string, from: number): HtmlTag | undefined {
   }
 }
 
-function matchAt(what: RegExp, text: string, at: number): string {
-  what.lastIndex = at
-  return what.exec(text)?.[0] ?? ''
+function matchAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ''
 }
 
 const NAMED_REFERENCES: Readonly<Record<string, string>> = { amp: '&', apos: "'", gt: '>', lt: '<', quot: '"' }
 
-/** An attribute's value without its character references: those that a policy or an address is written with. */
+/** Decodes the character references that a policy or an address is written with. */
 export const decodeReferences = (value: string): string =>
   value.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|apos|gt|lt|quot));?/gi, (whole, hex, decimal, name) => {
     const named = NAMED_REFERENCES[String(name).toLowerCase()]

@@ -1,27 +1,27 @@
-/** The way to a page's client. */
+/** The way from a page to its client. */
 export interface PageClient {
-  /** Sends the final head, once, before anything else. `sized`: it says how long the body is. */
+  /** Sends the final head, once, before anything else. `sized`: it announces the body's length. */
   sendHead(fields: readonly string[], sized: boolean): void
-  /** A part of the body; false where the client is behind, and `drained` of the page will tell. */
+  /** Sends a part of the body. Returns false if the client has to drain first; `Page.onClientDrain` follows. */
   sendBody(part: Buffer): boolean
-  /** The body is whole. */
+  /** Ends the response. */
   end(trailers: [string, string][]): void
-  /** The origin may send more, after a `write` that said false. */
+  /** Lets the origin send more, after a `write` that returned false. */
   resumeOrigin(): void
-  /** The page cannot be sent to its end. */
+  /** Breaks off a page that cannot be completed. */
   fail(error: Error): void
 }
 
-/** The body of an answer on its way through our hands; it sends the answer's head as well, as soon as it is known. */
+/** The body of a response that may get the script tag. The page also sends the head, as soon as it is known. */
 export interface Page {
-  /** The origin pauses behind its head: ours goes out now. */
+  /** Sends the head now, because the origin pauses after its own. */
   flushHead(): void
-  /** A part from the origin; false: no more until `Client.more`. */
+  /** Takes a part from the origin. Returns false if no more may come until `PageClient.resumeOrigin`. */
   write(part: Buffer): boolean
-  /** The origin's body is whole. */
+  /** The origin's body is complete. */
   end(trailers: [string, string][]): void
-  /** The client has taken what it had. */
+  /** The client has taken what was sent. */
   onClientDrain(): void
-  /** Nobody waits for it any more. */
+  /** The exchange is over; frees what the page holds. */
   abandon(): void
 }

@@ -3,10 +3,10 @@ import type { Page, PageClient } from './page.js'
 import { changedFields, changedTrailers, contentLength } from './page-response.js'
 import { TagInserter } from './tag-inserter.js'
 
-/** A page without a content coding. Where the tag's place is in its first part, its length stays known. */
+/** A page without a content coding. If its head ends in its first part, its length stays known. */
 export class PlainPage implements Page {
-  readonly #placement: TagInserter
-  #begun = false
+  readonly #inserter: TagInserter
+  #headSent = false
   #changed = false
 
   constructor(
@@ -14,29 +14,29 @@ export class PlainPage implements Page {
     target: TagTarget,
     readonly client: PageClient,
   ) {
-    this.#placement = new TagInserter(target)
+    this.#inserter = new TagInserter(target)
   }
 
   flushHead(): void {
-    if (this.#begun) return
-    this.#begun = true
-    const { placed, added } = this.#placement
-    const before = contentLength(this.fields)
-    this.#changed = placed !== false
+    if (this.#headSent) return
+    this.#headSent = true
+    const { inserted, addedBytes } = this.#inserter
+    const length = contentLength(this.fields)
+    this.#changed = inserted !== false
     if (this.#changed) {
-      const after = placed === true && before !== undefined ? before + added : undefined
-      this.client.sendHead(changedFields(this.fields, after), after !== undefined)
-    } else this.client.sendHead(this.fields, before !== undefined)
+      const newLength = inserted === true && length !== undefined ? length + addedBytes : undefined
+      this.client.sendHead(changedFields(this.fields, newLength), newLength !== undefined)
+    } else this.client.sendHead(this.fields, length !== undefined)
   }
 
   write(part: Buffer): boolean {
-    const now = this.#placement.push(part)
+    const ready = this.#inserter.push(part)
     this.flushHead()
-    return now.length === 0 || this.client.sendBody(now)
+    return ready.length === 0 || this.client.sendBody(ready)
   }
 
   end(trailers: [string, string][]): void {
-    const rest = this.#placement.end()
+    const rest = this.#inserter.end()
     this.flushHead()
     if (rest.length > 0) this.client.sendBody(rest)
     this.client.end(this.#changed ? changedTrailers(trailers) : trailers)

@@ -23,11 +23,11 @@ t.test('a fault of ours is a page without the tag', async (t) => {
     [40, 'in two parts'],
   ] as const) {
     broken = false
-    const placement = new TagInserter(target)
+    const inserter = new TagInserter(target)
     broken = true
-    const sent = [placement.push(PAGE.subarray(0, cut)), placement.push(PAGE.subarray(cut)), placement.end()]
+    const sent = [inserter.push(PAGE.subarray(0, cut)), inserter.push(PAGE.subarray(cut)), inserter.end()]
     t.same(Buffer.concat(sent), PAGE, why)
-    t.equal(placement.placed, false)
+    t.equal(inserter.inserted, false)
   }
 })
 
