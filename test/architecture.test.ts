@@ -21,7 +21,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/readership': ['src/capture'],
   'src/outbound': ['src/address'],
   'src/agents': ['src/outbound', 'src/address', 'src/cache'],
-  'src/policy': ['src/agents', 'src/outbound', 'src/store', 'src/sql', 'src/errors'],
+  'src/policy': ['src/agents', 'src/cache', 'src/outbound', 'src/store', 'src/sql', 'src/errors'],
   // Both processes read what an exchange or a browser said.
   'src/capture': ['src/agents', 'src/rows', 'src/cache', 'src/address'],
   'src/query': ['src/session-aggregates', 'src/sql', 'src/store', 'src/errors'],

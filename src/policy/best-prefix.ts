@@ -1,20 +1,18 @@
-/** Of many prefixes of text, the value of the best one that a text begins with. */
-type BestPrefix<V> = (text: string) => V | undefined
-
 /**
- * Prefixes sorted, each knowing the longest other that it begins with: one binary search, then only lengths are
- * compared. `better` chooses between two values, also of one prefix.
+ * Returns a function that finds the best value among the prefixes of a text. The prefixes are sorted, and each knows the
+ * longest other prefix that it begins with, so a lookup is one binary search and a few comparisons of lengths. `better`
+ * chooses between two values, also between values of the same prefix.
  */
 export function createBestPrefix<V>(
   entries: Iterable<readonly [prefix: string, value: V]>,
   better: (one: V, other: V) => V,
-): BestPrefix<V> {
-  const own = new Map<string, V>()
+): (text: string) => V | undefined {
+  const values = new Map<string, V>()
   for (const [prefix, value] of entries) {
-    const known = own.get(prefix)
-    own.set(prefix, known === undefined ? value : better(known, value))
+    const known = values.get(prefix)
+    values.set(prefix, known === undefined ? value : better(known, value))
   }
-  const prefixes = [...own.keys()].sort()
+  const prefixes = [...values.keys()].sort()
   const parents: number[] = []
   const best: V[] = []
   const open: number[] = []
@@ -22,7 +20,7 @@ export function createBestPrefix<V>(
     while (open.length > 0 && !prefix.startsWith(prefixes[open.at(-1) ?? 0] ?? '')) open.pop()
     const parent = open.at(-1) ?? -1
     const above = best[parent]
-    const value = own.get(prefix)
+    const value = values.get(prefix)
     if (value !== undefined) best.push(above === undefined ? value : better(above, value))
     parents.push(parent)
     open.push(place)

@@ -1,21 +1,21 @@
 import type { RobotsMode } from './robots-lines.js'
 
-/** Of a path, this many characters of its canonical form are compared; more than crawlers and browsers follow. */
+/** This many characters of a path's canonical form are compared, which is more than crawlers and browsers follow. */
 export const MAX_PATH_CHARS = 2048
 
-/** A rule's path in the form in which it is compared: literal parts with `*` between them. */
+/** A rule's path in canonical form: literal parts with `*` between them. */
 export interface Pattern {
-  /** At least one; a single one has no `*`. No part but the first and the last is empty. */
+  /** At least one; a single part means that there is no `*`. Only the first and the last part may be empty. */
   parts: readonly string[]
-  /** Ended by `$`: the whole path must be used up. */
+  /** True if the pattern ends with `$`, so it must match the whole path. */
   anchored: boolean
-  /** Its weight against other patterns: the octets of its canonical form as written, runs of `*` included. */
+  /** Its weight against other patterns: the octets of its canonical form, including runs of `*`. */
   octets: number
 }
 
 export interface CanonicalPath {
   text: string
-  /** Longer than is compared: what is anchored to its end matches nothing. */
+  /** True if the path is longer than the part that is compared: anchored patterns then match nothing. */
   cut: boolean
 }
 
@@ -23,10 +23,10 @@ const CANONICAL_TEXT = /^[\w\-.~/?=&]*$/
 const HEX_PAIR = /^[0-9a-f]{2}$/i
 
 /**
- * A request's path and query as compared. RFC 9309 2.2.2: percent-encoded unreserved characters are decoded, all else
- * outside of them is encoded, in one spelling. What structures a URL (`/ ? = &`) stays apart from its encoded form.
- * Google compares what it is given. One character of `target` is one octet, as Node gives a request line; characters
- * above U+00FF count as their UTF-8.
+ * Returns a request's path and query in the form that is compared. RFC 9309 2.2.2: percent-encoded unreserved characters
+ * are decoded, and all other characters are encoded, in one spelling. Characters that structure a URL (`/ ? = &`) stay
+ * distinct from their encoded form. Google compares the text as it is. One character of `target` is one octet, as in a
+ * request line of Node; characters above U+00FF count as their UTF-8.
  */
 export function canonicalPath(target: string, mode: RobotsMode): CanonicalPath {
   const head = (target.startsWith('/') ? target : `/${target}`).slice(0, MAX_PATH_CHARS)
@@ -35,9 +35,9 @@ export function canonicalPath(target: string, mode: RobotsMode): CanonicalPath {
 }
 
 /**
- * A rule's path as compared; none for an empty one, which matches nothing. A pattern whose query holds `/` or `?`, plain or
- * encoded, is compared in both spellings (RFC 9309 2.2.2, second row of its table): encoding them in paths too would
- * take them from `*`, which must find the `/` of `/*` + `/x` wherever it is.
+ * Returns a rule's path in the forms that are compared; none for an empty path, which matches nothing. If the query of a
+ * pattern contains `/` or `?`, plain or encoded, both spellings are compared (RFC 9309 2.2.2, second row of its table).
+ * Encoding them in paths as well would hide them from `*`: in `/*` + `/x` the second `/` must be found anywhere.
  */
 export function canonicalPatterns(octets: string, allow: boolean, mode: RobotsMode): Pattern[] {
   if (octets === '') return []
@@ -62,13 +62,13 @@ function toPattern(text: string): Pattern {
   const parts = (ended ? text.slice(0, -1) : text).split('*')
   return {
     parts: parts.filter((part, at) => part !== '' || at === 0 || at === parts.length - 1),
-    // `*$` is `*`: what follows is used up.
+    // `*$` means the same as `*`.
     anchored: ended && (parts.length === 1 || parts.at(-1) !== ''),
     octets: text.length,
   }
 }
 
-/** `*` stays what it is, and `$` at the end; before, it is a character like others. */
+/** Keeps `*`, and `$` at the end; elsewhere `$` is an ordinary character. */
 function canonicalPatternText(octets: string): string {
   const anchored = octets.endsWith('$')
   const body = anchored ? octets.slice(0, -1) : octets
@@ -102,7 +102,7 @@ const percentEncode = (char: string): string => {
   return text
 }
 
-/** Only hex digits in upper case and octets beyond ASCII encoded (reference/agents.md 3.2). */
+/** Returns the text as Google's parser normalises it: hex digits in upper case, octets beyond ASCII encoded. */
 export const googleText = (octets: string): string =>
   octets.replace(/%[0-9a-f]{2}|[^\0-\x7f]/gi, (found) =>
     found.startsWith('%') ? found.toUpperCase() : percentEncode(found),

@@ -1,21 +1,21 @@
 import type { Policy } from './policy.js'
 import { POLICY_PATHS, type PolicyKind, type PolicyVersion, standingOf } from './version.js'
 
-/** One side of a change of policy, for those who listen. */
+/** One side of a change of policy. */
 interface PolicyState {
-  /** 0: nothing answered. */
+  /** 0 if there was no response. */
   status: number
-  /** Empty where there was no text. */
+  /** Empty if there was no text. */
   sha256: string
-  /** Rules of robots.txt, or links of llms.txt. */
+  /** Number of rules in robots.txt, or of links in llms.txt. */
   rules: number
 }
 
-/** A hostname's robots.txt or llms.txt became another one. Plain data: it goes from process to process. */
+/** A change of a hostname's robots.txt or llms.txt, as the worker sends it to the site's process. */
 export interface PolicyChange {
   hostname: string
   kind: PolicyKind
-  /** When the new version began, epoch ms. */
+  /** When the new version began; milliseconds since 1970. */
   at: number
   from: PolicyState
   to: PolicyState
@@ -33,16 +33,15 @@ const stateText = (kind: PolicyKind, { status, rules }: PolicyState): string => 
   const standing = standingOf(status)
   if (standing === 'unreachable') return 'unreachable'
   if (standing === 'unavailable') return `absent (${status})`
-  const what = kind === 'robots' ? 'rule' : 'link'
-  return `${rules} ${what}${rules === 1 ? '' : 's'}`
+  return `${rules} ${kind === 'robots' ? 'rule' : 'link'}${rules === 1 ? '' : 's'}`
 }
 
-/** The change in one line for the log. Nothing in it is a stranger's but the hostname, which is a hostname. */
+/** Formats a change as one log line. Nothing in it comes from a client or the origin but the hostname, which is checked. */
 export const changeText = ({ hostname, kind, from, to }: PolicyChange): string =>
   `policy changed: ${hostname} ${POLICY_PATHS[kind].slice(1)}: ${stateText(kind, from)} before, ${stateText(kind, to)} now` +
   (to.sha256 === '' ? '' : ` (${to.sha256.slice(0, 12)})`)
 
-/** What is in force for the first time, in one line. */
-export const firstText = (version: PolicyVersion, side: PolicyState): string =>
-  `policy: ${version.hostname} ${POLICY_PATHS[version.kind].slice(1)}: ${stateText(version.kind, side)}` +
+/** Formats the first version of a file as one log line. */
+export const firstText = (version: PolicyVersion, state: PolicyState): string =>
+  `policy: ${version.hostname} ${POLICY_PATHS[version.kind].slice(1)}: ${stateText(version.kind, state)}` +
   (version.reason === undefined ? '' : ` (${JSON.stringify(version.reason)})`)

@@ -1,95 +1,111 @@
 import { DAY_MS } from './version.js'
 
-/** Hostnames that are known only from requests: any stranger can write one, so they are few. */
+/** Hostnames that are known only from requests. They are few, since a client can send any `Host`. */
 export const MAX_UNLISTED_HOSTNAMES = 64
-/** What is unseen for so long is forgotten, ms. */
+/** A hostname without requests is forgotten after this time. */
 const FORGET_AFTER_MS = DAY_MS
+/** New unlisted hostnames are admitted one per interval, with a burst at most. */
+const ADMISSION_INTERVAL_MS = 10_000
+const MAX_ADMISSION_BURST = 8
 
 interface HostnameEntry {
-  /** Its site lists it: it stays. */
+  /** True if a site lists the hostname; it is then never forgotten. */
   listed: boolean
-  /** Rows of it that were judged. */
-  rows: number
+  /** False for a hostname that only requests name until its files may be fetched. */
+  admitted: boolean
+  /** Number of its requests that were judged. */
+  requests: number
   last: number
 }
 
-/** The hostnames whose policy is kept. */
-export interface Hostnames {
-  /** A row of `hostname` came at `at`, epoch ms. True: it was not known before and is from now on. */
-  observe(hostname: string, at: number): boolean
-  /** These are the hostnames that sites list. */
-  setListed(hostnames: readonly string[]): void
-  has(hostname: string): boolean
-  isListed(hostname: string): boolean
-  /** Forgets what was long unseen, and answers it. */
-  forget(at: number): string[]
-  /** Those that sites list first, then those seen most. */
-  all(): readonly string[]
-}
-
-/** A hostname as URLs have it: one that becomes another in a URL would be asked for there. */
+/** Returns true for a hostname in the form of URLs. A text that a URL would change would be fetched under another name. */
 const isHostname = (text: string): boolean =>
   /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])$/.test(text) &&
   URL.canParse(`http://${text}/`) &&
   new URL(`http://${text}/`).hostname === text
 
-export function createHostnames(): Hostnames {
-  const known = new Map<string, HostnameEntry>()
-  let observed = 0
+/** The hostnames whose policy is fetched. Times are milliseconds since 1970. */
+export function createHostnames() {
+  const entries = new Map<string, HostnameEntry>()
+  let unlisted = 0
+  let nextAdmission = 0
 
   const remove = (hostname: string) => {
-    if (known.get(hostname)?.listed === false) observed--
-    known.delete(hostname)
+    if (entries.get(hostname)?.listed === false) unlisted--
+    entries.delete(hostname)
   }
-  /** The one least missed: fewest rows, then longest unseen. What a flood of made-up names brings is told by that. */
-  const least = (): string | undefined => {
-    let found: [string, HostnameEntry] | undefined
-    for (const one of known) {
-      const [, { listed, rows, last }] = one
+  /**
+   * Finds the unlisted hostname with the fewest requests, of several the one that was unseen for longest. So a flood of
+   * made-up hostnames displaces its own entries.
+   */
+  const leastUsed = (): string | undefined => {
+    let least: [string, HostnameEntry] | undefined
+    for (const entry of entries) {
+      const [, { listed, requests, last }] = entry
       if (listed) continue
-      if (!found || rows < found[1].rows || (rows === found[1].rows && last < found[1].last)) found = one
+      if (!least || requests < least[1].requests || (requests === least[1].requests && last < least[1].last))
+        least = entry
     }
-    return found?.[0]
+    return least?.[0]
   }
+  const all = (): string[] =>
+    [...entries]
+      .sort(([, a], [, b]) => Number(b.listed) - Number(a.listed) || b.requests - a.requests)
+      .map(([hostname]) => hostname)
 
   return {
-    observe(hostname, at) {
-      const one = known.get(hostname)
-      if (one) {
-        one.rows++
-        if (at > one.last) one.last = at
+    /** Counts a request of `hostname` at `at`. Returns true if the hostname is new. */
+    observe(hostname: string, at: number, admitted = false): boolean {
+      const entry = entries.get(hostname)
+      if (entry) {
+        entry.requests++
+        if (at > entry.last) entry.last = at
         return false
       }
       if (!isHostname(hostname)) return false
-      if (observed >= MAX_UNLISTED_HOSTNAMES) {
-        const gone = least()
-        if (gone !== undefined) remove(gone)
+      if (unlisted >= MAX_UNLISTED_HOSTNAMES) {
+        const displaced = leastUsed()
+        if (displaced !== undefined) remove(displaced)
       }
-      known.set(hostname, { listed: false, rows: 1, last: at })
-      observed++
+      entries.set(hostname, { listed: false, admitted, requests: 1, last: at })
+      unlisted++
       return true
     },
-    setListed(hostnames) {
+    /** Sets the hostnames that sites list. */
+    setListed(hostnames: readonly string[]): void {
       const listed = new Set(hostnames.filter(isHostname))
-      for (const [hostname, one] of known) {
-        if (one.listed === listed.has(hostname)) continue
-        one.listed = !one.listed
-        observed += one.listed ? -1 : 1
+      for (const [hostname, entry] of entries) {
+        if (entry.listed === listed.has(hostname)) continue
+        entry.listed = !entry.listed
+        unlisted += entry.listed ? -1 : 1
       }
-      for (const hostname of listed) if (!known.has(hostname)) known.set(hostname, { listed: true, rows: 0, last: 0 })
+      for (const hostname of listed)
+        if (!entries.has(hostname)) entries.set(hostname, { listed: true, admitted: true, requests: 0, last: 0 })
     },
-    has: (hostname) => known.has(hostname),
-    isListed: (hostname) => known.get(hostname)?.listed === true,
-    forget(at) {
-      const gone = [...known]
-        .filter(([, one]) => !one.listed && at - one.last > FORGET_AFTER_MS)
-        .map(([hostname]) => hostname)
-      for (const hostname of gone) remove(hostname)
-      return gone
+    /** Admits as many waiting hostnames as may be: those that a site lists by now, then those with most requests. */
+    admit(at: number): string[] {
+      const admitted: string[] = []
+      for (const hostname of all()) {
+        const entry = entries.get(hostname)
+        if (!entry || entry.admitted) continue
+        if (!entry.listed) {
+          const next = Math.max(nextAdmission, at - ADMISSION_INTERVAL_MS * MAX_ADMISSION_BURST) + ADMISSION_INTERVAL_MS
+          if (next > at) break
+          nextAdmission = next
+        }
+        entry.admitted = true
+        admitted.push(hostname)
+      }
+      return admitted
     },
-    all: () =>
-      [...known]
-        .sort(([, a], [, b]) => Number(b.listed) - Number(a.listed) || b.rows - a.rows)
-        .map(([hostname]) => hostname),
+    has: (hostname: string): boolean => entries.has(hostname),
+    isListed: (hostname: string): boolean => entries.get(hostname)?.listed === true,
+    isAdmitted: (hostname: string): boolean => entries.get(hostname)?.admitted === true,
+    /** Forgets unlisted hostnames that were unseen for a day. */
+    forget(at: number): void {
+      for (const [hostname, entry] of entries) if (!entry.listed && at - entry.last > FORGET_AFTER_MS) remove(hostname)
+    },
+    /** Returns those that sites list first, then those with most requests. */
+    all,
   }
 }

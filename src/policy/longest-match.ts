@@ -6,7 +6,7 @@ export interface MatchCandidate extends Pattern {
   line: number
 }
 
-/** Its declarations say `exports.default`, its code is `module.exports`: an import that compiles would not run. */
+/** Loaded with `require`, because the package's declarations say `exports.default` and its code is `module.exports`. */
 const robotsParser: (url: string, contents: string) => { getMatchingLineNumber(url: string): number } = createRequire(
   import.meta.url,
 )('robots-parser')
@@ -14,10 +14,10 @@ const robotsParser: (url: string, contents: string) => { getMatchingLineNumber(u
 const PLACEHOLDER_HOST = 'http://robots.invalid'
 
 /**
- * The longest match among a few rules, by robots-parser: most octets win, `allow` wins ties, of equal rules the first. It
- * encodes and normalises what it is given (`.`, `?`, `[`) and its patterns not the same way, so both are handed over in
- * an alphabet that it leaves alone; that makes some patterns longer, so trailing `*`, which change no match, bring
- * the lengths back into the order of the octets.
+ * Returns a function that finds the longest match among a few rules with robots-parser: most octets win, `allow` wins ties,
+ * and of equal rules the first wins. robots-parser encodes and normalises paths and patterns (`.`, `?`, `[`) differently,
+ * so both are translated into an alphabet that it leaves alone. The translation makes some patterns longer, so trailing
+ * `*`, which do not change what a pattern matches, restore the order of the lengths.
  */
 export function createLongestMatch<C extends MatchCandidate>(
   candidates: readonly C[],
@@ -42,11 +42,12 @@ export function createLongestMatch<C extends MatchCandidate>(
   }
 }
 
+/** Marks the end of a path, for patterns with `$`. */
 const END_MARK = ','
 
 /**
- * One to one into letters, digits and `/ - _ = & ! , %`: `!` is a full stop (segments of dots would be resolved), `,` the
- * end. Patterns are ASCII, so that all beyond it is one thing that none of them holds.
+ * Translates one to one into letters, digits and `/ - _ = & ! , %`: a full stop becomes `!`, because robots-parser resolves
+ * segments of dots. Characters beyond ASCII all become one, since no pattern contains them.
  */
 const toSafeText = (text: string): string =>
   /^[\w\-/=&]*$/.test(text) ? text : text.replace(/[^\w\-/=&]/g, toSafeChar)

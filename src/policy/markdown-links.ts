@@ -1,9 +1,9 @@
-/** A link of Markdown as it stands in one line. */
+/** An inline link of Markdown. */
 interface MarkdownLink {
   title: string
-  /** As written: relative or absolute, unresolved. */
+  /** As written, relative or absolute. */
   url: string
-  /** Where what follows the link begins. */
+  /** Position after the link. */
   end: number
 }
 
@@ -11,8 +11,8 @@ const MAX_URL_CHARS = 2048
 const MAX_TITLE_CHARS = 512
 
 /**
- * The inline links `[title](url)` of a line, also `[title](<url>)` and `[title](url "tip")`; brackets in titles and
- * parentheses in URLs may be nested. Linear in the line, whatever it is: titles are sought 512 characters back, URLs 2,048 on.
+ * Finds the inline links `[title](url)` of a line, also `[title](<url>)` and `[title](url "tip")`. Brackets in titles and
+ * parentheses in URLs may be nested. Takes linear time for any input: a title has at most 512 characters, a URL 2,048.
  */
 export function findLinks(line: string): MarkdownLink[] {
   const links: MarkdownLink[] = []
@@ -27,7 +27,7 @@ export function findLinks(line: string): MarkdownLink[] {
   return links
 }
 
-/** Where the bracket stands that `close` closes, or -1. */
+/** Returns the position of the bracket that the one at `close` closes, or -1. */
 function findTitleStart(line: string, close: number, least: number): number {
   let depth = 0
   for (let at = close - 1; at >= least; at--) {
@@ -38,7 +38,7 @@ function findTitleStart(line: string, close: number, least: number): number {
   return -1
 }
 
-/** A URL that holds brackets is none: so no stretch is read twice for two links. */
+/** Reads a URL up to its end. A URL with brackets is refused, so that no text is read twice for two links. */
 function readDestination(line: string, start: number): { url: string; end: number } | undefined {
   let from = start
   while (line[from] === ' ') from++

@@ -1,86 +1,58 @@
-import type { CanonicalPath, Pattern } from './canonical.js'
-
-/** A pattern's place in a list ordered by weight, by what a path must hold for it to match. */
-interface PatternIndex {
-  /** Places, ascending, of the patterns that may match: none that does is missing. */
-  candidates(path: string): readonly number[]
-}
+import type { Pattern } from './canonical.js'
 
 /**
- * Finds among many patterns with `*` the few that a path may match: each is filed under six characters in a row that it
- * cannot match without (three, where no part is that long), the rarest it has. Patterns without are always let through.
+ * Returns a function that finds, among many patterns with `*`, the few that may match a path: their indexes in ascending
+ * order, without missing one that matches. Each pattern is filed under a run of six characters that a matching path must
+ * contain (three, if none of its parts is longer), the rarest that it has. Patterns without such a run are always returned.
  */
-export function createPatternIndex(patterns: readonly Pattern[]): PatternIndex {
+export function createPatternIndex(patterns: readonly Pattern[]): (path: string) => readonly number[] {
   const always: number[] = []
-  const filed = [6, 3].map((length) => ({
+  const tables = [6, 3].map((length) => ({
     length,
     counts: new Map<number, number>(),
-    drawers: new Map<number, number[]>(),
+    indexes: new Map<number, number[]>(),
   }))
-  const cabinet = ({ parts }: Pattern) => filed.find(({ length }) => parts.some((part) => part.length >= length))
+  const tableOf = ({ parts }: Pattern) => tables.find(({ length }) => parts.some((part) => part.length >= length))
   for (const pattern of patterns) {
-    const { length, counts } = cabinet(pattern) ?? {}
-    if (length && counts) eachGram(pattern.parts, length, (gram) => counts.set(gram, (counts.get(gram) ?? 0) + 1))
+    const { length, counts } = tableOf(pattern) ?? {}
+    if (length && counts) eachRun(pattern.parts, length, (run) => counts.set(run, (counts.get(run) ?? 0) + 1))
   }
-  for (const [place, pattern] of patterns.entries()) {
-    const { length, counts, drawers } = cabinet(pattern) ?? {}
-    if (!length || !counts || !drawers) {
-      always.push(place)
+  for (const [index, pattern] of patterns.entries()) {
+    const { length, counts, indexes } = tableOf(pattern) ?? {}
+    if (!length || !counts || !indexes) {
+      always.push(index)
       continue
     }
     let rarest = 0
-    let least = Number.POSITIVE_INFINITY
-    eachGram(pattern.parts, length, (gram) => {
-      const count = counts.get(gram) ?? 0
-      if (count >= least) return
-      rarest = gram
-      least = count
+    let fewest = Number.POSITIVE_INFINITY
+    eachRun(pattern.parts, length, (run) => {
+      const count = counts.get(run) ?? 0
+      if (count >= fewest) return
+      rarest = run
+      fewest = count
     })
-    const drawer = drawers.get(rarest)
-    if (drawer === undefined) drawers.set(rarest, [place])
-    else drawer.push(place)
+    const filed = indexes.get(rarest)
+    if (filed === undefined) indexes.set(rarest, [index])
+    else filed.push(index)
   }
-  return {
-    candidates(path) {
-      const opened = new Set<readonly number[]>()
-      for (const { length, drawers } of filed)
-        if (drawers.size > 0)
-          eachGram([path], length, (gram) => {
-            const drawer = drawers.get(gram)
-            if (drawer !== undefined) opened.add(drawer)
-          })
-      return opened.size === 0 ? always : [always, ...opened].flat().sort((a, b) => a - b)
-    },
+  return (path) => {
+    const found = new Set<readonly number[]>()
+    for (const { length, indexes } of tables)
+      if (indexes.size > 0)
+        eachRun([path], length, (run) => {
+          const filed = indexes.get(run)
+          if (filed !== undefined) found.add(filed)
+        })
+    return found.size === 0 ? always : [always, ...found].flat().sort((a, b) => a - b)
   }
 }
 
-/** Runs of `length` characters as numbers; two that share one cost a comparison, no wrong answer. */
-function eachGram(parts: readonly string[], length: number, visit: (gram: number) => void): void {
+/** Visits runs of `length` characters as hashes. A collision costs a comparison, but never a wrong result. */
+function eachRun(parts: readonly string[], length: number, visit: (run: number) => void): void {
   for (const part of parts)
     for (let end = length; end <= part.length; end++) {
-      let gram = 0
-      for (let at = end - length; at < end; at++) gram = Math.imul(gram, 131) + part.charCodeAt(at)
-      visit(gram | 0)
+      let run = 0
+      for (let at = end - length; at < end; at++) run = Math.imul(run, 131) + part.charCodeAt(at)
+      visit(run | 0)
     }
-}
-
-/**
- * Whether a pattern matches, each part looked for from where the one before ended: the first place is as good as any,
- * so nothing is tried twice.
- */
-export function matchesPattern({ parts, anchored }: Pattern, { text, cut }: CanonicalPath): boolean {
-  if (anchored && cut) return false
-  const head = parts[0] ?? ''
-  if (!text.startsWith(head)) return false
-  if (anchored && parts.length === 1) return text.length === head.length
-  const between = anchored ? parts.length - 1 : parts.length
-  let at = head.length
-  for (let place = 1; place < between; place++) {
-    const part = parts[place] ?? ''
-    const found = text.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  const tail = anchored ? (parts.at(-1) ?? '') : ''
-  return text.length - tail.length >= at && text.endsWith(tail)
 }

@@ -1,22 +1,31 @@
 import type { Agent } from '../agents/catalog.js'
-import type { Judgement, PolicyJudge } from './judgement.js'
+import { createRecentCache } from '../cache.js'
 import type { Decision, Policy } from './policy.js'
 import { activeVersion, isAssumedGone, type PolicyVersion, recentVersions, standingOf } from './version.js'
 
-/** Every version known of a hostname's two files, oldest first; undefined: none is kept of it. */
-type VersionsOf = (hostname: string) => { robots: readonly PolicyVersion[]; llms: readonly PolicyVersion[] } | undefined
+/** What the site's policy said about one request when it arrived: columns of its row. The folder's README defines them. */
+export interface Judgement {
+  /** Null if no version was known or the origin could not be reached. */
+  robots_allowed: boolean | null
+  /** This and the next two columns are null unless the request was disallowed. */
+  robots_rule: string | null
+  robots_line: number | null
+  /** True if a version of the last 24 hours allowed the request: the agent may have a cached copy. */
+  robots_grace: boolean | null
+  llms_listed: 0 | 1 | null
+}
 
 interface PolicyJudgeDeps {
-  versionsOf: VersionsOf
-  /** What a served version says; undefined where its text is not held. */
+  /** Returns every known version of a hostname's two files, oldest first; undefined if its policy is not fetched. */
+  versionsOf: (hostname: string) => { robots: readonly PolicyVersion[]; llms: readonly PolicyVersion[] } | undefined
+  /** Returns the parsed text of a served version; undefined if the text is not in memory. */
   policyOf: (version: PolicyVersion) => Policy | undefined
-  /** Told of each hostname that is asked about. */
+  /** Receives the hostname of each request that is judged. */
   observe: (hostname: string, at: number) => void
 }
 
-/** Answers remembered. */
 const MAX_CACHED_DECISIONS = 16_384
-/** Longer targets are judged each time: remembered, they would be what a stranger fills our memory with. */
+/** Longer targets are judged each time, so that a client cannot fill the memory with them. */
 const MAX_CACHED_TARGET_CHARS = 512
 
 const NO_JUDGEMENT: Judgement = {
@@ -26,22 +35,31 @@ const NO_JUDGEMENT: Judgement = {
   robots_grace: null,
   llms_listed: null,
 }
+const ALLOWED: Decision = { allowed: true, reason: 'unavailable', group: [] }
 
-/** Judges rows by the versions in force when they were made, with what was answered before remembered. */
+/** Judges requests by the versions that were active when they arrived. */
+export interface PolicyJudge {
+  /**
+   * `at` is the arrival in milliseconds since 1970, `target` path and query as requested. `agent` is undefined for an agent
+   * that is not in the catalog. Never throws, never waits.
+   */
+  judge(hostname: string, agent: Agent | undefined, target: string, at: number): Judgement
+}
+
 export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudgeDeps): PolicyJudge {
-  const decided = createDecisionCache<Decision>()
-  const listed = createDecisionCache<{ listed: boolean | null }>()
+  const decisions = createDecisionCache<Decision>()
+  const listings = createDecisionCache<{ listed: boolean | null }>()
 
-  /** Undefined where a version says nothing of fetches at that time. */
+  /** Returns undefined if the version does not decide about requests at that time. */
   const decide = (version: PolicyVersion, agent: Agent | undefined, target: string, at: number) => {
     const standing = standingOf(version.status)
     if (standing === 'unavailable') return ALLOWED
     if (standing === 'unreachable') return isAssumedGone(version, at) ? ALLOWED : undefined
-    return decided(version, agent?.id ?? '', target, () => policyOf(version)?.allows(agent, target))
+    return decisions(version, agent?.id ?? '', target, () => policyOf(version)?.allows(agent, target))
   }
 
-  /** Whether another version allowed it of which a copy may still be held. */
-  const graced = (
+  /** Returns true if a version that the agent may still have cached allowed the request. */
+  const hasGrace = (
     versions: readonly PolicyVersion[],
     agent: Agent | undefined,
     target: string,
@@ -53,24 +71,25 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     return false
   }
 
-  const lists = (versions: readonly PolicyVersion[], target: string, at: number): 0 | 1 | null => {
+  const isListed = (versions: readonly PolicyVersion[], target: string, at: number): 0 | 1 | null => {
     const version = activeVersion(versions, at)
     if (version === undefined || standingOf(version.status) === 'unreachable') return null
     if (standingOf(version.status) === 'unavailable') return 0
-    const answer = listed(version, '', target, () => {
+    const listing = listings(version, '', target, () => {
       const policy = policyOf(version)
       return policy && { listed: policy.lists(target) }
     })
-    return answer === undefined ? null : answer.listed ? 1 : 0
+    return listing === undefined ? null : listing.listed ? 1 : 0
   }
 
   const judge = (hostname: string, agent: Agent | undefined, target: string, at: number): Judgement => {
     observe(hostname, at)
     const versions = versionsOf(hostname)
-    if (versions === undefined) return isRobotsTxt(target) ? { ...NO_JUDGEMENT, robots_allowed: true } : NO_JUDGEMENT
-    const llms_listed = lists(versions.llms, target, at)
-    if (isRobotsTxt(target)) return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
-    const version = activeVersion(versions.robots, at)
+    const llms_listed = versions === undefined ? null : isListed(versions.llms, target, at)
+    // `/robots.txt` itself is always allowed (RFC 9309 2.2.2).
+    if (target === '/robots.txt' || target.startsWith('/robots.txt?'))
+      return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
+    const version = versions && activeVersion(versions.robots, at)
     const decision = version && decide(version, agent, target, at)
     if (decision === undefined) return { ...NO_JUDGEMENT, llms_listed }
     if (decision.allowed) return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
@@ -78,7 +97,7 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
       robots_allowed: false,
       robots_rule: decision.rule ?? null,
       robots_line: decision.line ?? null,
-      robots_grace: graced(versions.robots, agent, target, at),
+      robots_grace: hasGrace(versions?.robots ?? [], agent, target, at),
       llms_listed,
     }
   }
@@ -88,46 +107,27 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
       try {
         return judge(hostname, agent, target, at)
       } catch {
-        // A row without a judgement is worth more than none.
+        // A row without a judgement is better than no row.
         return NO_JUDGEMENT
       }
     },
   }
 }
 
-/** `/robots.txt` itself is always allowed (RFC 9309 2.2.2). */
-const isRobotsTxt = (target: string): boolean => target === '/robots.txt' || target.startsWith('/robots.txt?')
-
-const ALLOWED: Decision = { allowed: true, reason: 'unavailable', group: [] }
-
-/**
- * Answers by version, agent and target. Two generations: an answer that is asked for moves to the young one, and the
- * old one goes when the young one is full.
- */
-function createDecisionCache<V>() {
-  let young = new Map<string, V>()
-  let old = new Map<string, V>()
+/** Returns a function that caches results by version, agent and target. Undefined results are not cached. */
+function createDecisionCache<V extends object>() {
+  const cache = createRecentCache<string, V>(MAX_CACHED_DECISIONS)
   const numbers = new WeakMap<PolicyVersion, number>()
-  let last = 0
-  const numberOf = (version: PolicyVersion): number => {
-    const known = numbers.get(version)
-    if (known !== undefined) return known
-    last++
-    numbers.set(version, last)
-    return last
-  }
+  let lastNumber = 0
   return (version: PolicyVersion, agent: string, target: string, work: () => V | undefined): V | undefined => {
     if (target.length > MAX_CACHED_TARGET_CHARS) return work()
-    const key = `${numberOf(version)} ${agent} ${target}`
-    const known = young.get(key)
-    if (known !== undefined) return known
-    const value = old.get(key) ?? work()
-    if (value === undefined) return undefined
-    if (young.size >= MAX_CACHED_DECISIONS / 2) {
-      old = young
-      young = new Map()
-    }
-    young.set(key, value)
+    const number = numbers.get(version) ?? ++lastNumber
+    numbers.set(version, number)
+    const key = `${number} ${agent} ${target}`
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
+    const value = work()
+    if (value !== undefined) cache.set(key, value)
     return value
   }
 }

@@ -13,65 +13,35 @@ import {
   scheduleNext,
 } from './file-schedule.js'
 import { createHostnames, MAX_UNLISTED_HOSTNAMES } from './hostnames.js'
-import type { PolicyJudge } from './judgement.js'
-import type { Policy } from './policy.js'
 import { createPolicyCache } from './policy-cache.js'
 import { createPolicyJudge } from './policy-judge.js'
 import { POLICY_KINDS, POLICY_PATHS, type PolicyKind, type PolicyVersion, standingOf } from './version.js'
-import { insertVersion, loadVersions, releaseBodies, updateVersion } from './version-store.js'
+import { createVersionWriter, loadVersions, releaseBodies } from './version-store.js'
 
 export interface PolicyMonitorDeps {
   /**
-   * The way to the origin: whatever hostname a URL has, the origin is asked, with `Host` as it says, and redirects to
-   * elsewhere go through the guard. Undefined: there is no origin, and nothing is asked.
+   * Sends a request to the origin whatever the hostname of the URL, with the hostname as `Host`. Redirects to other hosts
+   * are guarded. Undefined if there is no origin; then nothing is fetched.
    */
-  ask: Outbound | undefined
-  /** The way to a site that has an origin of its own; absent: there is none. Its admins named it, not the operator. */
+  originOutbound: Outbound | undefined
+  /** Sends requests to the origin of one site. The site's administrators chose it, so it is guarded. */
   siteOutbound?: (origin: string) => Outbound
   records: Records
-  /** Epoch ms. */
+  /** Milliseconds since 1970. */
   now: () => number
-  /** From 0 to 1, for jitter. */
+  /** Between 0 and 1. */
   random: () => number
   log: (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
-  /** Told when a hostname's file became another one, never for its first version. */
+  /** Called when a hostname's file changed, but not for its first version. */
   onChange?: (change: PolicyChange) => void
 }
 
-/** A hostname's files, as they are kept. */
-export type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
+type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
 
-/** Keeps robots.txt and llms.txt of each hostname: asks for them, remembers every version, and judges rows by them. */
-export interface PolicyMonitor {
-  readonly judge: PolicyJudge
-  /** Reads what is stored, so that rows are judged from the first on. Never rejects. */
-  start(): Promise<void>
-  /** To be called each second. Resolves when all that it asked for is answered, which is for tests. Never rejects. */
-  tick(): Promise<void>
-  /** A body of `/robots.txt` or `/llms.txt` that was another than before went to a client; `at`: its request, epoch ms. */
-  reportServedFile(hostname: string, path: string, at: number): void
-  /** Every hostname that is kept: those that sites list first, then those seen most. */
-  hostnames(): readonly string[]
-  /** Whether a site lists it; a stranger can name any other. */
-  isListed(hostname: string): boolean
-  files(hostname: string): PolicyFiles | undefined
-  /** As parsed; undefined where the text is not held any more. */
-  policyOf(version: PolicyVersion): Policy | undefined
-  /** Stores what is not yet stored; asks for nothing any more. */
-  close(): Promise<void>
-}
-
-/** The sites' hostnames are looked up this often, ms: a new site need not wait longer. */
+/** The sites' hostnames are read this often, so that a new site waits at most 10 seconds. */
 const SITES_REFRESH_MS = 10_000
-/** That a version was seen again is stored this often, ms; what is new is stored at once. */
-const RENEWALS_STORE_MS = 3_600_000
-/** And tried again after this long, ms. */
-const STORE_RETRY_MS = 30_000
-/** Questions at the same time: the origin has people to serve. */
+/** Few, because the origin has its visitors to serve. */
 const MAX_CONCURRENT_FETCHES = 2
-/** Hostnames that only requests name are taken up at one each ten seconds, eight at once at most. */
-const ADMISSION_INTERVAL_MS = 10_000
-const MAX_ADMISSION_BURST = 8
 
 const SiteRow = z.object({
   origin: z.string().nullable(),
@@ -81,73 +51,59 @@ const SiteRow = z.object({
     .pipe(z.array(z.string())),
 })
 
-export function createPolicyMonitor(deps: PolicyMonitorDeps): PolicyMonitor {
-  const { ask, siteOutbound: askAt, records, now, random, log } = deps
-  /** By hostname, of the sites that have one. */
+export type PolicyMonitor = ReturnType<typeof createPolicyMonitor>
+
+/**
+ * Fetches robots.txt and llms.txt of each hostname on a schedule, stores every version and judges requests by them.
+ *
+ * Longer than 80 lines because its parts share the hostnames and their files; the schedule of a file, the choice of
+ * hostnames, the store and the judgement are in files of their own.
+ */
+export function createPolicyMonitor(deps: PolicyMonitorDeps) {
+  const { originOutbound, siteOutbound, records, now, random, log } = deps
+  /** Origins of the sites that have their own, by hostname. */
   let origins: ReadonlyMap<string, string> = new Map()
-  const wayTo = (hostname: string): Outbound | undefined => {
+  const outboundOf = (hostname: string): Outbound | undefined => {
     const origin = origins.get(hostname)
-    return (origin === undefined ? undefined : askAt?.(origin)) ?? ask
+    return (origin === undefined ? undefined : siteOutbound?.(origin)) ?? originOutbound
   }
-  const kept = new Map<string, PolicyFiles>()
+  const filesByHostname = new Map<string, PolicyFiles>()
+  const allFiles = () => [...filesByHostname.values()].flatMap((files) => POLICY_KINDS.map((kind) => files[kind]))
   const hostnames = createHostnames()
+  const writer = createVersionWriter({ records, now, log, hostnames: hostnames.all })
   const policyOf = createPolicyCache()
-  const unstored = new Set<PolicyVersion>()
-  const renewed = new Set<PolicyVersion>()
-  let listed_at = Number.NEGATIVE_INFINITY
-  let storing: Promise<void> | undefined
-  let store_after = 0
-  let renew_after = 0
-  /** Named only by requests, and not yet taken up. */
-  const newcomers = new Set<string>()
-  let take_up = 0
-  let asking = 0
+  let sitesReadAt = Number.NEGATIVE_INFINITY
+  let fetching = 0
   let closed = false
 
-  const keep = (hostname: string, due: number): PolicyFiles => {
-    const files: PolicyFiles = { robots: createFileState(hostname, 'robots'), llms: createFileState(hostname, 'llms') }
-    for (const kind of POLICY_KINDS) files[kind].due = due
-    kept.set(hostname, files)
-    return files
+  const addHostname = (hostname: string, due: number) => {
+    const robots = createFileState(hostname, 'robots', due)
+    filesByHostname.set(hostname, { robots, llms: createFileState(hostname, 'llms', due) })
   }
 
-  /** Lets go of the hostnames that are not known any more. */
-  const prune = () => {
-    for (const hostname of kept.keys())
-      if (!hostnames.has(hostname)) {
-        kept.delete(hostname)
-        newcomers.delete(hostname)
-      }
+  const removeForgotten = () => {
+    for (const hostname of filesByHostname.keys()) if (!hostnames.has(hostname)) filesByHostname.delete(hostname)
   }
 
   const observe = (hostname: string, at: number) => {
     if (!hostnames.observe(hostname, at)) return
-    keep(hostname, Number.POSITIVE_INFINITY)
-    newcomers.add(hostname)
-    prune()
+    addHostname(hostname, Number.POSITIVE_INFINITY)
+    removeForgotten()
   }
 
-  /** Takes up as many newcomers as may be now: those that a site lists meanwhile, then those seen most. */
-  const admit = () => {
-    if (newcomers.size === 0) return
+  const admitHostnames = () => {
     const time = now()
-    for (const hostname of hostnames.all()) {
-      if (!newcomers.has(hostname)) continue
-      if (!hostnames.isListed(hostname)) {
-        const next = Math.max(take_up, time - ADMISSION_INTERVAL_MS * MAX_ADMISSION_BURST) + ADMISSION_INTERVAL_MS
-        if (next > time) return
-        take_up = next
+    for (const hostname of hostnames.admit(time))
+      for (const kind of POLICY_KINDS) {
+        const file = filesByHostname.get(hostname)?.[kind]
+        if (file) file.due = time
       }
-      newcomers.delete(hostname)
-      const files = kept.get(hostname)
-      for (const kind of POLICY_KINDS) if (files) files[kind].due = time
-    }
   }
 
-  const list = async () => {
+  const readSites = async () => {
     const time = now()
-    if (time - listed_at < SITES_REFRESH_MS) return
-    listed_at = time
+    if (time - sitesReadAt < SITES_REFRESH_MS) return
+    sitesReadAt = time
     const sites = (await records.query(sql`select domains, origin from sites`)).map((row) => SiteRow.parse(row))
     hostnames.setListed(sites.flatMap(({ domains }) => domains))
     origins = new Map(
@@ -156,19 +112,17 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps): PolicyMonitor {
       ),
     )
     hostnames.forget(time)
-    prune()
-    for (const hostname of hostnames.all()) if (!kept.has(hostname)) keep(hostname, time)
+    removeForgotten()
+    for (const hostname of hostnames.all()) if (!filesByHostname.has(hostname)) addHostname(hostname, time)
   }
 
+  /** Logs a new version, and reports it as a change if the text differs from the last one that was served. */
   const announce = (file: PolicyFileState, version: PolicyVersion) => {
     const before = previousAnswer(file, version)
     const to = stateOf(version, policyOf(version))
-    if (standingOf(version.status) === 'unreachable') {
-      log('warn', firstText(version, to))
-      return
-    }
-    if (before === undefined || before.sha256 === version.sha256) {
-      log('info', firstText(version, to))
+    const unreachable = standingOf(version.status) === 'unreachable'
+    if (unreachable || before === undefined || before.sha256 === version.sha256) {
+      log(unreachable ? 'warn' : 'info', firstText(version, to))
       return
     }
     const { hostname, kind, first_seen: at } = version
@@ -177,130 +131,111 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps): PolicyMonitor {
     deps.onChange?.(change)
   }
 
-  const look = async (file: PolicyFileState) => {
-    const way = wayTo(file.hostname)
-    if (way === undefined) return
+  const fetchFile = async (file: PolicyFileState) => {
+    const outbound = outboundOf(file.hostname)
+    if (outbound === undefined) return
     const at = now()
-    const noticed = scheduleNext(file, at, random() * 2 - 1)
+    const noticedAt = scheduleNext(file, at, random() * 2 - 1)
     file.fetching = true
-    asking++
+    fetching++
     try {
       const { hostname, kind } = file
       const last = file.versions.at(-1)
-      const known = last !== undefined && last.body !== undefined ? last : undefined
-      const found = await fetchPolicy(way, { hostname, kind, at, previous: known })
+      const previous = last?.body === undefined ? undefined : last
+      const fetched = await fetchPolicy(outbound, { hostname, kind, at, previous })
       if (closed) return
-      const version = addVersion(file, found, now(), noticed)
+      const version = addVersion(file, fetched, now(), noticedAt)
       const current = file.versions.at(-1)
       if (version !== undefined) {
-        unstored.add(version)
+        writer.add(version)
         announce(file, version)
-        releaseBodies([...kept.values()].flatMap((files) => POLICY_KINDS.map((kind) => files[kind].versions)))
-      } else if (current !== undefined && !unstored.has(current)) renewed.add(current)
+        releaseBodies(allFiles().map(({ versions }) => versions))
+      } else if (current !== undefined) writer.renew(current)
     } catch (error) {
-      log('error', `${file.hostname}${POLICY_PATHS[file.kind]} could not be kept`, error)
+      log('error', `${file.hostname}${POLICY_PATHS[file.kind]} could not be fetched`, error)
     } finally {
       file.fetching = false
-      asking--
+      fetching--
     }
   }
 
-  const dueFiles = (): PolicyFileState[] => {
+  const nextDueFile = (): PolicyFileState | undefined => {
     const time = now()
-    return [...kept.values()]
-      .flatMap((files) => POLICY_KINDS.map((kind) => files[kind]))
-      .filter((file) => !file.fetching && file.due <= time && wayTo(file.hostname) !== undefined)
-      .sort((a, b) => a.due - b.due)
-  }
-
-  const store = async (everything: boolean) => {
-    const time = now()
-    const renewals = everything || time >= renew_after ? [...renewed] : []
-    const insertions = [...unstored]
-    if (insertions.length + renewals.length === 0) return
-    if (!everything && time < store_after) return
-    try {
-      await records.write(
-        ...insertions.flatMap((version) => insertVersion(version, hostnames.all())),
-        ...renewals.map(updateVersion),
-      )
-      for (const version of insertions) unstored.delete(version)
-      for (const version of renewals) renewed.delete(version)
-      if (time >= renew_after) renew_after = time + RENEWALS_STORE_MS
-    } catch (error) {
-      store_after = time + STORE_RETRY_MS
-      log('warn', 'versions of policies could not be stored; they are kept and tried again', error)
-    }
-  }
-  const storeInTurn = (everything = false): Promise<void> => {
-    const next = (storing ?? Promise.resolve()).then(() => store(everything))
-    storing = next
-    return next
+    return allFiles()
+      .filter((file) => !file.fetching && file.due <= time && outboundOf(file.hostname) !== undefined)
+      .sort((a, b) => a.due - b.due)[0]
   }
 
   const run = async () => {
-    if (closed || (ask === undefined && askAt === undefined)) return
-    await list()
-    admit()
-    // As many at a time as may be, until none is due.
-    const looks: Promise<void>[] = []
-    const next = async (): Promise<void> => {
-      for (let [file] = dueFiles(); file !== undefined && !closed; [file] = dueFiles()) await look(file)
+    if (closed || (originOutbound === undefined && siteOutbound === undefined)) return
+    await readSites()
+    admitHostnames()
+    const workers: Promise<void>[] = []
+    const work = async (): Promise<void> => {
+      for (let file = nextDueFile(); file !== undefined && !closed; file = nextDueFile()) await fetchFile(file)
     }
-    while (asking < MAX_CONCURRENT_FETCHES && dueFiles().length > 0) looks.push(next())
-    await Promise.all(looks)
-    if (!closed) await storeInTurn()
+    while (fetching < MAX_CONCURRENT_FETCHES && nextDueFile() !== undefined) workers.push(work())
+    await Promise.all(workers)
+    if (!closed) await writer.flush()
+  }
+
+  /** Fetches what is due. Call it each second. Resolves after all fetches that it started. Never rejects. */
+  const tick = async () => {
+    try {
+      await run()
+    } catch (error) {
+      log('warn', 'policies could not be updated', error)
+    }
   }
 
   return {
     judge: createPolicyJudge({
       versionsOf: (hostname) => {
-        const files = kept.get(hostname)
+        const files = filesByHostname.get(hostname)
         return files && { robots: files.robots.versions, llms: files.llms.versions }
       },
       policyOf,
       observe,
     }),
+    /** Reads the stored versions, so that requests are judged from the first on. Never rejects. */
     async start() {
       try {
         const versions = await loadVersions(records)
         const time = now()
-        await list()
-        // Those that no site lists are taken up as if they were seen now: what was down for days is not forgotten by it.
+        await readSites()
+        // Hostnames that no site lists count as seen now, so that a long downtime does not remove them.
         const latest = new Map(versions.map(({ hostname, last_seen }) => [hostname, last_seen]))
-        const others = [...latest].filter(([hostname]) => !hostnames.has(hostname)).sort((a, b) => b[1] - a[1])
-        for (const [hostname] of others.slice(0, MAX_UNLISTED_HOSTNAMES))
-          if (hostnames.observe(hostname, time)) keep(hostname, time)
-        for (const version of versions) kept.get(version.hostname)?.[version.kind].versions.push(version)
+        const unlisted = [...latest].filter(([hostname]) => !hostnames.has(hostname)).sort((a, b) => b[1] - a[1])
+        for (const [hostname] of unlisted.slice(0, MAX_UNLISTED_HOSTNAMES))
+          if (hostnames.observe(hostname, time, true)) addHostname(hostname, time)
+        for (const version of versions) filesByHostname.get(version.hostname)?.[version.kind].versions.push(version)
       } catch (error) {
-        log('error', 'the stored versions of policies cannot be read: rows wait for new ones', error)
+        log('error', 'the stored policy versions cannot be read; requests are judged by newly fetched ones', error)
       }
-      renew_after = now() + RENEWALS_STORE_MS
-      // Of a new instance the sites are made only when it is open.
-      listed_at = Number.NEGATIVE_INFINITY
+      // A new instance creates its sites only after it has started.
+      sitesReadAt = Number.NEGATIVE_INFINITY
     },
-    async tick() {
-      try {
-        await run()
-      } catch (error) {
-        log('warn', 'policies could not be looked after', error)
-      }
-    },
-    reportServedFile(hostname, path, at) {
+    tick,
+    /** Fetches a file soon because the proxy served a changed body of it. `at`: arrival of the request. */
+    reportServedFile(hostname: string, path: string, at: number) {
       const kind = POLICY_KINDS.find((one) => POLICY_PATHS[one] === path)
-      const file = kind && kept.get(hostname)?.[kind]
-      // Whose `Host` a stranger made up waits for its turn, whatever passes.
-      if (!file || newcomers.has(hostname)) return
+      const file = kind && filesByHostname.get(hostname)?.[kind]
+      // An unlisted hostname waits for its admission whatever the proxy serves, since a client can make it up.
+      if (!file || !hostnames.isAdmitted(hostname)) return
       recheckSoon(file, Math.min(at, now()), now())
-      void this.tick()
+      void tick()
     },
-    hostnames: () => hostnames.all(),
-    isListed: (hostname) => hostnames.isListed(hostname),
-    files: (hostname) => kept.get(hostname),
+    /** Returns every hostname whose policy is fetched: those that sites list first, then those with most requests. */
+    hostnames: hostnames.all,
+    /** Returns true if a site lists the hostname. */
+    isListed: hostnames.isListed,
+    files: (hostname: string): PolicyFiles | undefined => filesByHostname.get(hostname),
+    /** Returns a parsed version, or undefined if its text is not in memory any more. */
     policyOf,
+    /** Stores everything and stops fetching. */
     async close() {
       closed = true
-      await storeInTurn(true)
+      await writer.flush(true)
     },
   }
 }

@@ -1,9 +1,9 @@
-/** Labels and values of one record, `search=yes, ai-train=no`: labels in lower case, unknown ones kept as they are. */
+/** Labels and values of one record such as `search=yes, ai-train=no`. Labels are in lower case; unknown ones are included. */
 export type Preferences = Readonly<Record<string, string>>
 
 const MAX_PREFERENCES = 32
 
-/** The pairs of `label=value` in a record, at most 32; undefined where there is none. */
+/** Parses the pairs of `label=value` in a record, at most 32. Returns undefined if there is none. */
 export function parsePreferences(value: string): Preferences | undefined {
   const pairs = value
     .split(',', MAX_PREFERENCES)
@@ -12,12 +12,12 @@ export function parsePreferences(value: string): Preferences | undefined {
   return pairs.length === 0 ? undefined : mergePairs(pairs)
 }
 
-/** Two statements of one label: a refusal wins, or else the first (AIPREF attach: the stricter). */
+/** Merges two records. If both have a label, a refusal wins, otherwise the first (AIPREF attach: the stricter). */
 export const mergePreferences = (one: Preferences | undefined, other: Preferences | undefined): Preferences =>
   mergePairs([...Object.entries(one ?? {}), ...Object.entries(other ?? {})])
 
 function mergePairs(pairs: readonly (readonly [string, string])[]): Preferences {
-  const kept = new Map<string, string>()
-  for (const [label, value] of pairs) if (!kept.has(label) || /^(?:no|n)$/i.test(value)) kept.set(label, value)
-  return Object.fromEntries(kept)
+  const merged = new Map<string, string>()
+  for (const [label, value] of pairs) if (!merged.has(label) || /^(?:no|n)$/i.test(value)) merged.set(label, value)
+  return Object.fromEntries(merged)
 }

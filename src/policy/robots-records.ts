@@ -1,15 +1,5 @@
 import { type RobotsMode, trimAscii } from './robots-lines.js'
 
-export type RobotsRecordKind =
-  | 'user-agent'
-  | 'allow'
-  | 'disallow'
-  | 'sitemap'
-  | 'crawl-delay'
-  | 'content-signal'
-  | 'content-usage'
-  | 'unknown'
-
 const RECORD_KINDS = [
   'user-agent',
   'allow',
@@ -19,8 +9,9 @@ const RECORD_KINDS = [
   'content-signal',
   'content-usage',
 ] as const
+type RobotsRecordKind = (typeof RECORD_KINDS)[number] | 'unknown'
 
-/** Spellings that Google reads as what was meant; the RFC's reader only says so. */
+/** Misspelt keys that Google's parser accepts. In `rfc` mode they are only reported. */
 export const MISSPELT_KEYS: ReadonlyMap<string, string> = new Map([
   ...['useragent', 'user agent'].map((key) => [key, 'User-agent'] as const),
   ...['dissallow', 'dissalow', 'disalow', 'diasllow', 'disallaw'].map((key) => [key, 'Disallow'] as const),
@@ -28,17 +19,11 @@ export const MISSPELT_KEYS: ReadonlyMap<string, string> = new Map([
 ])
 
 const GOOGLE_KEYS: readonly (readonly [string, RobotsRecordKind])[] = [
-  ['user-agent', 'user-agent'],
-  ['allow', 'allow'],
-  ['disallow', 'disallow'],
-  ['sitemap', 'sitemap'],
-  ...[...MISSPELT_KEYS].map(([key, meant]): readonly [string, RobotsRecordKind] => [
-    key,
-    recordKind(meant.toLowerCase(), 'rfc'),
-  ]),
+  ...RECORD_KINDS.slice(0, 4).map((kind) => [kind, kind] as const),
+  ...[...MISSPELT_KEYS].map(([key, meant]) => [key, recordKind(meant.toLowerCase(), 'rfc')] as const),
 ]
 
-/** What a record is by its lower-cased key. Google takes any key that begins as one it knows. */
+/** Returns the kind of a record by its lower-case key. Google accepts any key that begins with a known one. */
 export function recordKind(key: string, mode: RobotsMode): RobotsRecordKind {
   const exact = RECORD_KINDS.find((kind) => kind === key)
   if (exact !== undefined || mode === 'rfc') return exact ?? 'unknown'
@@ -46,8 +31,8 @@ export function recordKind(key: string, mode: RobotsMode): RobotsRecordKind {
 }
 
 /**
- * A line's key, in lower case, and value, both one character an octet; undefined for an empty line or a comment. Google
- * takes white space for the colon where the line is exactly two words.
+ * Splits a line into a lower-case key and a value, both one character per octet. Returns undefined for an empty line or a
+ * comment. Google accepts white space instead of the colon if the line has exactly two words.
  */
 export function splitRecord(line: string, mode: RobotsMode): { key: string; value: string } | 'no colon' | undefined {
   const hash = line.indexOf('#')
@@ -63,9 +48,9 @@ export function splitRecord(line: string, mode: RobotsMode): { key: string; valu
 }
 
 /**
- * Under which names, in lower case, a User-agent line can be found; `*` is everyone's. Google cuts at the first
- * character outside of a product token, and takes `* anything` for `*`. The RFC's reader knows a line by its whole value
- * and by its first word (`GPTBot/1.2` is GPTBot, `Kangaroo Bot` and `MJ12bot` are themselves).
+ * Returns the lower-case names under which an agent can find a User-agent line; `*` stands for every agent. Google cuts at
+ * the first character that a product token cannot contain, and reads `* anything` as `*`. RFC mode knows a line by its
+ * whole value and by its first word (`GPTBot/1.2` is GPTBot; `Kangaroo Bot` and `MJ12bot` are whole names).
  */
 export function userAgentNames(userAgent: string, mode: RobotsMode): readonly string[] {
   const value = userAgent.toLowerCase()

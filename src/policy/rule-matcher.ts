@@ -1,40 +1,41 @@
+import { createRecentCache } from '../cache.js'
 import { createBestPrefix } from './best-prefix.js'
-import { type CanonicalPath, canonicalPatterns, MAX_PATH_CHARS } from './canonical.js'
+import { type CanonicalPath, canonicalPatterns, MAX_PATH_CHARS, type Pattern } from './canonical.js'
 import { createLongestMatch, type MatchCandidate } from './longest-match.js'
 import type { RobotsRule } from './parse-robots.js'
-import { createPatternIndex, matchesPattern } from './pattern-index.js'
+import { createPatternIndex } from './pattern-index.js'
 import type { RobotsMode } from './robots-lines.js'
 
-/** A rule in the form in which it is compared; one rule can stand in two. */
+/** A rule in the form that is compared. One rule can have two such forms. */
 export interface CompiledRule extends MatchCandidate {
   rule: RobotsRule
-  /** Tells it from the others of its set. */
+  /** Identifies the rule among those that were compiled together. */
   key: number
 }
 
-/** What one judgement may still cost, in characters of the path times patterns: `MOST_WORK` at its start. */
+/** The work that one judgement may still do, in characters of the path times patterns. */
 interface MatchBudget {
   left: number
 }
 
-/** The heaviest rule that matches a path, if any. */
+/** Returns the heaviest rule that matches a path. */
 export type MatchRules = (path: CanonicalPath, budget: MatchBudget) => CompiledRule | undefined
 
-/** Some 10 ms. Where it is used up, patterns with `*` that were not reached, the lightest, count as not matching. */
+/** Some 10 ms. When it is used up, the remaining patterns with `*`, which are the lightest, count as not matching. */
 export const MAX_MATCH_WORK = 1_000_000
-/** Up to here, in characters of patterns times those of the path, and for so many, robots-parser compares. */
+/** robots-parser compares up to so much work, in characters of patterns times those of the path, and so many candidates. */
 const MAX_PARSER_WORK = 100_000
 const MAX_PARSER_CANDIDATES = 64
-/** What a part of a pattern costs beside the path's characters. */
+/** Cost of one part of a pattern, in addition to the path's characters. */
 const WORK_PER_PART = 16
-/** Small sets of candidates come again and again: this many stay compiled. */
+/** The same small sets of candidates recur, so this many stay compiled. */
 const MAX_CACHED_CANDIDATE_SETS = 256
 
 /**
- * The longest match over rules (RFC 9309 2.2.2). Of 15,000 few can match a path: prefixes are found by binary search,
- * patterns with `*` by characters that they hold, and robots-parser decides among those. Its work for one pattern is
- * octets times path, so where that would be much (thousands of patterns made of `*a*a`) each is compared in one
- * pass instead, the heaviest first, until one matches.
+ * Compiles rules for the longest match (RFC 9309 2.2.2). Of 15,000 rules few can match a path: prefixes are found by binary
+ * search, patterns with `*` by the characters that they contain, and robots-parser decides among these candidates. Its work
+ * for one pattern is octets times path. If that is too much (thousands of patterns such as `*a*a`), each pattern is
+ * compared in one pass instead, the heaviest first, until one matches.
  */
 export function compileRules(rules: readonly RobotsRule[], mode: RobotsMode): MatchRules {
   const prefixes: (readonly [string, CompiledRule])[] = []
@@ -53,17 +54,19 @@ export function compileRules(rules: readonly RobotsRule[], mode: RobotsMode): Ma
         prefixes.push([head, one])
       else wild.push(one)
     }
-  const prefix = createBestPrefix(prefixes, heavier)
+  const bestPrefix = createBestPrefix(prefixes, heavier)
   wild.sort(compareWeight)
-  const sieve = createPatternIndex(wild)
-  const kept = new Map<string, (path: CanonicalPath) => CompiledRule | undefined>()
+  const wildIndex = createPatternIndex(wild)
+  const matchers = createRecentCache<string, (path: CanonicalPath) => CompiledRule | undefined>(
+    MAX_CACHED_CANDIDATE_SETS,
+  )
 
   return (path, budget) => {
-    const floor = heavierOf(prefix(path.text), path.cut ? undefined : whole.get(path.text))
+    const floor = heavierOf(bestPrefix(path.text), path.cut ? undefined : whole.get(path.text))
     const candidates: CompiledRule[] = []
     let work = 0
-    for (const place of sieve.candidates(path.text)) {
-      const one = wild[place]
+    for (const index of wildIndex(path.text)) {
+      const one = wild[index]
       if (one === undefined || (floor && compareWeight(floor, one) <= 0)) break
       if (!path.text.startsWith(one.parts[0] ?? '')) continue
       candidates.push(one)
@@ -75,17 +78,16 @@ export function compileRules(rules: readonly RobotsRule[], mode: RobotsMode): Ma
       return firstMatch(candidates, path, budget) ?? floor
     budget.left -= work
     const set = candidates.map((one) => one.key).join()
-    let longest = kept.get(set)
-    if (longest === undefined) {
-      if (kept.size === MAX_CACHED_CANDIDATE_SETS) kept.clear()
-      longest = createLongestMatch(candidates)
-      kept.set(set, longest)
+    let matcher = matchers.get(set)
+    if (matcher === undefined) {
+      matcher = createLongestMatch(candidates)
+      matchers.set(set, matcher)
     }
-    return longest(path)
+    return matcher(path)
   }
 }
 
-/** Most octets first, `allow` before `disallow`, then as in the file. */
+/** Sorts by most octets, then `allow` before `disallow`, then by line. */
 const compareWeight = (a: CompiledRule, b: CompiledRule): number =>
   b.octets - a.octets || Number(b.allow) - Number(a.allow) || a.line - b.line
 const heavier = (a: CompiledRule, b: CompiledRule): CompiledRule => (compareWeight(a, b) <= 0 ? a : b)
@@ -104,4 +106,25 @@ function firstMatch(
     if (matchesPattern(one, path)) return one
   }
   return undefined
+}
+
+/**
+ * Compares a pattern with a path in one pass. Each part is looked for after the previous one; the first place is as good
+ * as any later one, so nothing is tried twice.
+ */
+export function matchesPattern({ parts, anchored }: Pattern, { text, cut }: CanonicalPath): boolean {
+  if (anchored && cut) return false
+  const head = parts[0] ?? ''
+  if (!text.startsWith(head)) return false
+  if (anchored && parts.length === 1) return text.length === head.length
+  const between = anchored ? parts.length - 1 : parts.length
+  let at = head.length
+  for (let place = 1; place < between; place++) {
+    const part = parts[place] ?? ''
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  const tail = anchored ? (parts.at(-1) ?? '') : ''
+  return text.length - tail.length >= at && text.endsWith(tail)
 }

@@ -10,50 +10,50 @@ export interface SitemapUrl {
   lastmod: Date | null
 }
 
-export interface SitemapCrawl {
-  /** By path, each once. */
+interface SitemapCrawl {
+  /** Each path once. */
   urls: SitemapUrl[]
-  /** Sitemaps that were read. */
+  /** Number of sitemaps that were read. */
   files: number
-  /** What was not read, or not whole, and why. */
+  /** What was not read, or only in part, and why. */
   problems: string[]
-  /** Somebody answered for each of the sitemaps that were named: nothing at all in them is an answer, too. */
+  /** True if there was a response for every sitemap; an empty sitemap then means that there are no pages. */
   answered: boolean
 }
 
-/** sitemaps.org: at most 50,000 URLs and 50 MB in a file; here it is all that a hostname may have. */
+/** sitemaps.org allows 50,000 URLs and 50 MB per file; here the number of URLs is for a hostname. */
 const MAX_URLS = 50_000
 const MAX_FILES = 50
 const MAX_FILE_BYTES = 50_000_000
 const MAX_TOTAL_BYTES = 200_000_000
 const FETCH_TIMEOUT_MS = 60_000
 const MAX_PROBLEMS = 50
-/** As long a path as a row holds. */
+/** The longest path that a row holds. */
 const MAX_PATHNAME_CHARS = 2_000
-/** Bytes that are read between two turns of the event loop. */
+/** Bytes that are read before other work of the process may run. */
 const SLICE_BYTES = 65_536
 
 /**
- * Reads the sitemaps of a hostname, and those that an index among them names, one level deep. Those of the hostname
- * itself are asked by `ask`, the way to the origin, all others by `outside`, which is guarded. Never rejects.
+ * Reads the sitemaps of a hostname, and the sitemaps that an index among them names, one level deep. Sitemaps of the
+ * hostname itself are fetched through `origin`, all others through `outbound`, which is guarded. Never rejects.
  */
 export async function crawlSitemaps(
-  ways: { ask: Outbound; outside: Outbound },
+  via: { origin: Outbound; outbound: Outbound },
   hostname: string,
   locations: readonly string[],
 ): Promise<SitemapCrawl> {
   const found = new Map<string, Date | null>()
-  const seen = new Set<string>()
+  const queued = new Set<string>()
   const queue: { url: string; child: boolean }[] = []
   const problems: string[] = []
   const problem = (url: string, text: string) => {
     if (problems.length < MAX_PROBLEMS) problems.push(`${url.slice(0, 200)}: ${text}`)
   }
   const add = (url: string, child: boolean) => {
-    if (seen.has(url)) return
-    if (seen.size >= MAX_FILES) problem(url, `more than ${MAX_FILES} sitemaps`)
+    if (queued.has(url)) return
+    if (queued.size >= MAX_FILES) problem(url, `not read: more than ${MAX_FILES} sitemaps`)
     else {
-      seen.add(url)
+      queued.add(url)
       queue.push({ url, child })
     }
   }
@@ -69,19 +69,19 @@ export async function crawlSitemaps(
       break
     }
     const take = (entry: SitemapEntry) => {
-      if (entry.index && !child) add(entry.loc, true)
-      else if (!entry.index) addUrl(found, hostname, entry)
+      if (!entry.index) addUrl(found, hostname, entry)
+      else if (!child) add(entry.loc, true)
     }
     try {
-      const to = new URL(url)
-      const ask = to.hostname === hostname ? ways.ask : ways.outside
-      const answer = await ask(to.href, { limit: MAX_FILE_BYTES, timeout: FETCH_TIMEOUT_MS, redirects: MAX_REDIRECTS })
-      if (answer.status < 200 || answer.status > 299) {
-        if (answer.status >= 500) answered = false
-        problem(url, `it answered ${answer.status}`)
+      const { href, hostname: host } = new URL(url)
+      const fetch = host === hostname ? via.origin : via.outbound
+      const response = await fetch(href, { limit: MAX_FILE_BYTES, timeout: FETCH_TIMEOUT_MS, redirects: MAX_REDIRECTS })
+      if (response.status < 200 || response.status > 299) {
+        if (response.status >= 500) answered = false
+        problem(url, `status ${response.status}`)
         continue
       }
-      const read = await readSitemap(answer, take, () => found.size >= MAX_URLS)
+      const read = await readSitemap(response, take, () => found.size >= MAX_URLS)
       bytes += read.bytes
       files++
       if (read.cut) problem(url, 'only its first part was read')
@@ -96,14 +96,14 @@ export async function crawlSitemaps(
 function addUrl(found: Map<string, Date | null>, hostname: string, { loc, lastmod }: SitemapEntry): void {
   if (found.size >= MAX_URLS || !URL.canParse(loc)) return
   const url = new URL(loc)
-  // A sitemap speaks of its own host only (sitemaps.org); rows of another would never meet it.
+  // A sitemap may list URLs of its own host only (sitemaps.org). Rows of another host would never match.
   if (!/^https?:$/.test(url.protocol) || url.hostname !== hostname || url.pathname.length > MAX_PATHNAME_CHARS) return
   const at = lastmod === undefined ? null : (parseLastmod(lastmod) ?? null)
   const before = found.get(url.pathname)
   if (before === undefined || (at !== null && (before === null || before < at))) found.set(url.pathname, at)
 }
 
-/** A sitemap's bytes, unpacked where they are gzip, through the reader; stops where `enough` says so. */
+/** Feeds a sitemap to the reader, decompressed if it is gzip. Stops as soon as `enough` returns true. */
 async function readSitemap(
   { body, truncated }: OutboundResponse,
   take: (entry: SitemapEntry) => void,
@@ -111,10 +111,10 @@ async function readSitemap(
 ): Promise<{ bytes: number; cut: boolean }> {
   const reader = createSitemapReader(take)
   const decoder = new TextDecoder()
-  const packed = body[0] === 0x1f && body[1] === 0x8b
+  const gzipped = body[0] === 0x1f && body[1] === 0x8b
   let bytes = 0
   let cut = truncated
-  for await (const chunk of packed ? Readable.from(slices(body)).pipe(createGunzip()) : slices(body)) {
+  for await (const chunk of gzipped ? Readable.from(slices(body)).pipe(createGunzip()) : slices(body)) {
     if (!(chunk instanceof Uint8Array)) continue
     bytes += chunk.length
     reader.write(decoder.decode(chunk, { stream: true }))

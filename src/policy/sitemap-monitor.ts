@@ -6,73 +6,63 @@ import { DAY_MS, standingOf } from './version.js'
 
 interface SitemapMonitorDeps {
   policies: Pick<PolicyMonitor, 'hostnames' | 'isListed' | 'files' | 'policyOf'>
-  /** As the keeper's; undefined: nothing is asked. */
-  ask: Outbound | undefined
-  /** The way to elsewhere, for sitemaps of another host; guarded. */
+  /** Sends requests to the origin, as for the policy monitor; undefined if there is none. */
+  originOutbound: Outbound | undefined
+  /** Sends guarded requests to other hosts. */
   outbound: Outbound
-  /** Puts these in the place of all that is stored of a hostname. */
+  /** Replaces all stored URLs of a hostname. */
   replace: (hostname: string, urls: readonly SitemapUrl[]) => Promise<void>
-  /** Epoch ms. */
+  /** Milliseconds since 1970. */
   now: () => number
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   random: () => number
   log: (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
 }
 
-export interface SitemapMonitor {
-  /** To be called each second; reads what is due, one hostname at a time. Never rejects. */
-  tick(): Promise<void>
-  close(): void
-}
-
-/** Behind the start, ms: the site has more urgent things to do. */
+/** The first read waits at least this long after start, because the site has more urgent work then. */
 const FIRST_READ_AFTER_MS = 60_000
-/** After a failure, ms. */
 const RETRY_AFTER_MS = 3_600_000
-/** Other Sitemap lines are followed no more often, ms. */
+/** Changed Sitemap lines are followed at most this often. */
 const MIN_REREAD_INTERVAL_MS = 600_000
-/** Hostnames whose sitemaps are read, those seen most first. */
+/** Sitemaps of at most so many hostnames are read, those with most requests first. */
 const MAX_HOSTNAMES = 16
-/** Of those that no site lists one at a time, ms: a stranger can make up new ones for ever, each of them worth a crawl. */
+/** Unlisted hostnames are crawled one per interval: a client can make them up, and each costs a crawl. */
 const UNLISTED_INTERVAL_MS = 600_000
 
 interface HostnameState {
   due: number
-  read_at: number
+  readAt: number
   locations: string
-  /** Digest of what was stored last. */
+  /** Digest of the URLs that were stored last. */
   stored: string | undefined
 }
 
-/** Reads the sitemaps of each hostname once a day, and when robots.txt names others. */
-export function createSitemapMonitor(deps: SitemapMonitorDeps): SitemapMonitor {
-  const { policies: keeper, ask, now, random, log } = deps
+/** Reads the sitemaps of each hostname once a day, and when its robots.txt names other sitemaps. */
+export function createSitemapMonitor(deps: SitemapMonitorDeps) {
+  const { policies, originOutbound, now, random, log } = deps
   const states = new Map<string, HostnameState>()
-  let unlisted_after = Number.NEGATIVE_INFINITY
+  let unlistedAfter = Number.NEGATIVE_INFINITY
   let running = false
   let closed = false
 
-  /** Of robots.txt as it is now; `/sitemap.xml` where it names none; undefined while it is not known. */
+  /** Returns the sitemaps that robots.txt names, or `/sitemap.xml`; undefined if robots.txt is not known. */
   const locationsOf = (hostname: string): string[] | undefined => {
-    const version = keeper.files(hostname)?.robots.versions.at(-1)
+    const version = policies.files(hostname)?.robots.versions.at(-1)
     if (version === undefined || standingOf(version.status) === 'unreachable') return undefined
-    const named = keeper.policyOf(version)?.robots?.sitemaps ?? []
+    const named = policies.policyOf(version)?.robots?.sitemaps ?? []
     return named.length > 0 ? [...named] : [`http://${hostname}/sitemap.xml`]
   }
 
-  const read = async (way: Outbound, hostname: string, state: HostnameState, locations: readonly string[]) => {
+  const read = async (origin: Outbound, hostname: string, state: HostnameState, locations: readonly string[]) => {
     const at = now()
-    state.read_at = at
+    state.readAt = at
     state.locations = locations.join('\n')
     state.due = at + RETRY_AFTER_MS * (0.9 + random() / 5)
-    const { urls, files, problems, answered } = await crawlSitemaps(
-      { ask: way, outside: deps.outbound },
-      hostname,
-      locations,
-    )
+    const crawl = await crawlSitemaps({ origin, outbound: deps.outbound }, hostname, locations)
     if (closed) return
-    // What cannot be reached today was not taken out of the site.
-    if (!answered && urls.length === 0) {
+    const { urls, files, problems } = crawl
+    // A sitemap that cannot be reached today still lists its pages.
+    if (!crawl.answered && urls.length === 0) {
       log('warn', `sitemaps of ${hostname} cannot be read: ${JSON.stringify(problems[0] ?? '')}`)
       return
     }
@@ -84,35 +74,36 @@ export function createSitemapMonitor(deps: SitemapMonitorDeps): SitemapMonitor {
     if (files > 0) log('info', `sitemaps of ${hostname}: ${urls.length} URLs in ${files} files${also}`)
   }
 
-  const run = async (way: Outbound) => {
-    const hostnames = keeper.hostnames().slice(0, MAX_HOSTNAMES)
+  const run = async (origin: Outbound) => {
+    const hostnames = policies.hostnames().slice(0, MAX_HOSTNAMES)
     for (const hostname of states.keys()) if (!hostnames.includes(hostname)) states.delete(hostname)
     for (const hostname of hostnames) {
       const locations = locationsOf(hostname)
       if (closed || locations === undefined) continue
       const state = states.get(hostname) ?? {
         due: now() + FIRST_READ_AFTER_MS * (1 + random()),
-        read_at: Number.NEGATIVE_INFINITY,
+        readAt: Number.NEGATIVE_INFINITY,
         locations: locations.join('\n'),
         stored: undefined,
       }
       states.set(hostname, state)
-      const others = state.locations !== locations.join('\n') && now() - state.read_at >= MIN_REREAD_INTERVAL_MS
-      if (state.due > now() && !others) continue
-      if (!keeper.isListed(hostname)) {
-        if (now() < unlisted_after) continue
-        unlisted_after = now() + UNLISTED_INTERVAL_MS
+      const changed = state.locations !== locations.join('\n') && now() - state.readAt >= MIN_REREAD_INTERVAL_MS
+      if (state.due > now() && !changed) continue
+      if (!policies.isListed(hostname)) {
+        if (now() < unlistedAfter) continue
+        unlistedAfter = now() + UNLISTED_INTERVAL_MS
       }
-      await read(way, hostname, state, locations)
+      await read(origin, hostname, state, locations)
     }
   }
 
   return {
+    /** Reads what is due, one hostname at a time. Call it each second. Never rejects. */
     async tick() {
-      if (running || closed || ask === undefined) return
+      if (running || closed || originOutbound === undefined) return
       running = true
       try {
-        await run(ask)
+        await run(originOutbound)
       } catch (error) {
         log('warn', 'sitemaps could not be stored', error)
       } finally {
@@ -125,7 +116,7 @@ export function createSitemapMonitor(deps: SitemapMonitorDeps): SitemapMonitor {
   }
 }
 
-/** As text they may be 100 MB. */
+/** Hashes URL by URL, since all of them as one text may take 100 MB. */
 function digestOf(urls: readonly SitemapUrl[]): string {
   const digest = createHash('sha256')
   for (const { pathname, lastmod } of urls) digest.update(`${pathname}\n${lastmod?.getTime() ?? ''}\n`)

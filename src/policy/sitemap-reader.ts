@@ -1,31 +1,35 @@
-/** One `<url>` of a sitemap, or one `<sitemap>` of an index; text as it stands there, decoded. */
+/** One `<url>` of a sitemap, or one `<sitemap>` of an index, with decoded text. */
 export interface SitemapEntry {
   loc: string
   lastmod?: string
-  /** It names another sitemap. */
+  /** True if the entry names another sitemap. */
   index: boolean
 }
 
-/** Reads one sitemap, part by part. */
-interface SitemapReader {
-  write(text: string): void
-  end(): void
-}
-
-/** Characters of a `loc` or `lastmod`: a longer one is none. */
+/** A longer `loc` or `lastmod` is ignored. */
 const MAX_FIELD_CHARS = 4_096
-/** Of a tag only its name is of interest, and its slash at the end. */
+/** Only the name of a tag and its final slash matter. */
 const MAX_TAG_CHARS = 128
 
 type ReaderState = 'start' | 'lines' | 'text' | 'tag' | 'cdata' | 'skip'
 
+/** The sections of XML that are not elements: how each begins and ends, and how it is read. */
+const SPECIAL_SECTIONS: readonly [opening: string, closing: string, state: ReaderState][] = [
+  ['<![CDATA[', ']]>', 'cdata'],
+  ['<!--', '-->', 'skip'],
+  ['<?', '?>', 'skip'],
+  ['<!', '>', 'skip'],
+]
+
 /**
- * A reader of sitemaps (sitemaps.org: urlset, sitemapindex, or one URL a line) that knows of XML only what they need: no
- * document type is read, no entity but the five of XML itself is replaced, nothing is nested. It takes time linear in
- * what it is given and keeps no more than one entry. What is malformed is passed over.
+ * Creates a streaming reader of sitemaps (sitemaps.org: urlset, sitemapindex, or one URL per line). It supports only the
+ * XML that sitemaps need: no document types, no entities but the five of XML, no nesting. Takes linear time and stores
+ * at most one entry. Skips malformed input.
+ *
+ * Longer than 80 lines because the steps of the state machine share its variables.
  */
-export function createSitemapReader(take: (entry: SitemapEntry) => void): SitemapReader {
-  let mode: ReaderState = 'start'
+export function createSitemapReader(take: (entry: SitemapEntry) => void) {
+  let state: ReaderState = 'start'
   let rest = ''
   let tag = ''
   let until = ''
@@ -38,7 +42,7 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void): Sitema
     entry = undefined
     field = undefined
     if (loc === undefined || index === undefined) return
-    take({ loc, index, ...(lastmod === undefined ? {} : { lastmod }) })
+    take({ loc, index, ...(lastmod !== undefined && { lastmod }) })
   }
 
   const collect = (text: string) => {
@@ -49,12 +53,12 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void): Sitema
     const [, slash, prefix = '', name = ''] = /^(\/?)(?:([\w.-]+):)?([\w.-]+)/.exec(text) ?? []
     const lower = name.toLowerCase()
     if (lower === 'url' || lower === 'sitemap') {
-      // One that was never closed ends where the next begins.
+      // An entry that is not closed ends where the next one begins.
       if (entry?.loc !== undefined || slash !== '') emit()
       if (slash === '') entry = { prefix, index: lower === 'sitemap' }
       return
     }
-    // `image:loc` is the address of an image.
+    // The prefixes must agree: `image:loc` is the address of an image.
     if ((lower !== 'loc' && lower !== 'lastmod') || entry === undefined || entry.prefix !== prefix) return
     if (slash === '') {
       field = lower
@@ -66,23 +70,27 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void): Sitema
     }
   }
 
-  /** One step through `rest`; false: more is needed. */
+  const onLine = (line: string) => {
+    const loc = line.trim()
+    if (loc.length <= MAX_FIELD_CHARS && /^https?:\/\//i.test(loc)) take({ loc, index: false })
+  }
+
+  /** Takes one step through `rest`. Returns false if more input is needed. */
   const step = (): boolean => {
-    if (mode === 'start') {
+    if (state === 'start') {
       rest = rest.replace(/^[\s\uFEFF\0]+/, '')
       if (rest === '') return false
-      mode = rest.startsWith('<') ? 'text' : 'lines'
+      state = rest.startsWith('<') ? 'text' : 'lines'
       return true
     }
-    if (mode === 'lines') {
+    if (state === 'lines') {
       const lines = rest.split(/[\r\n]+/)
       rest = lines.pop() ?? ''
       for (const line of lines) onLine(line)
-      // A line that never ends is none.
       if (rest.length > MAX_FIELD_CHARS) rest = rest.slice(0, MAX_FIELD_CHARS + 1)
       return false
     }
-    if (mode === 'text') {
+    if (state === 'text') {
       const at = rest.indexOf('<')
       collect(at < 0 ? rest : rest.slice(0, at))
       rest = at < 0 ? '' : rest.slice(at)
@@ -93,58 +101,45 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void): Sitema
         'tag',
       ]
       rest = rest.slice(opening.length)
-      mode = next
+      state = next
       until = closing
       tag = ''
       return true
     }
-    if (mode === 'tag') {
+    if (state === 'tag') {
       const at = rest.indexOf('>')
       tag += rest.slice(0, Math.min(at < 0 ? rest.length : at, MAX_TAG_CHARS - tag.length))
       rest = at < 0 ? '' : rest.slice(at + 1)
       if (at < 0) return false
       onTag(tag)
-      mode = 'text'
+      state = 'text'
       return true
     }
     const at = rest.indexOf(until)
     const cut = at < 0 ? Math.max(0, rest.length - until.length + 1) : at
-    if (mode === 'cdata') collect(rest.slice(0, cut).replaceAll('&', '&amp;'))
+    if (state === 'cdata') collect(rest.slice(0, cut).replaceAll('&', '&amp;'))
     rest = rest.slice(at < 0 ? cut : at + until.length)
     if (at < 0) return false
-    mode = 'text'
+    state = 'text'
     return true
   }
 
-  const onLine = (line: string) => {
-    const loc = line.trim()
-    if (loc.length <= MAX_FIELD_CHARS && /^https?:\/\//i.test(loc)) take({ loc, index: false })
-  }
-
   return {
-    write(text) {
+    write(text: string): void {
       rest += text
       while (step());
     },
-    end() {
-      if (mode === 'lines') onLine(rest)
+    end(): void {
+      if (state === 'lines') onLine(rest)
       else emit()
       rest = ''
     },
   }
 }
 
-/** What stands between `<` and what is no element, with what ends it. */
-const SPECIAL_SECTIONS: readonly [opening: string, closing: string, mode: ReaderState][] = [
-  ['<![CDATA[', ']]>', 'cdata'],
-  ['<!--', '-->', 'skip'],
-  ['<?', '?>', 'skip'],
-  ['<!', '>', 'skip'],
-]
-
 const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** The five entities that XML has without a document type, and character references. */
+/** Decodes the five entities that XML has without a document type, and character references. */
 const decodeEntities = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos));/g, (all, decimal, hex, name) => {
     if (name !== undefined) return NAMED_ENTITIES[name] ?? all
@@ -152,7 +147,7 @@ const decodeEntities = (text: string): string =>
     return code <= 0x10ffff && code !== 0 ? String.fromCodePoint(code) : all
   })
 
-/** A W3C date (sitemaps.org: lastmod) as an instant, a date alone as its midnight in UTC; undefined where it is none. */
+/** Parses a W3C date (sitemaps.org: lastmod). A date without time is midnight UTC. Returns undefined for other text. */
 export function parseLastmod(text: string): Date | undefined {
   const match =
     /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?)?)?$/.exec(text)

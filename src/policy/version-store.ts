@@ -3,16 +3,19 @@ import { join, type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { POLICY_KINDS, type PolicyVersion } from './version.js'
 
-/** Versions of one file of one hostname that are kept. */
+/** Versions that are stored of one file of one hostname. */
 export const MAX_VERSIONS = 200
-/** Hostnames of which versions are kept; beyond it those that were longest not asked for, and are no more, are forgotten. */
+/** Hostnames whose versions are stored. Beyond it, hostnames that are no longer fetched are deleted, the oldest first. */
 const MAX_STORED_HOSTNAMES = 256
-/** Characters of bodies in memory, of all hostnames, the newest first; older versions can be shown, not judged by. */
+/** Characters of bodies in memory, newest first. Older versions can be shown, but requests are not judged by them. */
 const MAX_BODY_CHARS = 32 << 20
-/** Characters of bodies that are asked for in one statement: the records' engine has little memory. */
+/** Characters of bodies that one query reads, because the engine of the records has little memory. */
 const BODY_CHARS_PER_QUERY = 4 << 20
+/** `last_seen` of unchanged versions is stored this often; new versions are stored at once. */
+const RENEWALS_STORE_MS = 3_600_000
+const STORE_RETRY_MS = 30_000
 
-const Row = z.object({
+const PolicyRow = z.object({
   hostname: z.string(),
   kind: z.enum(POLICY_KINDS),
   url: z.string(),
@@ -27,42 +30,44 @@ const Row = z.object({
   first_seen: z.date(),
   last_seen: z.date(),
 })
-type Row = z.infer<typeof Row>
 const BodyRow = z.object({ sha256: z.string(), body: z.string() })
 
-/** Every version that is stored, oldest first. Throws `ApiError` where the records cannot be read. */
+/** Reads every stored version, oldest first. Throws `ApiError` if the records cannot be read. */
 export async function loadVersions(records: Pick<Records, 'query'>): Promise<PolicyVersion[]> {
   const found = await records.query(sql`
     select hostname, kind, url, status, reason, sha256, length(body) as length, truncated, content_type, etag,
       last_modified, first_seen, last_seen
     from policies order by first_seen`)
-  const rows = found.map((row) => Row.parse(row))
+  const rows = found.map((row) => PolicyRow.parse(row))
   const bodies = await loadBodies(records, rows)
-  return rows.map(({ length, reason, etag, last_modified, first_seen, last_seen, ...row }) => ({
+  return rows.map(({ length, ...row }) => ({
     ...row,
     body: row.sha256 === '' ? undefined : bodies.get(row.sha256),
-    ...(reason === null ? {} : { reason }),
-    ...(etag === null ? {} : { etag }),
-    ...(last_modified === null ? {} : { last_modified }),
-    first_seen: first_seen.getTime(),
-    last_seen: last_seen.getTime(),
+    reason: row.reason ?? undefined,
+    etag: row.etag ?? undefined,
+    last_modified: row.last_modified ?? undefined,
+    first_seen: row.first_seen.getTime(),
+    last_seen: row.last_seen.getTime(),
   }))
 }
 
-async function loadBodies(records: Pick<Records, 'query'>, rows: readonly Row[]): Promise<Map<string, string>> {
+async function loadBodies(
+  records: Pick<Records, 'query'>,
+  rows: readonly z.infer<typeof PolicyRow>[],
+): Promise<Map<string, string>> {
   const bodies = new Map<string, string>()
   const wanted = new Set<string>()
-  let held = 0
+  let total = 0
   let chunk: string[] = []
   let size = 0
-  const load = async () => {
+  const loadChunk = async () => {
     if (chunk.length === 0) return
-    const among = join(
+    const digests = join(
       chunk.map((sha256) => sql`${sha256}`),
       ', ',
     )
     const found = await records.query(sql`
-      select sha256, any_value(body) as body from policies where sha256 in (${among}) group by sha256`)
+      select sha256, any_value(body) as body from policies where sha256 in (${digests}) group by sha256`)
     for (const row of found) {
       const { sha256, body } = BodyRow.parse(row)
       bodies.set(sha256, body)
@@ -72,35 +77,89 @@ async function loadBodies(records: Pick<Records, 'query'>, rows: readonly Row[])
   }
   for (const { sha256, length } of rows.toReversed()) {
     if (sha256 === '' || length === null || wanted.has(sha256)) continue
-    held += length
-    if (held > MAX_BODY_CHARS) break
+    total += length
+    if (total > MAX_BODY_CHARS) break
     wanted.add(sha256)
     chunk.push(sha256)
     size += length
-    if (size > BODY_CHARS_PER_QUERY) await load()
+    if (size > BODY_CHARS_PER_QUERY) await loadChunk()
   }
-  await load()
+  await loadChunk()
   return bodies
 }
 
-/** Lets go of the bodies that are too many, the oldest first; the newest of each file stays. */
+/** Drops bodies from memory if there are too many, the oldest first. The newest version of each file keeps its body. */
 export function releaseBodies(files: readonly (readonly PolicyVersion[])[]): void {
-  const held = new Set<string>()
+  const counted = new Set<string>()
   let size = 0
   const all = files.flatMap((versions) => versions.map((version, i) => ({ version, last: i === versions.length - 1 })))
   for (const { version, last } of all.sort((a, b) => b.version.first_seen - a.version.first_seen)) {
-    if (version.body === undefined || held.has(version.sha256)) continue
+    if (version.body === undefined || counted.has(version.sha256)) continue
     size += version.body.length
-    held.add(version.sha256)
+    counted.add(version.sha256)
     if (size > MAX_BODY_CHARS && !last) version.body = undefined
   }
 }
 
+interface VersionWriterDeps {
+  records: Records
+  /** Milliseconds since 1970. */
+  now: () => number
+  log: (level: 'warn', message: string, error: unknown) => void
+  /** Returns the hostnames that are fetched; their versions are not deleted. */
+  hostnames: () => readonly string[]
+}
+
+/** Stores versions. What could not be stored is tried again. */
+export function createVersionWriter({ records, now, log, hostnames }: VersionWriterDeps) {
+  const added = new Set<PolicyVersion>()
+  const renewed = new Set<PolicyVersion>()
+  let running: Promise<void> = Promise.resolve()
+  let storeAfter = 0
+  let renewAfter = now() + RENEWALS_STORE_MS
+
+  const store = async (everything: boolean) => {
+    const time = now()
+    const renewals = everything || time >= renewAfter ? [...renewed] : []
+    const insertions = [...added]
+    if (insertions.length + renewals.length === 0 || (!everything && time < storeAfter)) return
+    try {
+      const fetched = hostnames()
+      await records.write(
+        ...insertions.flatMap((version) => insertVersion(version, fetched)),
+        ...renewals.map(updateVersion),
+      )
+      for (const version of insertions) added.delete(version)
+      for (const version of renewals) renewed.delete(version)
+      if (time >= renewAfter) renewAfter = time + RENEWALS_STORE_MS
+    } catch (error) {
+      storeAfter = time + STORE_RETRY_MS
+      log('warn', 'policy versions could not be stored; they stay in memory and are stored later', error)
+    }
+  }
+
+  return {
+    add(version: PolicyVersion) {
+      added.add(version)
+    },
+    /** Marks a version as fetched again without a change. */
+    renew(version: PolicyVersion) {
+      if (!added.has(version)) renewed.add(version)
+    },
+    /** Stores what is due, or everything. Never rejects. */
+    flush(everything = false): Promise<void> {
+      running = running.then(() => store(everything))
+      return running
+    },
+  }
+}
+
 /**
- * What stores a version that is new, and forgets those of its file that are too many, and hostnames that are; never one
- * of `kept`, which is asked for still: that it was is stored seldom, and names that strangers make up are newer then.
+ * Returns the statements that store a new version, delete versions of its file beyond `MAX_VERSIONS`, and delete hostnames
+ * beyond `MAX_STORED_HOSTNAMES`. The hostnames in `fetched` are never deleted: their `last_seen` is stored seldom, so
+ * made-up hostnames may look newer.
  */
-export const insertVersion = (version: PolicyVersion, kept: readonly string[]): Sql[] => [
+const insertVersion = (version: PolicyVersion, fetched: readonly string[]): Sql[] => [
   sql`insert into policies (hostname, kind, url, status, reason, sha256, body, truncated, content_type, etag,
       last_modified, first_seen, last_seen)
     values (${version.hostname}, ${version.kind}, ${version.url}, ${version.status}, ${version.reason ?? null},
@@ -112,11 +171,10 @@ export const insertVersion = (version: PolicyVersion, kept: readonly string[]): 
   sql`delete from policies where hostname not in (
       select hostname from (select hostname, max(last_seen) as seen from policies group by hostname
         order by seen desc, hostname limit ${MAX_STORED_HOSTNAMES}) kept)
-    and hostname not in (select unnest(from_json(${JSON.stringify(kept)}, '["VARCHAR"]')))`,
+    and hostname not in (select unnest(from_json(${JSON.stringify(fetched)}, '["VARCHAR"]')))`,
 ]
 
-/** What stores that a version was seen again. */
-export const updateVersion = (version: PolicyVersion): Sql =>
+const updateVersion = (version: PolicyVersion): Sql =>
   sql`update policies set last_seen = ${new Date(version.last_seen)}, status = ${version.status},
       reason = ${version.reason ?? null}, url = ${version.url}, etag = ${version.etag ?? null},
       last_modified = ${version.last_modified ?? null}

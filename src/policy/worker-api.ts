@@ -8,7 +8,7 @@ import { standingOf } from './version.js'
 
 interface PolicyApiDeps {
   monitor: PolicyMonitor
-  /** Whose a hostname is. */
+  /** Returns the site that a hostname belongs to. */
   siteOf: (hostname: string) => { id: number } | undefined
   catalog: Catalog
 }
@@ -21,27 +21,30 @@ const PolicyArguments = z.object({
 })
 const BlockedArguments = z.object({ site: z.int(), operator: z.string().optional() })
 const UrlArgument = z.object({ hostname: z.string(), pathname: z.string() })
-/** URLs that are judged before other work of the worker is let in. */
-const URLS_PER_TURN = 50
 const ServedFileArguments = z.object({ hostname: z.string(), path: z.string(), at: z.number() })
+/** After so many URLs other work of the worker may run. */
+const URLS_PER_TURN = 50
 
-/** What the site's process may ask about policies (`Desk` of the worker). Each throws `ApiError`. */
-export function createPolicyApi({ monitor: keeper, siteOf, catalog }: PolicyApiDeps) {
-  const hostnamesOf = (site: number) => keeper.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
-  /** What is served now; an origin that cannot be reached blocks nobody. */
-  const policyNow = (hostname: string): Policy | undefined => {
-    const version = keeper.files(hostname)?.robots.versions.at(-1)
-    return version && standingOf(version.status) === 'served' ? keeper.policyOf(version) : undefined
+/** The part of the worker API that answers questions about policies. Its functions throw `ApiError`. */
+export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
+  const hostnamesOf = (site: number) => monitor.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
+  /** Returns the current policy. Undefined if robots.txt is not served; an unreachable origin blocks no agent here. */
+  const currentPolicy = (hostname: string): Policy | undefined => {
+    const version = monitor.files(hostname)?.robots.versions.at(-1)
+    return version && standingOf(version.status) === 'served' ? monitor.policyOf(version) : undefined
   }
   return {
-    /** The policy of one hostname of a site, its first or the one seen most where none is named (contract 5). */
+    /** Returns the policy of a site's hostname; without `hostname`, of the first listed one or the one with most requests. */
     async policy(argument: unknown) {
       const { site, hostname: named, agent_id, path } = PolicyArguments.parse(argument)
       const hostnames = hostnamesOf(site)
       const hostname = named?.toLowerCase() ?? hostnames[0]
       if (named !== undefined && !hostnames.includes(named.toLowerCase()))
-        throw new ApiError('not_found', 'No policy is kept of that hostname: it is not seen, or not this site’s.')
-      const files = hostname === undefined ? undefined : keeper.files(hostname)
+        throw new ApiError(
+          'not_found',
+          'No policy is known for this hostname: no request named it, or it is not this site’s.',
+        )
+      const files = hostname === undefined ? undefined : monitor.files(hostname)
       const agents = agent_id === undefined ? agentsForRobots(catalog) : [findAgent(catalog, agent_id)]
       if (hostname === undefined || files === undefined) return { hostnames, agents: [], versions: [], path }
       const report = await createPolicyReport({
@@ -50,46 +53,46 @@ export function createPolicyApi({ monitor: keeper, siteOf, catalog }: PolicyApiD
         path,
         robots: files.robots.versions,
         llms: files.llms.versions,
-        policyOf: keeper.policyOf,
+        policyOf: monitor.policyOf,
       })
       return { hostnames, ...report }
     },
-    /** Where on the site every search and assistant agent, of one operator or of all, may be kept out (`Blocked.within`). */
+    /** Returns patterns of which every path matches one that is blocked for all search and assistant agents of an operator. */
     async blocked_within(argument: unknown) {
       const { site, operator } = BlockedArguments.parse(argument)
       const agents = answeringAgents(catalog, operator)
       return hostnamesOf(site).flatMap((hostname) => {
-        const patterns = policyNow(hostname)?.disallowPatterns(agents) ?? []
+        const patterns = currentPolicy(hostname)?.disallowPatterns(agents) ?? []
         return patterns.length === 0 ? [] : [{ hostname, patterns }]
       })
     },
-    /** Whether every one of them is kept from each of these URLs, in their order. */
+    /** Tells for each URL whether it is blocked for all of these agents. */
     async blocked(argument: unknown) {
       const { site, operator, urls } = BlockedArguments.extend({ urls: z.array(UrlArgument).max(1_000) }).parse(
         argument,
       )
       const agents = answeringAgents(catalog, operator)
-      const ours = new Set(hostnamesOf(site))
-      const said: boolean[] = []
+      const siteHostnames = new Set(hostnamesOf(site))
+      const blocked: boolean[] = []
       for (const [n, { hostname, pathname }] of urls.entries()) {
         if (n % URLS_PER_TURN === URLS_PER_TURN - 1) await new Promise<void>((resolve) => setImmediate(resolve))
-        said.push(ours.has(hostname) && policyNow(hostname)?.blocksAll(agents, pathname) === true)
+        blocked.push(siteHostnames.has(hostname) && currentPolicy(hostname)?.blocksAll(agents, pathname) === true)
       }
-      return said
+      return blocked
     },
-    /** A body of robots.txt or llms.txt that was another than before went to a client. */
+    /** Reports that the proxy served a changed body of robots.txt or llms.txt. */
     async policy_seen(argument: unknown) {
       const { hostname, path, at } = ServedFileArguments.parse(argument)
-      keeper.reportServedFile(hostname, path, at)
+      monitor.reportServedFile(hostname, path, at)
     },
   }
 }
 
-/** The agents that fetch for answers. */
-const answeringAgents = ({ agents }: Catalog, operator: string | undefined) =>
+/** Returns the search and assistant agents of an operator, or of all operators. */
+const answeringAgents = ({ agents }: Catalog, wanted: string | undefined) =>
   agents.filter(
-    ({ purpose, robots_only, operator: theirs }) =>
+    ({ purpose, robots_only, operator }) =>
       (purpose === 'search' || purpose === 'assistant') &&
       !robots_only &&
-      (operator === undefined || operator === theirs),
+      (wanted === undefined || wanted === operator),
   )

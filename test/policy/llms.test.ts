@@ -89,7 +89,7 @@ t.test('one line of a section: its links', async (t) => {
     ['just words', [], undefined, 'text'],
     ['- [a](mailto:x@a.example)', [], undefined, 'another scheme'],
     ['- [a](javascript:alert(1))', [], undefined, 'another scheme'],
-    ['- [a](http://)', [], /no URL/, 'no URL'],
+    ['- [a](http://)', [], /not a URL/, 'not a URL'],
     ['- [a]', [], /without a link/, 'no target'],
     ['- [a](', [], /without a link/, 'no end'],
     ['### [a](/b)', [], undefined, 'a heading below'],

@@ -449,7 +449,7 @@ t.test('an origin that is down is said to be, and found when it is up', async (t
 })
 
 t.test('without an origin nothing is asked and nothing judged', async (t) => {
-  const { open, asked, clock } = await setUpMonitor(t, { deps: { ask: undefined } })
+  const { open, asked, clock } = await setUpMonitor(t, { deps: { originOutbound: undefined } })
   const { keeper } = await open()
   await keeper.tick()
   t.equal(allowed(keeper, '/', clock.at), null)
@@ -463,7 +463,7 @@ t.test('records that fail cost no judgement, and are tried again', async (t) => 
   await records.write(sql`alter table policies rename to elsewhere`)
   await keeper.tick()
   t.equal(allowed(keeper, '/private', clock.at), false)
-  t.ok(lines.some((line) => line.startsWith('warn versions of policies could not be stored')))
+  t.ok(lines.some((line) => line.startsWith('warn policy versions could not be stored')))
   await records.write(sql`alter table elsewhere rename to policies`)
   clock.at += 31_000
   await keeper.tick()

@@ -9,7 +9,7 @@ t.test('where rows are only sent to, the policy of a site is read at the origin 
   const { open, clock } = await setUpMonitor(t, {
     domains: ['a.example'],
     deps: {
-      ask: undefined,
+      originOutbound: undefined,
       siteOutbound: (origin) => async (url) => {
         asked.push(`${origin} for ${new URL(url).host}${new URL(url).pathname}`)
         const body = url.endsWith('/robots.txt') ? ROBOTS : ''

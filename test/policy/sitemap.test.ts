@@ -160,8 +160,9 @@ const paths = (urls: readonly SitemapUrl[]) => urls.map(({ pathname }) => pathna
 const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
 
 t.test('an index one level deep, packed files, and only what is of the hostname', async (t) => {
-  const { table, ask, outside } = await setUpMonitor(t)
-  const crawl = (...locations: string[]) => crawlSitemaps({ ask, outside }, 'example.com', locations)
+  const { table, originOutbound, outbound } = await setUpMonitor(t)
+  const crawl = (...locations: string[]) =>
+    crawlSitemaps({ origin: originOutbound, outbound }, 'example.com', locations)
   const index = (...locs: string[]) =>
     `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join('')}</sitemapindex>`
   table.set('example.com/index.xml', fileResponse(index('https://example.com/a.xml', 'https://example.com/b.xml.gz')))
@@ -203,8 +204,8 @@ t.test('an index one level deep, packed files, and only what is of the hostname'
 })
 
 t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
-  const { table, ask, outside } = await setUpMonitor(t)
-  const crawl = (location: string) => crawlSitemaps({ ask, outside }, 'example.com', [location])
+  const { table, originOutbound, outbound } = await setUpMonitor(t)
+  const crawl = (location: string) => crawlSitemaps({ origin: originOutbound, outbound }, 'example.com', [location])
   const long = urlset(...Array.from({ length: 60_000 }, (_, i) => `https://example.com/page/${i}`))
   table.set('example.com/long.xml', fileResponse(long))
   const from = performance.now()
@@ -230,8 +231,8 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
   const store = await eventsOf(t)
   const sitemaps = createSitemapMonitor({
     policies: keeper,
-    ask: site.ask,
-    outbound: site.outside,
+    originOutbound: site.originOutbound,
+    outbound: site.outbound,
     replace: store.replaceSitemap,
     now: () => clock.at,
     random: () => 0.5,
@@ -283,8 +284,8 @@ t.test('a stranger who makes up hostnames has the origin crawled no more often f
   const { keeper } = await site.open()
   const sitemaps = createSitemapMonitor({
     policies: keeper,
-    ask: site.ask,
-    outbound: site.outside,
+    originOutbound: site.originOutbound,
+    outbound: site.outbound,
     replace: async () => {},
     now: () => clock.at,
     random: () => 0.5,
