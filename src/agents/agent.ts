@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-export const PURPOSES = [
+const PURPOSES = [
   'training',
   'search',
   'assistant',

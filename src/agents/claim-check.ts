@@ -15,7 +15,7 @@ interface VerifierDeps {
 }
 
 /**
- * What one published way to verify shows. `open`: it could not be tried and might still confirm. `silent`: it was tried
+ * The result of one published way to verify. `open`: it could not be tried and might still confirm. `silent`: it was tried
  * and proves nothing. Undefined: the operator does not publish this way.
  */
 type Evidence = 'confirms' | 'refutes' | 'open' | 'silent' | undefined

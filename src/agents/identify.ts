@@ -17,7 +17,7 @@ export interface Identification {
 }
 
 /** Returns undefined for a person. The result is only a claim; `claim-check.ts` verifies it. */
-export type Identify = (userAgent: string) => Identification | undefined
+type Identify = (userAgent: string) => Identification | undefined
 
 /**
  * Matches browsers that `isbot` takes for bots by their form or by a word in them: text browsers, small browsers and old

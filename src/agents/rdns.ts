@@ -111,7 +111,7 @@ export function createRdns(deps: RdnsDeps) {
   }
 }
 
-/** Resolves with the result of `work`, or with undefined after `ms`. Leaves no timer behind. */
+/** Resolves with the result of `work`, or with undefined after `ms`. Clears its timer. */
 async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<undefined>((resolve) => {
@@ -182,7 +182,7 @@ async function confirmAddress(rule: NameRule, address: Address, resolver: DnsRes
 const hasKey = (address: Address | undefined, key: string): boolean =>
   address !== undefined && addressKey(address) === key
 
-/** Returns the records, an empty list if the DNS says that there are none, or undefined if it does not answer. */
+/** Returns the records, an empty list if the name has no such records, or undefined if the DNS does not answer. */
 async function resolveOrNone(resolve: () => Promise<string[]>): Promise<string[] | undefined> {
   try {
     return await resolve()

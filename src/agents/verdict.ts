@@ -36,12 +36,12 @@ export interface VerifiableRequest {
   user_agent?: string
   referrer?: string
   headers?: Readonly<Record<string, string>>
-  /** What a signature may cover; present if the request carries a signature (RFC 9421 2.2). */
+  /** Values that a signature may cover; present if the request carries a signature (RFC 9421 2.2). */
   signed?: { scheme: 'http' | 'https'; authority: string; target: string }
 }
 
 /** The verdict that is known at once and, if more may be known soon, a promise that never rejects and ends in bounded time. */
-export interface ClaimCheck {
+interface ClaimCheck {
   now: Verdict
   later?: Promise<Verdict>
 }

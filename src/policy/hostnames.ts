@@ -24,7 +24,11 @@ const isHostname = (text: string): boolean =>
   URL.canParse(`http://${text}/`) &&
   new URL(`http://${text}/`).hostname === text
 
-/** The hostnames whose policy is fetched. Times are milliseconds since 1970. */
+/**
+ * The hostnames whose policy is fetched. Times are milliseconds since 1970.
+ *
+ * Long because its methods share one map.
+ */
 export function createHostnames() {
   const entries = new Map<string, HostnameEntry>()
   let unlisted = 0

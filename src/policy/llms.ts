@@ -39,6 +39,8 @@ const MAX_TEXT_CHARS = 2048
  * Parses llms.txt as authors write it: several titles, several lines of summary, any bullet or none, headings below `##`,
  * links in sentences and bare URLs are all accepted. Departures from llmstxt.org are listed in `problems`. `url` is the
  * URL of the file. Links other than http and https are skipped. An HTML page gives a problem and nothing else.
+ *
+ * Long because reading a line depends on all lines before it.
  */
 export function parseLlms(body: Uint8Array | string, url: string): Llms {
   const bytes = typeof body === 'string' ? Buffer.from(body.slice(0, MAX_LLMS_BYTES + 1)) : body

@@ -3,8 +3,8 @@ import { createRecentCache } from '../cache.js'
 import type { Decision, Policy } from './policy.js'
 import { activeVersion, isAssumedGone, type PolicyVersion, recentVersions, standingOf } from './version.js'
 
-/** What the site's policy said about one request when it arrived: columns of its row. The folder's README defines them. */
-export interface Judgement {
+/** The verdict of the site's policy on one request when it arrived: columns of its row. The folder's README defines them. */
+interface Judgement {
   /** Null if no version was known or the origin could not be reached. */
   robots_allowed: boolean | null
   /** This and the next two columns are null unless the request was disallowed. */

@@ -56,7 +56,7 @@ export type PolicyMonitor = ReturnType<typeof createPolicyMonitor>
 /**
  * Fetches robots.txt and llms.txt of each hostname on a schedule, stores every version and judges requests by them.
  *
- * Longer than 80 lines because its parts share the hostnames and their files; the schedule of a file, the choice of
+ * Long because its parts share the hostnames and their files; the schedule of a file, the choice of
  * hostnames, the store and the judgement are in files of their own.
  */
 export function createPolicyMonitor(deps: PolicyMonitorDeps) {

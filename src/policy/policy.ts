@@ -26,7 +26,7 @@ export interface Decision {
   group: readonly string[]
 }
 
-/** What the file says to one agent, with all of its groups merged. */
+/** The rules and preferences of the file for one agent, with all of its groups merged. */
 export interface AgentGroup {
   group: readonly string[]
   rules: number

@@ -3,7 +3,7 @@ export type Preferences = Readonly<Record<string, string>>
 
 const MAX_PREFERENCES = 32
 
-/** Parses the pairs of `label=value` in a record, at most 32. Returns undefined if there is none. */
+/** Parses the pairs of `label=value` in a record, at most 32. Returns undefined if the record has no pair. */
 export function parsePreferences(value: string): Preferences | undefined {
   const pairs = value
     .split(',', MAX_PREFERENCES)

@@ -1,5 +1,5 @@
 import type { Agent, Catalog } from '../agents/catalog.js'
-import { type AgentGroup, createPolicy, type Policy, type RobotsView } from './policy.js'
+import { type AgentGroup, createPolicy, type Decision, type Policy, type RobotsView } from './policy.js'
 import { isAssumedGone, type PolicyVersion, standingOf } from './version.js'
 
 /** Bounds on what is shown of a hostile file. The rest is counted as a problem. */
@@ -113,8 +113,9 @@ function llmsFields(policy: Policy | undefined, rules: Policy | undefined) {
   }
 }
 
+/** Returns what robots.txt decides about the path for each agent. */
 async function agentDecisions(policy: Policy, agents: readonly (Agent | undefined)[], path: string) {
-  const decisions: (AgentDecision & AgentGroup)[] = []
+  const decisions: (AgentGroup & Omit<Decision, 'group'> & { agent_id: string; robots_token: string })[] = []
   let from = performance.now()
   for (const agent of agents) {
     if (performance.now() - from > MAX_SLICE_MS) {
@@ -133,16 +134,6 @@ async function agentDecisions(policy: Policy, agents: readonly (Agent | undefine
     })
   }
   return decisions
-}
-
-/** What robots.txt says to one agent about the path. */
-export interface AgentDecision {
-  agent_id: string
-  robots_token: string
-  allowed: boolean
-  reason: string
-  rule?: string
-  line?: number
 }
 
 /** Returns every agent that robots.txt can name, and undefined for agents that are not in the catalog. */

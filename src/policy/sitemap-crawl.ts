@@ -15,7 +15,7 @@ interface SitemapCrawl {
   urls: SitemapUrl[]
   /** Number of sitemaps that were read. */
   files: number
-  /** What was not read, or only in part, and why. */
+  /** Files that were not read, or only in part, and why. */
   problems: string[]
   /** True if there was a response for every sitemap; an empty sitemap then means that there are no pages. */
   answered: boolean

@@ -6,7 +6,7 @@ import { DAY_MS, standingOf } from './version.js'
 
 interface SitemapMonitorDeps {
   policies: Pick<PolicyMonitor, 'hostnames' | 'isListed' | 'files' | 'policyOf'>
-  /** Sends requests to the origin, as for the policy monitor; undefined if there is none. */
+  /** Sends requests to the origin, as for the policy monitor; undefined if there is no origin. */
   originOutbound: Outbound | undefined
   /** Sends guarded requests to other hosts. */
   outbound: Outbound

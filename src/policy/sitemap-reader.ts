@@ -26,7 +26,7 @@ const SPECIAL_SECTIONS: readonly [opening: string, closing: string, state: Reade
  * XML that sitemaps need: no document types, no entities but the five of XML, no nesting. Takes linear time and stores
  * at most one entry. Skips malformed input.
  *
- * Longer than 80 lines because the steps of the state machine share its variables.
+ * Long because the steps of the state machine share its variables.
  */
 export function createSitemapReader(take: (entry: SitemapEntry) => void) {
   let state: ReaderState = 'start'

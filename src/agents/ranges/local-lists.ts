@@ -56,7 +56,7 @@ function filesOf(path: string): { file: string; alone: boolean }[] {
   }
 }
 
-/** Returns the agent or list that a file belongs to, or a text that explains why there is none. */
+/** Returns the agent or list that a file belongs to, or a text that explains why neither fits. */
 function ownerOfFile(
   file: string,
   catalog: Catalog,

@@ -51,6 +51,8 @@ const FAILURE_REPORT_DELAY_MS = 10_000
 /**
  * The published lists of a catalog, each URL once: read from the cache at start and fetched once a day. After a failure a
  * list is fetched again after minutes, then hours, and its last good copy stays in use.
+ *
+ * Long because the schedule, the fetches and the report of failures share the lists.
  */
 export function createPublishedLists(deps: PublishedListsDeps) {
   const { outbound, cache, now, random, log } = deps

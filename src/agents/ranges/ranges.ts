@@ -7,7 +7,7 @@ import { listsOfAgent } from './sources.js'
 import type { RangesStatus, RefreshResult } from './status.js'
 
 /**
- * What an agent's lists say about an address. `outside`: all lists are present and fresh, and the address is in none.
+ * The result of looking up an address in an agent's lists. `outside`: all lists are present and fresh, and the address is in none.
  * `silent`: the lists are fresh, but one is a help page, which may be incomplete. `unknown`: a list is missing or stale.
  * `none`: the agent has no list.
  */
@@ -20,13 +20,15 @@ export interface RangesDeps extends PublishedListsDeps {
 }
 
 /** Age from which a list is stale: it then proves nothing. */
-export const STALE_AFTER_MS = 7 * 86_400_000
+const STALE_AFTER_MS = 7 * 86_400_000
 
 export type Ranges = ReturnType<typeof createRanges>
 
 /**
  * The published addresses of the catalog's agents, from local files where there are some, otherwise fetched. Throws an
  * error of one line that names the file if a local file cannot be used.
+ *
+ * Long because its methods share the lists of each agent.
  */
 export function createRanges(deps: RangesDeps) {
   const { catalog, now } = deps

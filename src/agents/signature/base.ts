@@ -1,8 +1,8 @@
 import type { VerifiableRequest } from '../verdict.js'
 import { type CoveredComponent, MAX_FIELD_CHARS, memberOf, type SignatureInput } from './header-fields.js'
 
-/** A signature base, or why there is none: the request contradicts itself (`invalid`) or was not observed closely enough. */
-export type Base = { text: string } | { state: 'invalid' | 'undecidable'; reason: string }
+/** A signature base, or the reason for its absence: the request contradicts itself or was not observed closely enough. */
+type Base = { text: string } | { state: 'invalid' | 'undecidable'; reason: string }
 
 /** No honest signer covers more components. */
 const MAX_COMPONENTS = 32

@@ -60,6 +60,8 @@ const NEVER = 0
  * The key directories of the catalog's agents. No other URL is fetched, whatever a request names. Each directory is fetched
  * once a day, at the first signature after its copy's lifetime, and at most once a minute for a key that its copy lacks.
  * After a failure the copy stays in use and the wait for the next fetch doubles.
+ *
+ * Long because the schedule and the fetches on demand share the state of each directory.
  */
 export function createDirectories(deps: DirectoriesDeps) {
   const { now, random, after, log } = deps

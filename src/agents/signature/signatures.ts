@@ -4,7 +4,7 @@ import { checkSignatures, createNonces, mayCarrySignature, type SignatureFinding
 import { createDirectories, type DirectoriesDeps, type DirectoryStatus } from './directories.js'
 
 /**
- * What the signatures of one request show (Web Bot Auth: RFC 9421 with the webbotauth profile).
+ * The result of checking the signatures of one request (Web Bot Auth: RFC 9421 with the webbotauth profile).
  * - `none`: no signature is tagged `web-bot-auth`;
  * - `valid`: `agent` signed the request, whatever its user agent says;
  * - `invalid`: a signature is forged, expired, replayed or malformed; `reason` says which. Never for lack of a key;
@@ -109,7 +109,7 @@ const within = (after: DirectoriesDeps['after'], promise: Promise<void>): Promis
     })
   })
 
-/** Of several signatures, the one with the highest rank counts. */
+/** The signature with the highest rank counts if there are several. */
 const STATE_RANK: { readonly [S in SignatureFinding['state']]: number } = {
   undecidable: 0,
   invalid: 1,
