@@ -57,7 +57,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
     code: 0,
     stdout: /^not allowed +gptbot example/,
   })
-  t.match(await policy('--hostname', 'other.example'), { code: 1, stderr: /No policy is kept/ })
+  t.match(await policy('--hostname', 'other.example'), { code: 1, stderr: /No policy is known/ })
 
   // The proxy passes on the Host it is given: the request is sent by hand.
   const ask = (path: string) =>
