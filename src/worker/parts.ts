@@ -130,14 +130,15 @@ function createVerification(
 
 function createPolicyMonitors({ options, records, events, log, policyChanged }: PartsDeps, { outbound }: Network) {
   const { origin, version, offline } = options
-  const ask = origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
+  const originOutbound =
+    origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
   // Always through the guard: an admin of a site must not send requests to what only this machine can reach.
   const siteOutbound =
     (siteOrigin: string): Outbound =>
     (url, requestOptions) =>
       outbound(new URL(new URL(url).pathname, siteOrigin).href, requestOptions)
   const policies = createPolicyMonitor({
-    ask,
+    originOutbound,
     now,
     random,
     log,
@@ -145,6 +146,14 @@ function createPolicyMonitors({ options, records, events, log, policyChanged }: 
     records,
     onChange: policyChanged,
   })
-  const sitemaps = createSitemapMonitor({ ask, now, random, log, policies, outbound, replace: events.replaceSitemap })
+  const sitemaps = createSitemapMonitor({
+    originOutbound,
+    now,
+    random,
+    log,
+    policies,
+    outbound,
+    replace: events.replaceSitemap,
+  })
   return { policies, sitemaps }
 }
