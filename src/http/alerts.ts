@@ -16,13 +16,13 @@ export interface AlertRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly alerts: Alerts
   readonly notify: Pick<Notify, 'testAlert' | 'countTests' | 'deliveries' | 'canMail'>
-  /** What a read is answered from, by an asker who may ask of every site. */
-  readContext(signal: AbortSignal): ReadDependencies
+  /** Returns what reads need, with access to every site. */
+  readDependencies(signal: AbortSignal): ReadDependencies
   now(): Date
 }
 
-/** `/api/alerts` (contract 7): the records, a test, the secret of their webhooks, what was delivered. */
-export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: AlertRoutesDeps): Route[] {
+/** `/api/alerts`: the records, a test, the secret of webhooks, deliveries. */
+export function alertRoutes({ sites, alerts, notify, readDependencies, now }: AlertRoutesDeps): Route[] {
   const kind = { name: 'alerts', one: 'alert', all: alerts }
   const { own } = createRecordAccess(sites, kind)
   const spared = createTestLimit(notify)
@@ -34,15 +34,18 @@ export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: A
         await checkAlertQuery(
           alert,
           alertWindow(alert, lastCompleteMinute(now())),
-          asks(AbortSignal.timeout(CHECK_TIMEOUT_MS)),
+          readDependencies(AbortSignal.timeout(CHECK_TIMEOUT_MS)),
         )
         return alert
       },
       once: { shape: { secret: AlertSecret }, tell: async ({ id }) => ({ secret: await alerts.secret(id) }) },
     }),
     {
-      ...{ method: 'post', path: '/api/alerts/{id}/test', access: 'manage:write', tag: 'alerts' },
-      summary: "Send a sample to each of an alert's channels, now",
+      method: 'post',
+      path: '/api/alerts/{id}/test',
+      access: 'manage:write',
+      tag: 'alerts',
+      summary: "Send a test message to each of an alert's channels",
       data: QueuedCount,
       meta: WarningsMeta,
       status: 202,
@@ -55,8 +58,11 @@ export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: A
       },
     },
     {
-      ...{ method: 'post', path: '/api/alerts/{id}/rotate-secret', access: 'admin', tag: 'alerts' },
-      summary: "A new secret for an alert's webhooks; the one before ends now",
+      method: 'post',
+      path: '/api/alerts/{id}/rotate-secret',
+      access: 'admin',
+      tag: 'alerts',
+      summary: "Replace the secret of an alert's webhooks at once",
       data: z.object({ id: z.int(), secret: AlertSecret }),
       run: async (call) => {
         const { record, deed } = await own(call)
@@ -64,8 +70,11 @@ export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: A
       },
     },
     {
-      ...{ method: 'get', path: '/api/alerts/{id}/deliveries', access: 'manage:read', tag: 'alerts' },
-      summary: 'What was sent of an alert in the last 30 days, the latest first, and what became of it; at most 200',
+      method: 'get',
+      path: '/api/alerts/{id}/deliveries',
+      access: 'manage:read',
+      tag: 'alerts',
+      summary: 'List the deliveries of an alert in the last 30 days, the latest first; at most 200',
       data: z.array(DeliveryStatus),
       meta: TotalMeta,
       run: async (call) => {
@@ -76,19 +85,21 @@ export function alertRoutes({ sites, alerts, notify, readContext: asks, now }: A
   ]
 }
 
-/** Milliseconds for the question whether an alert can be asked. */
+/** Bounds the check of an alert's query. */
 const CHECK_TIMEOUT_MS = 30_000
 
-export const QueuedCount = z.object({ queued: z.int().describe('Deliveries under way: see `deliveries`.') })
+export const QueuedCount = z.object({ queued: z.int().describe('Number of queued deliveries: see `deliveries`.') })
 export const WarningsMeta = z.object({
-  warnings: z.array(z.object({ code: z.string(), message: z.string() })).describe('`no_mail_server`: mails will fail.'),
+  warnings: z
+    .array(z.object({ code: z.string(), message: z.string() }))
+    .describe('`no_mail_server`: deliveries by e-mail will fail.'),
 })
 
-/** What was put into the outbox, and whether its mails can be sent. */
+/** Returns the number of queued test deliveries, with a warning if mails cannot be sent. */
 export const testResponse = (queued: number, sendable: boolean): Response => {
   const warnings = sendable
     ? []
-    : [{ code: 'no_mail_server', message: 'No mail server is set: a delivery by e-mail fails.' }]
+    : [{ code: 'no_mail_server', message: 'No mail server is configured: deliveries by e-mail will fail.' }]
   return jsonResponse({ queued }, { warnings }, 202)
 }
 
@@ -96,8 +107,8 @@ const MAX_TESTS = 5
 const TEST_WINDOW_MS = 60_000
 
 /**
- * Tests go to somebody's server or mailbox: throws `rate_limited` for more than five a minute. Those of one alert or report
- * wait for one another: what is under way is in no table yet.
+ * Limits tests, which go to a server or mailbox, to five a minute: throws `rate_limited`. Tests of one alert or report run
+ * one after the other, because a running one is in no table yet.
  */
 export function createTestLimit(notify: Pick<Notify, 'countTests'>) {
   const turns = createKeyLock()
@@ -107,9 +118,9 @@ export function createTestLimit(notify: Pick<Notify, 'countTests'>) {
     test: () => Promise<T>,
   ): Promise<T> =>
     turns(JSON.stringify(of), request.signal, async () => {
-      // Each of its channels has one.
+      // Each channel of an alert counts as one.
       const made = await notify.countTests(of, new Date(at.getTime() - TEST_WINDOW_MS))
-      if (made >= MAX_TESTS) throw new ApiError('rate_limited', 'It was tested just now: wait a minute.')
+      if (made >= MAX_TESTS) throw new ApiError('rate_limited', 'Too many tests: try again in a minute.')
       return test()
     })
 }

@@ -22,7 +22,7 @@ import type { Route } from './route.js'
 export type ExportDeps = Omit<ReadDeps, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
   pdf: PdfRenderer
-  /** Hears why a file that was begun was not ended. */
+  /** Called when a file fails after its first bytes. */
   log(error: unknown): void
 }
 
@@ -30,11 +30,11 @@ const TableParameter = z
   .string()
   .max(200)
   .optional()
-  .describe('One table alone, of a report that has several; default all, each line with the name of its `table`.')
+  .describe('One table of a report that has several. Default: all, with a column `table` in each line.')
 const ReportQuery = z.object({ report: ReportParameter })
 const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
-/** The reads as files to take away (spec 4.6, contract 5): the same envelope, the same data. */
+/** The reads as files: the same parameters, the same data. */
 export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
   {
     method: 'get',
@@ -42,7 +42,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     access: 'stats:read',
     tag: 'stats',
     summary:
-      "A report as CSV, whole: a header row, RFC 4180, UTF-8. What is absent is empty; lists are joined by `; `, lists of rows are tables of their own, other objects JSON. A text that begins with = + - @ tab, an end of line or ' has one ' put before it, so that no spreadsheet computes it",
+      "A whole report as CSV (RFC 4180, UTF-8) with a header row. Absent values are empty, lists are joined by `; `, lists of rows become tables of their own, other objects are JSON. A text that begins with = + - @ tab, a line break or ' gets a ' before it, so that no spreadsheet computes it",
     query: ExportQuery.extend({ table: TableParameter }),
     contentType: 'text/csv; charset=utf-8',
     run: async (call) => {
@@ -69,7 +69,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
     path: '/api/stats/export.pdf',
     access: 'stats:read',
     tag: 'stats',
-    summary: `A report as PDF: what was asked, its charts, and of each table the first ${MAX_PRINTED_ROWS} rows`,
+    summary: `A report as PDF: parameters, charts, and the first ${MAX_PRINTED_ROWS} rows of each table`,
     query: ExportQuery,
     contentType: 'application/pdf',
     run: async (call) => {
@@ -84,7 +84,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
   },
 ]
 
-/** A report as PDF, of whatever site its query names: for who has asked for it by mail. */
+/** Returns a function that draws the PDF of any site's report, for mailed reports. */
 export const createPdfDrawer =
   (
     deps: Omit<ExportDeps, 'log' | 'store'> & Pick<ReadDeps, 'store'>,
@@ -93,7 +93,7 @@ export const createPdfDrawer =
   async (query: URLSearchParams): Promise<Uint8Array> =>
     (await drawReport(query, deps, asks(AbortSignal.timeout(DRAW_TIMEOUT_MS)))).bytes
 
-/** Milliseconds that a PDF may take which no request waits for. */
+/** Bounds a PDF that no request waits for. */
 const DRAW_TIMEOUT_MS = 60_000
 
 async function drawReport(
@@ -108,7 +108,7 @@ async function drawReport(
   return { report, plan, bytes: await pdf.draw(sheet, of.signal) }
 }
 
-/** A report's answers, of lists as many rows as are printed. */
+/** Runs a report's reads, lists bounded to the rows that are printed. */
 async function answerReport(report: NamedReport, query: URLSearchParams, deps: ReadDependencies) {
   const bounded = new URLSearchParams(query)
   if (!query.has('limit')) bounded.set('limit', String(MAX_PRINTED_ROWS))
@@ -136,7 +136,7 @@ async function dispositionFor(
 
 type CsvSource = Pick<Awaited<ReturnType<typeof createCsvLines>>, 'lines' | 'close'>
 
-/** As fast as it is read and no faster. What fails in the middle ends the connection, so that no part passes for the whole. */
+/** Streams lines as fast as the client reads them. A failure in the middle ends the connection, so a part never passes for the whole file. */
 function streamLines({ lines, close }: CsvSource, stop: AbortController, log: (error: unknown) => void) {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(

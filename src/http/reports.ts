@@ -14,7 +14,7 @@ export interface ReportRoutesDeps {
   readonly notify: Pick<Notify, 'testReport' | 'countTests' | 'deliveries' | 'canMail'>
 }
 
-/** `/api/reports`: what is mailed of a site each week or month; a test, what was delivered. */
+/** `/api/reports`: weekly and monthly mails about a site, a test, deliveries. */
 export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Route[] {
   const kind = { name: 'reports', one: 'report', all: reports }
   const { own } = createRecordAccess(sites, kind)
@@ -25,8 +25,11 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
       finish: async (given) => given,
     }),
     {
-      ...{ method: 'post', path: '/api/reports/{id}/test', access: 'manage:write', tag: 'reports' },
-      summary: 'Send the report of the last period to its recipients, now',
+      method: 'post',
+      path: '/api/reports/{id}/test',
+      access: 'manage:write',
+      tag: 'reports',
+      summary: 'Send the report of the last period to its recipients now',
       data: QueuedCount,
       meta: WarningsMeta,
       status: 202,
@@ -37,8 +40,11 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
       },
     },
     {
-      ...{ method: 'get', path: '/api/reports/{id}/deliveries', access: 'manage:read', tag: 'reports' },
-      summary: 'What was sent of a report in the last 30 days, the latest first, and what became of it; at most 200',
+      method: 'get',
+      path: '/api/reports/{id}/deliveries',
+      access: 'manage:read',
+      tag: 'reports',
+      summary: 'List the deliveries of a report in the last 30 days, the latest first; at most 200',
       data: z.array(DeliveryStatus),
       meta: TotalMeta,
       run: async (call) => {

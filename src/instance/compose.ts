@@ -108,7 +108,7 @@ function createServiceApp(
       // Before the routes of flags, where `evaluate` would be read as an id.
       ingest.evaluationRoute,
       ...flagRoutes({ sites, flags }),
-      ...alertRoutes({ sites, alerts, notify, readContext: reads.asOperator, now }),
+      ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
       ...reportRoutes({ sites, reports, notify }),
       ...ingest.trackRoutes,
       ...serviceRoutes({

@@ -20,7 +20,7 @@ export function startNotifications(
     alerts: manage.alerts,
     reports: manage.reports,
     sites: manage.sites,
-    readContext: asOperator,
+    readDependencies: asOperator,
     now,
     log,
     random: randomBytes,

@@ -12,33 +12,32 @@ import { type MeasureDeps, measureAlert } from './measure.js'
 import { noticeStatements } from './outbox.js'
 
 const MINUTE_MS = 60_000
-/** Rows are stored this long after what they tell of, at the latest (contract 3), but for what other servers hold back. */
+/** Rows are stored at most this long after their time, except those that other servers send late. */
 const STORE_DELAY_MS = MINUTE_MS
-/** One evaluation may take so long. */
 const EVALUATION_TIMEOUT_MS = 30_000
-/** Of the time no more than a thirtieth goes into one alert: what is costly to ask is asked less often. */
+/** An alert pauses for this many times the length of its last evaluation, so an expensive one takes a thirtieth of the time. */
 const MIN_PAUSE_RATIO = 30
-/** The share of a window in which something may be missing, and it counts as complete: as a restart leaves it. */
+/** A window that lacks no more than this share counts as complete: a restart loses about as much. */
 const MAX_MISSING_SHARE = 0.01
-/** A clock that went back by less has its minutes once; by more, anew. */
+/** After a smaller step back of the clock minutes are not evaluated twice. */
 const MAX_CLOCK_STEP_BACK_MS = 10 * MINUTE_MS
 
-/** Things that appear, and are told once: there is no end to tell of them. */
+/** Reports whether alerts of this kind are about something that appears: sent once, and never resolved. */
 const isOneOff = ({ kind }: Pick<Alert, 'kind'>): boolean => kind === 'new_agent' || kind === 'policy_changed'
 
-/** The end of the last window that is complete at `now`. */
+/** Returns the end of the last window that is complete at `now`, epoch ms. */
 export const lastCompleteMinute = (now: Date): number =>
   Math.floor((now.getTime() - STORE_DELAY_MS) / MINUTE_MS) * MINUTE_MS
 
 /**
- * The window of an alert that ends at `end`. Of things that appear what came while it was quiet is in it too, and nothing
- * that was told.
+ * Returns an alert's window that ends at `end`. The window of a one-off alert begins where it last fired, so that what
+ * appeared during its quiet period is included and nothing is sent twice.
  */
 export function alertWindow(alert: Pick<Alert, 'kind' | 'window_minutes'>, end: number, fired?: number): Window {
   const length = alert.window_minutes * MINUTE_MS
   const since = end - (fired ?? Number.NEGATIVE_INFINITY)
-  const told = fired !== undefined && since >= 0 && since < quietPeriodMs(alert.window_minutes) + length
-  return { start: new Date(isOneOff(alert) && told ? fired : end - length), end: new Date(end) }
+  const firedLately = fired !== undefined && since >= 0 && since < quietPeriodMs(alert.window_minutes) + length
+  return { start: new Date(isOneOff(alert) && firedLately ? fired : end - length), end: new Date(end) }
 }
 
 const COMPARE = {
@@ -48,7 +47,7 @@ const COMPARE = {
   lte: (a: number, b: number) => a <= b,
 } as const
 
-/** Whether a verdict stands however much is missing in the window: a count can only have been larger. */
+/** Reports whether a verdict holds however many rows are missing: a count can only have been larger. */
 const isConclusive = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'>, verdict: boolean): boolean =>
   kind !== 'change' && (metric === undefined || isCount(metric)) && verdict === (op === 'gt' || op === 'gte')
 
@@ -56,58 +55,53 @@ export interface AlertEvaluatorDeps extends MeasureDeps {
   alerts: Pick<Alerts, 'list' | 'get' | 'invalidate'>
   sites: Pick<Sites, 'list'>
   records: Records
-  /** Milliseconds of a window for which nobody knows whether all of it was stored. */
+  /** Returns how many milliseconds of a window are not known to be stored completely. */
   missingMs(window: Window): Promise<number>
   now(): Date
   /** Monotonic milliseconds. */
   clock(): number
   log(details: object, message: string): void
-  /** Notices were written. */
-  ring(): void
+  /** Called after notices were written. */
+  wakeDelivery(): void
 }
 
 /** What is known of an alert beside its record. */
 interface EvaluationState {
   state: AlertState
-  /** As the table has it. */
-  kept: AlertState
-  readonly known: Set<string>
+  /** The state that the table holds. */
+  stored: AlertState
+  readonly knownAgents: Set<string>
   /** End of the last window that was evaluated, epoch ms. */
-  upto?: number
-  /** By the clock: not evaluated again before. */
+  evaluatedTo?: number
+  /** Earliest next evaluation, by the monotonic clock. */
   due: number
   failing: boolean
 }
 
-export interface AlertEvaluator {
-  /** Evaluates every alert on the last complete window, one after the other; what was missed is not made up for. */
-  tick(signal: AbortSignal): Promise<void>
-}
+/** Evaluates alerts by the reads of the API: each once a minute, unless it is expensive. */
+export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
+  const { alerts, sites, records, missingMs, now, clock, log, wakeDelivery } = deps
+  const states = new Map<number, EvaluationState>()
 
-/** Alerts over the reads: each once a minute, unless its question is a costly one. */
-export function createAlertEvaluator(deps: AlertEvaluatorDeps): AlertEvaluator {
-  const { alerts, sites, records, missingMs: lacking, now, clock, log, ring } = deps
-  const memories = new Map<number, EvaluationState>()
-
-  const remembered = async (id: number): Promise<EvaluationState> => {
-    const known = memories.get(id)
+  const loadState = async (id: number): Promise<EvaluationState> => {
+    const known = states.get(id)
     if (known) return known
     const [row] = await records.query(sql`select state from alerts where id = ${id}`)
     const state = AlertState.parse(typeof row?.state === 'string' ? JSON.parse(row.state) : {})
-    const memory: EvaluationState = {
+    const loaded: EvaluationState = {
       state,
-      kept: state,
-      known: new Set(),
+      stored: state,
+      knownAgents: new Set(),
       due: Number.NEGATIVE_INFINITY,
       failing: false,
     }
-    memories.set(id, memory)
-    return memory
+    states.set(id, loaded)
+    return loaded
   }
 
-  /** State and notices in one transaction; an alert at rest writes nothing. */
-  const keep = async (alert: WithId<Alert>, memory: EvaluationState, state: AlertState, event?: AlertEvent) => {
-    if (event || state.firing !== memory.kept.firing || state.fired !== memory.kept.fired) {
+  /** Writes state and notices in one transaction; writes nothing if neither changed. */
+  const save = async (alert: WithId<Alert>, current: EvaluationState, state: AlertState, event?: AlertEvent) => {
+    if (event || state.firing !== current.stored.firing || state.fired !== current.stored.fired) {
       const at = now()
       const fired = event?.event === 'fired' ? sql`, last_fired_at = ${at}` : sql``
       const notices = event
@@ -120,85 +114,84 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps): AlertEvaluator {
         sql`update alerts set state = ${JSON.stringify(state)}${fired} where id = ${alert.id}`,
         ...notices,
       )
-      memory.kept = state
+      current.stored = state
       if (event) {
         alerts.invalidate()
-        ring()
+        wakeDelivery()
       }
     }
-    memory.state = state
+    current.state = state
   }
 
-  /** Whether all that it was measured by is there. */
+  /** Reports whether everything that the measurement covers was recorded. */
   const isComplete = async ({ kind, window_minutes }: Alert, { start, end }: Window): Promise<boolean> => {
     const before = kind === 'change' ? window_minutes * MINUTE_MS : 0
-    const asked = { start: new Date(start.getTime() - before), end }
-    return (await lacking(asked)) <= MAX_MISSING_SHARE * (end.getTime() - asked.start.getTime())
+    const covered = { start: new Date(start.getTime() - before), end }
+    return (await missingMs(covered)) <= MAX_MISSING_SHARE * (end.getTime() - covered.start.getTime())
   }
 
   const evaluate = async (
     alert: WithId<Alert>,
     site: { id: number; name: string },
-    memory: EvaluationState,
+    current: EvaluationState,
     ending: AbortSignal,
   ) => {
     const end = lastCompleteMinute(now())
-    const ago = memory.upto === undefined ? undefined : memory.upto - end
-    if (ago !== undefined && ago >= 0 && ago < MAX_CLOCK_STEP_BACK_MS) return
+    const steppedBack = current.evaluatedTo === undefined ? undefined : current.evaluatedTo - end
+    if (steppedBack !== undefined && steppedBack >= 0 && steppedBack < MAX_CLOCK_STEP_BACK_MS) return
     const of = definitionDigest(alert)
-    if (memory.state.of !== of) {
-      memory.known.clear()
-      await keep(alert, memory, { of, firing: false, calm: 0 })
+    if (current.state.of !== of) {
+      current.knownAgents.clear()
+      await save(alert, current, { of, firing: false, calm: 0 })
     }
-    const window = alertWindow(alert, end, memory.state.fired)
+    const window = alertWindow(alert, end, current.state.fired)
     const signal = AbortSignal.any([ending, AbortSignal.timeout(EVALUATION_TIMEOUT_MS)])
-    const from = clock()
-    const measured = await measureAlert(alert, window, { ...deps, known: memory.known, signal })
-    const took = clock() - from
-    memory.due = from + took * MIN_PAUSE_RATIO
-    // Changed or deleted meanwhile: nobody wants to hear what it was, and the next minute measures it anew.
-    const present = (await alerts.list(alert.site)).find(({ id }) => id === alert.id)
-    if (present?.version !== alert.version) return
+    const started = clock()
+    const measured = await measureAlert(alert, window, { ...deps, knownAgents: current.knownAgents, signal })
+    current.due = started + (clock() - started) * MIN_PAUSE_RATIO
+    // Changed or deleted meanwhile: the next minute evaluates the new definition.
+    const latest = (await alerts.list(alert.site)).find(({ id }) => id === alert.id)
+    if (latest?.version !== alert.version) return
     let verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
-    if (verdict !== undefined && verdict !== memory.state.firing && !isConclusive(alert, verdict))
+    if (verdict !== undefined && verdict !== current.state.firing && !isConclusive(alert, verdict))
       if (!(await isComplete(alert, window))) verdict = undefined
     const quiet = quietPeriodMs(alert.window_minutes)
-    const { state, told } = nextAlertState(memory.state, verdict, { at: end, quiet, moment: isOneOff(alert) })
-    await keep(alert, memory, state, told && createAlertEvent(told, { alert, site, window, at: now() }, measured))
-    memory.upto = end
+    const { state, event } = nextAlertState(current.state, verdict, { at: end, quiet, moment: isOneOff(alert) })
+    await save(alert, current, state, event && createAlertEvent(event, { alert, site, window, at: now() }, measured))
+    current.evaluatedTo = end
   }
 
   return {
-    async tick(signal) {
+    /** Evaluates every alert on the last complete window, one after the other. Missed minutes are not made up for. */
+    async tick(signal: AbortSignal): Promise<void> {
       const all: WithId<Alert>[] = []
-      const of = new Map((await sites.list()).map((site) => [site.id, site]))
-      for (const site of of.keys()) all.push(...(await alerts.list(site)))
+      const sitesById = new Map((await sites.list()).map((site) => [site.id, site]))
+      for (const site of sitesById.keys()) all.push(...(await alerts.list(site)))
       const ids = new Set(all.map(({ id }) => id))
-      for (const id of memories.keys()) if (!ids.has(id)) memories.delete(id)
+      for (const id of states.keys()) if (!ids.has(id)) states.delete(id)
       for (const alert of all) {
         if (signal.aborted) return
-        const site = of.get(alert.site)
+        const site = sitesById.get(alert.site)
         if (!site) continue
-        const memory = await remembered(alert.id)
-        if (clock() < memory.due) continue
+        const current = await loadState(alert.id)
+        if (clock() < current.due) continue
         try {
-          if (alert.enabled) await evaluate(alert, site, memory, signal)
-          // It begins anew when it is enabled again.
-          else if (memory.state.firing) await keep(alert, memory, { ...memory.state, firing: false, calm: 0 })
-          if (memory.failing) log({ alert: alert.id }, 'an alert is evaluated again')
-          memory.failing = false
+          if (alert.enabled) await evaluate(alert, site, current, signal)
+          // A disabled alert stops firing, so that it starts afresh when it is enabled again.
+          else if (current.state.firing) await save(alert, current, { ...current.state, firing: false, calm: 0 })
+          if (current.failing) log({ alert: alert.id }, 'an alert is evaluated again')
+          current.failing = false
         } catch (error) {
           if (signal.aborted) return
-          if (!memory.failing)
-            log({ err: error, alert: alert.id }, 'an alert could not be evaluated; it is tried again')
-          memory.failing = true
+          if (!current.failing) log({ err: error, alert: alert.id }, 'an alert could not be evaluated; it is retried')
+          current.failing = true
         }
       }
     },
   }
 }
 
-/** What an alert is about: when it changes, what was true of it before says nothing. */
+/** Returns a digest of what an alert measures: after a change the earlier state says nothing. */
 function definitionDigest({ kind, metric, audience, filters, op, value, window_minutes }: Alert): string {
   const text = JSON.stringify([kind, metric ?? null, audience, filters, op, value, window_minutes])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)

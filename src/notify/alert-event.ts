@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ALERT_KINDS, type Alert } from '../manage/alerts.js'
+import { ALERT_KINDS, ALERT_OPERATORS, type Alert } from '../manage/alerts.js'
 import type { WithId } from '../manage/collection.js'
 import type { Window } from '../query/calendar.js'
 import { METRIC_INFO } from '../query/metrics.js'
@@ -7,26 +7,32 @@ import type { MailMessage } from './mail-message.js'
 import type { Measurement } from './measure.js'
 import { sanitiseLine } from './sanitise.js'
 
-/** What a webhook is sent: the body, beside its `id`. */
+/** The body of a webhook, beside its `id`. */
 export const AlertEvent = z.object({
   event: z.enum(['fired', 'resolved', 'test']),
   at: z.iso.datetime(),
   site: z.object({ id: z.int(), name: z.string() }),
   alert: z.object({
-    ...{ id: z.int(), name: z.string(), kind: z.enum(ALERT_KINDS), metric: z.string().optional() },
-    ...{ audience: z.string(), filters: z.array(z.unknown()), op: z.enum(['gt', 'gte', 'lt', 'lte']) },
-    ...{ value: z.number(), window_minutes: z.int() },
+    id: z.int(),
+    name: z.string(),
+    kind: z.enum(ALERT_KINDS),
+    metric: z.string().optional(),
+    audience: z.string(),
+    filters: z.array(z.unknown()),
+    op: z.enum(ALERT_OPERATORS),
+    value: z.number(),
+    window_minutes: z.int(),
   }),
   window: z.object({ start: z.iso.datetime(), end: z.iso.datetime() }),
-  /** What was compared with the alert's value; absent of a test. */
+  /** What was compared with the alert's value; absent in a test. */
   value: z.number().optional(),
-  /** Of a change. */
-  ...{ now: z.number().optional(), before: z.number().optional() },
+  /** For kind `change`: the metric in the window and in the one before. */
+  now: z.number().optional(),
+  before: z.number().optional(),
   details: z.array(z.record(z.string(), z.unknown())),
 })
 export type AlertEvent = z.output<typeof AlertEvent>
 
-/** What is told of an alert. */
 export function createAlertEvent(
   event: AlertEvent['event'],
   { alert, site, window, at }: { alert: WithId<Alert>; site: { id: number; name: string }; window: Window; at: Date },
@@ -34,9 +40,18 @@ export function createAlertEvent(
 ): AlertEvent {
   const { id, name, kind, metric, audience, filters, op, value, window_minutes } = alert
   return {
-    ...{ event, at: at.toISOString(), site: { id: site.id, name: site.name } },
+    event,
+    at: at.toISOString(),
+    site: { id: site.id, name: site.name },
     alert: {
-      ...{ id, name, kind, audience, filters: [...filters], op, value, window_minutes },
+      id,
+      name,
+      kind,
+      audience,
+      filters: [...filters],
+      op,
+      value,
+      window_minutes,
       ...(metric === undefined ? {} : { metric }),
     },
     window: { start: window.start.toISOString(), end: window.end.toISOString() },
@@ -45,40 +60,40 @@ export function createAlertEvent(
   }
 }
 
-const SUBJECT = { fired: 'Alert', resolved: 'Over', test: 'Test' } as const
-const OPS = { gt: 'more than', gte: 'at least', lt: 'less than', lte: 'at most' } as const
+const SUBJECT = { fired: 'Alert', resolved: 'Resolved', test: 'Test' } as const
+const OPERATOR_WORDS = { gt: 'more than', gte: 'at least', lt: 'less than', lte: 'at most' } as const
 const KIND_DESCRIPTIONS = {
-  new_agent: 'agents that were never seen before',
-  unverified_agent: 'fetches under a spoofed name',
+  new_agent: 'agents never seen before',
+  unverified_agent: 'fetches with a spoofed agent name',
   policy_violation: 'fetches that robots.txt disallowed',
   policy_changed: 'new versions of robots.txt or llms.txt',
-  agent_errors: 'fetches by agents that were answered 400 or more',
+  agent_errors: 'agent fetches with a status of 400 or more',
 } as const
 const AUDIENCE_NAMES: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
 
 const formatMinute = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
 
-/** The same for a person. */
+/** Returns an event as a mail. */
 export function alertMail(event: AlertEvent, to: string, key: string): MailMessage {
   const { alert, site, window } = event
-  const shown = valueFormatter(alert)
-  const measured = event.value === undefined ? [] : [`It was ${shown(event.value)}${describeComparison(event)}.`]
+  const format = valueFormatter(alert)
+  const measured = event.value === undefined ? [] : [`Value: ${format(event.value)}${describeComparison(event)}.`]
   return {
     to,
     key,
     subject: sanitiseLine(`${SUBJECT[event.event]}: ${alert.name} (${site.name})`, 200),
     text: [
-      ...(event.event === 'test' ? ['This is a test: nothing has happened.', ''] : []),
+      ...(event.event === 'test' ? ['This is a test message: nothing has happened.', ''] : []),
       event.event === 'resolved'
-        ? `The alert "${alert.name}" of ${site.name} is over.`
-        : `The alert "${alert.name}" of ${site.name} has fired.`,
+        ? `The alert "${alert.name}" for ${site.name} has been resolved.`
+        : `The alert "${alert.name}" for ${site.name} has fired.`,
       '',
-      `Condition: ${describeCondition(alert)}, ${OPS[alert.op]} ${shown(alert.value)} in ${alert.window_minutes} minutes.`,
+      `Condition: ${describeCondition(alert)}: ${OPERATOR_WORDS[alert.op]} ${format(alert.value)} in ${alert.window_minutes} minutes.`,
       ...measured,
       `Window: ${formatMinute(window.start)} to ${formatMinute(window.end)} UTC.`,
       ...(event.details.length > 0 ? ['', ...event.details.map((row) => `- ${formatDetail(row)}`)] : []),
       '',
-      `You get this because somebody of ${site.name} made you a channel of alert ${alert.id}.`,
+      `You receive this mail because your address is a channel of alert ${alert.id} of ${site.name}.`,
       '',
     ].join('\n'),
   }
@@ -86,7 +101,7 @@ export function alertMail(event: AlertEvent, to: string, key: string): MailMessa
 
 function describeCondition({ kind, metric, audience }: AlertEvent['alert']): string {
   if (kind === 'threshold') return `${metric} of ${AUDIENCE_NAMES[audience]}`
-  if (kind === 'change') return `${metric} of ${AUDIENCE_NAMES[audience]} against the window before`
+  if (kind === 'change') return `change of ${metric} of ${AUDIENCE_NAMES[audience]} against the window before`
   return KIND_DESCRIPTIONS[kind]
 }
 
@@ -94,8 +109,8 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
 const SHARE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
 const CHANGE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' })
 
-const meanings = new Map<string, { type: string }>(Object.entries(METRIC_INFO))
-const metricFormat = (metric: string | undefined) => (meanings.get(metric ?? '')?.type === 'share' ? SHARE : NUMBER)
+const metrics = new Map<string, { type: string }>(Object.entries(METRIC_INFO))
+const metricFormat = (metric: string | undefined) => (metrics.get(metric ?? '')?.type === 'share' ? SHARE : NUMBER)
 const valueFormatter =
   ({ kind, metric }: AlertEvent['alert']) =>
   (value: number): string =>

@@ -1,81 +1,77 @@
-import type { AttemptResult } from './attempt-result.js'
-import type { Notice, Outbox } from './outbox.js'
+import type { AttemptResult, Notice, Outbox } from './outbox.js'
 
 export interface DelivererDeps {
   outbox: Outbox
-  /** One attempt. */
+  /** Makes one attempt. */
   send(notice: Notice): Promise<AttemptResult>
   now(): Date
   log(error: unknown, message: string): void
+  /** Called when an attempt has ended. */
+  onFinish(): void
 }
 
-export interface Deliverer {
-  /** Takes up what is due; when the next is, or undefined. Resolves with attempts still under way. */
-  pass(): Promise<Date | undefined>
-  /** Resolves when no attempt is under way and what became of each is written, or could not be. */
-  idle(): Promise<void>
-}
-
-/** As many attempts at once, of all sites. */
+/** Bounds the attempts that run at once, of all sites. */
 const MAX_CONCURRENT_ATTEMPTS = 32
 
 /**
- * Delivers what the outbox has. An attempt whose outcome cannot be written is not made again while this process lives: its
- * outcome is written at the next pass. `finished` hears of each attempt's end.
+ * Delivers what the outbox holds. An attempt whose result cannot be written is not repeated while this process lives: its
+ * result is written at the next pass.
  */
-export function createDeliverer({ outbox, send, now, log }: DelivererDeps, finished: () => void): Deliverer {
-  const flying = new Map<number, Promise<void>>()
-  let unwritten: { notice: Notice; outcome: AttemptResult; at: Date }[] = []
-  /** Whether the outbox may hold attempts that nobody makes: as after a start. */
-  let doubt = true
-  let last: Promise<unknown> = Promise.resolve()
+export function createDeliverer({ outbox, send, now, log, onFinish }: DelivererDeps) {
+  const running = new Map<number, Promise<void>>()
+  let unwritten: { notice: Notice; result: AttemptResult; at: Date }[] = []
+  /** Whether the outbox may hold attempts that nobody is making, as it may after a start. */
+  let mustRecover = true
+  let lastPass: Promise<unknown> = Promise.resolve()
 
-  const write = async (one: (typeof unwritten)[number]) => {
+  const write = async (entry: (typeof unwritten)[number]) => {
     try {
-      await outbox.saveResult(one.notice, one.outcome, one.at)
+      await outbox.saveResult(entry.notice, entry.result, entry.at)
     } catch (error) {
-      unwritten.push(one)
-      log(error, 'what became of a delivery could not be written; it is kept')
+      unwritten.push(entry)
+      log(error, 'the result of a delivery could not be written; it is kept and retried')
     }
   }
-  const fly = (notice: Notice) => {
-    const flight = send(notice)
+  const startAttempt = (notice: Notice) => {
+    const attempt = send(notice)
       .catch((error: unknown): AttemptResult => {
         log(error, 'a delivery failed')
-        return { taken: false, error: 'it could not be made' }
+        return { delivered: false, error: 'the delivery could not be made' }
       })
-      .then((outcome) => write({ notice, outcome, at: now() }))
+      .then((result) => write({ notice, result, at: now() }))
       .finally(() => {
-        flying.delete(notice.id)
-        finished()
+        running.delete(notice.id)
+        onFinish()
       })
-    flying.set(notice.id, flight)
+    running.set(notice.id, attempt)
   }
-  const pass = async (): Promise<Date | undefined> => {
-    const again = unwritten
+  const runPass = async (): Promise<Date | undefined> => {
+    const retried = unwritten
     unwritten = []
-    for (const one of again) await write(one)
-    if (flying.size >= MAX_CONCURRENT_ATTEMPTS) return undefined
+    for (const entry of retried) await write(entry)
+    if (running.size >= MAX_CONCURRENT_ATTEMPTS) return undefined
     try {
-      const mine = [...flying.keys(), ...unwritten.map(({ notice }) => notice.id)]
-      if (doubt) await outbox.recover(now(), mine)
-      doubt = false
-      for (const notice of await outbox.take(now(), MAX_CONCURRENT_ATTEMPTS - flying.size)) fly(notice)
+      const active = [...running.keys(), ...unwritten.map(({ notice }) => notice.id)]
+      if (mustRecover) await outbox.recover(now(), active)
+      mustRecover = false
+      for (const notice of await outbox.take(now(), MAX_CONCURRENT_ATTEMPTS - running.size)) startAttempt(notice)
     } catch (error) {
-      doubt = true
+      mustRecover = true
       throw error
     }
     return outbox.nextDue()
   }
   return {
-    pass() {
-      const next = last.then(pass, pass)
-      last = next.catch(() => {})
+    /** Starts what is due, without waiting for the attempts, and returns when the next delivery is due. */
+    pass(): Promise<Date | undefined> {
+      const next = lastPass.then(runPass, runPass)
+      lastPass = next.catch(() => {})
       return next
     },
-    async idle() {
-      await last
-      while (flying.size > 0) await Promise.all(flying.values())
+    /** Resolves when no attempt is running and each result has been written, or could not be. */
+    async idle(): Promise<void> {
+      await lastPass
+      while (running.size > 0) await Promise.all(running.values())
     },
   }
 }

@@ -1,16 +1,16 @@
-/** A mail as whoever writes one has it: plain text for one reader. */
+/** A mail in plain text to one recipient. */
 export interface MailMessage {
-  /** An address as `Email` has it: one, ASCII, on one line. */
+  /** One ASCII address, as `Email` returns it. */
   readonly to: string
-  /** One line. */
+  /** A single line. */
   readonly subject: string
   readonly text: string
-  /** Of two mails with the same key one is sent; absent: every one is. */
+  /** Of several mails with the same key only one is sent. */
   readonly key?: string
   readonly attachments?: readonly MailAttachment[]
 }
 
-/** A file that goes with a mail. */
+/** A file attached to a mail. */
 export interface MailAttachment {
   readonly filename: string
   /** Media type. */
@@ -18,5 +18,5 @@ export interface MailAttachment {
   readonly content: Uint8Array
 }
 
-/** Hands a mail over; rejects where nobody took it. */
+/** Hands a mail to the mail server; rejects if it was not accepted. */
 export type SendMail = (mail: MailMessage) => Promise<void>

@@ -9,26 +9,26 @@ import overview from '../reads/stats/overview.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
-/** What an alert compares, and what it is made of. */
+/** The value that an alert compares, with details. */
 export interface Measurement {
-  /** Absent where it cannot be computed. */
+  /** Absent if it cannot be computed. */
   readonly value?: number
-  /** Of a `change`: the metric now and in the window before. */
+  /** For kind `change`: the metric in the window and in the one before. */
   readonly now?: number
   readonly before?: number
-  /** What it was, at most `DETAILS` of them: rows as the reads have them. */
+  /** What was counted, as the reads show it: at most `MAX_DETAILS` rows. */
   readonly details: readonly Readonly<Record<string, unknown>>[]
 }
 
 export interface MeasureDeps {
-  /** What a read is answered from, by an asker who may ask of every site. */
-  readContext(signal: AbortSignal): ReadDependencies
-  /** Where versions of policies lie. */
+  /** Returns what reads need, with access to every site. */
+  readDependencies(signal: AbortSignal): ReadDependencies
+  /** Holds the versions of robots.txt and llms.txt. */
   records: Pick<Records, 'query'>
 }
 
 const MAX_DETAILS = 20
-/** Rows that a read gives at most. */
+/** The largest `limit` that a read accepts. */
 const MAX_ROWS = 1_000
 const EARLIEST = new Date(Date.UTC(1970, 0, 2))
 
@@ -40,14 +40,17 @@ const alertQuery = (
   more: Readonly<Record<string, string>> = {},
 ): URLSearchParams =>
   new URLSearchParams({
-    ...{ site: String(site), start: start.toISOString(), end: end.toISOString(), audience },
+    site: String(site),
+    start: start.toISOString(),
+    end: end.toISOString(),
+    audience,
     filters: JSON.stringify(filters),
     ...more,
   })
 
 const BY_AGENT = { dimension: 'agent_id', limit: String(MAX_ROWS) }
 
-/** What is asked of a read for an alert, where anything is. */
+/** Returns the read and the query that measure an alert; undefined for `policy_changed`, which needs none. */
 function alertRead(alert: Alert, window: Window): { read: Read; query: URLSearchParams } | undefined {
   switch (alert.kind) {
     case 'threshold':
@@ -69,10 +72,10 @@ function alertRead(alert: Alert, window: Window): { read: Read; query: URLSearch
 const FAILED: Filter = { dimension: 'status', op: 'gte', value: 400 }
 const addFilter = (alert: Alert, filter: Filter): Alert => ({ ...alert, filters: [...alert.filters, filter] })
 
-/** Throws `validation_error` for an alert that its read cannot be asked. */
+/** Throws `validation_error` if the read rejects the alert's query. */
 export async function checkAlertQuery(alert: Alert, window: Window, deps: ReadDependencies): Promise<void> {
-  const asked = alertRead(alert, window)
-  if (asked) await prepareRead(asked.read, asked.query, deps)
+  const request = alertRead(alert, window)
+  if (request) await prepareRead(request.read, request.query, deps)
 }
 
 const Metrics = z.record(z.string(), z.unknown())
@@ -85,18 +88,18 @@ const Violations = z.array(z.looseObject({ severity: z.string(), fetches: z.numb
 const optionalValue = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
 
 /**
- * What the reads say of an alert's window, so that its numbers are the API's. `known` are agents that were there before an
- * earlier window: it grows. Throws what they throw.
+ * Measures an alert's window by the reads of the API. Adds agents that were there before the window to `knownAgents`.
+ * Throws what the reads throw.
  */
 export async function measureAlert(
   alert: Alert,
   window: Window,
-  { readContext: asks, records, known, signal }: MeasureDeps & { known: Set<string>; signal: AbortSignal },
+  { readDependencies, records, knownAgents, signal }: MeasureDeps & { knownAgents: Set<string>; signal: AbortSignal },
 ): Promise<Measurement> {
-  const deps = asks(signal)
-  const asked = alertRead(alert, window)
-  if (!asked) return measurePolicyChanges(alert.site, window, deps, records)
-  const { data } = await runRead(asked.read, asked.query, deps)
+  const deps = readDependencies(signal)
+  const request = alertRead(alert, window)
+  if (!request) return measurePolicyChanges(alert.site, window, deps, records)
+  const { data } = await runRead(request.read, request.query, deps)
   switch (alert.kind) {
     case 'change': {
       const metric = alert.metric ?? ''
@@ -110,7 +113,7 @@ export async function measureAlert(
       }
     }
     case 'new_agent':
-      return measureNewAgents(alert, window, Agents.parse(data), deps, known)
+      return measureNewAgents(alert, window, Agents.parse(data), deps, knownAgents)
     case 'policy_violation': {
       const rows = Violations.parse(data).filter(({ severity }) => severity !== 'grace')
       return { value: rows.reduce((sum, { fetches }) => sum + fetches, 0), details: rows.slice(0, MAX_DETAILS) }
@@ -124,7 +127,7 @@ export async function measureAlert(
   }
 }
 
-/** A fetch that may be the agent's: who only bears its name is not it. */
+/** Reports whether the agent made a fetch itself: spoofed ones only claim its name. */
 const hasUnspoofedFetch = ({ fetches, spoofed }: z.output<typeof Agents>[number]) => fetches > spoofed
 
 async function measureNewAgents(
@@ -132,42 +135,43 @@ async function measureNewAgents(
   { start }: Window,
   rows: z.output<typeof Agents>,
   deps: ReadDependencies,
-  known: Set<string>,
+  knownAgents: Set<string>,
 ): Promise<Measurement> {
   const here = rows.flatMap(({ value, ...row }) =>
     value !== undefined && hasUnspoofedFetch({ value, ...row }) ? [{ agent_id: value, ...row }] : [],
   )
-  const unknown = here.filter(({ agent_id }) => !known.has(agent_id))
+  const unknown = here.filter(({ agent_id }) => !knownAgents.has(agent_id))
   if (unknown.length > 0) {
     const filter: Filter = { dimension: 'agent_id', op: 'is', value: unknown.map(({ agent_id }) => agent_id) }
     const query = alertQuery(addFilter(alert, filter), { start: EARLIEST, end: start }, BY_AGENT)
     const { data } = await runRead(agentsBreakdown, query, deps)
-    for (const row of Agents.parse(data)) if (row.value !== undefined && hasUnspoofedFetch(row)) known.add(row.value)
+    for (const row of Agents.parse(data))
+      if (row.value !== undefined && hasUnspoofedFetch(row)) knownAgents.add(row.value)
   }
-  const fresh = unknown.filter(({ agent_id }) => !known.has(agent_id))
+  const added = unknown.filter(({ agent_id }) => !knownAgents.has(agent_id))
   const names = new Map(deps.catalog.map(({ agent_id, name, operator }) => [agent_id, { name, operator }]))
   return {
-    value: fresh.length,
-    details: fresh.slice(0, MAX_DETAILS).map(({ agent_id, fetches, verified }) => ({
-      ...{ agent_id, ...names.get(agent_id), fetches },
+    value: added.length,
+    details: added.slice(0, MAX_DETAILS).map(({ agent_id, fetches, verified }) => ({
+      agent_id,
+      ...names.get(agent_id),
+      fetches,
       ...(verified === undefined ? {} : { verified }),
     })),
   }
 }
 
 const Version = z.object({
-  ...{
-    hostname: z.string(),
-    kind: z.string(),
-    status: z.number(),
-    sha256: z.string().nullable(),
-    first_seen: z.date(),
-  },
+  hostname: z.string(),
+  kind: z.string(),
+  status: z.number(),
+  sha256: z.string().nullable(),
+  first_seen: z.date(),
 })
 
 /**
- * Versions of robots.txt and llms.txt that began in the window and say something else than the one before. The first there
- * is changes nothing, and neither does a site that could not be reached for a while.
+ * Counts versions of robots.txt and llms.txt that began in the window and differ from the version before. The first version
+ * is no change, and neither are responses of 500 and above or failed requests.
  */
 async function measurePolicyChanges(
   site: number,
@@ -175,7 +179,7 @@ async function measurePolicyChanges(
   deps: ReadDependencies,
   records: Pick<Records, 'query'>,
 ): Promise<Measurement> {
-  const of = await deps.site(site)
+  const owner = await deps.site(site)
   const rows = await records.query(sql`
     select hostname, kind, status, sha256, first_seen from policies
     where first_seen < ${end} and status > 0 and status < 500 and hostname in (
@@ -185,10 +189,10 @@ async function measurePolicyChanges(
   const found: { hostname: string; file: string; status: number; at: string }[] = []
   for (const { hostname, kind, status, sha256, first_seen } of z.array(Version).parse(rows)) {
     const name = JSON.stringify([hostname, kind])
-    const says = status >= 300 ? 'none' : (sha256 ?? '')
-    const said = before.get(name)
-    before.set(name, says)
-    if (said === undefined || said === says || first_seen < start || of?.owns(hostname) !== true) continue
+    const content = status >= 300 ? 'none' : (sha256 ?? '')
+    const previous = before.get(name)
+    before.set(name, content)
+    if (previous === undefined || previous === content || first_seen < start || owner?.owns(hostname) !== true) continue
     found.push({ hostname, file: `/${kind}.txt`, status, at: first_seen.toISOString() })
   }
   return { value: found.length, details: found.slice(-MAX_DETAILS) }

@@ -9,7 +9,7 @@ import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-e
 import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
 import type { SendMail } from './mail-message.js'
-import { createOutbox, type DeliveryStatus, type NewNotice, type Notice, noticeStatements } from './outbox.js'
+import { createOutbox, type NewNotice, type Notice, noticeStatements } from './outbox.js'
 import { createRecordingSpans } from './recording-spans.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReportScheduler } from './report-scheduler.js'
@@ -21,14 +21,14 @@ export interface NotifyDeps {
   alerts: Alerts
   reports: Collection<Report>
   sites: Pick<Sites, 'list'>
-  /** What a read is answered from, by an asker who may ask of every site. */
-  readContext(signal: AbortSignal): ReadDependencies
-  /** Whether the store has what came in: where it does not, nothing is evaluated. */
+  /** Returns what reads need, with access to every site. */
+  readDependencies(signal: AbortSignal): ReadDependencies
+  /** Reports whether the store has received everything; otherwise nothing is evaluated. */
   ready(): boolean
-  /** As `RecordedDeps`. */
+  /** As in `RecordingSpansDeps`. */
   settle(): Promise<void>
   lost(): { rows: number; files: number }
-  /** Absent without a mail server. */
+  /** Undefined without a mail server. */
   mail: SendMail | undefined
   post: Post
   draw: DrawPdf
@@ -37,123 +37,121 @@ export interface NotifyDeps {
   log: { warn(details: object, message: string): void }
 }
 
-/** What is sent to people and their servers, as the routes see it. */
-export interface Notify {
-  /** Puts a sample to each of the alert's channels into the outbox; how many. */
-  testAlert(alert: WithId<Alert>, site: Site): Promise<number>
-  /** As `testAlert`: the report of its last period. Throws what the reads throw. */
-  testReport(report: WithId<Report>, site: Site): Promise<number>
-  /** Tests of an alert or a report since then. */
-  countTests(of: NewNotice['source'], since: Date): Promise<number>
-  /** Of an alert or a report, the latest first, at most 200. */
-  deliveries(of: NewNotice['source']): Promise<readonly DeliveryStatus[]>
-  /** Whether mails can be sent at all. */
-  readonly canMail: boolean
-  /** Attempts under way may end for five seconds; what is then in doubt is sent again behind the next start. */
-  close(): Promise<void>
-}
-
 const MINUTE_MS = 60_000
-/** Behind the minute, so that its end is not a matter of a clock's milliseconds. */
+/** Runs one second after the minute, so the window has closed by any clock. */
 const AFTER_MINUTE_MS = 1_000
-/** Behind a fault of the records, and between two looks at an outbox that is busy. */
+/** Waits after a failure of the records. */
 const RETRY_MS = 10_000
+/** Bounds how often a busy outbox is read. */
 const MIN_PASS_INTERVAL_MS = 1_000
 const DRAIN_TIMEOUT_MS = 5_000
-/** What became of those that are cut off then is written, or not. */
+/** Waits for the results of attempts that were aborted at the end. */
 const ABORT_TIMEOUT_MS = 1_000
 const MINUTES_PER_PRUNE = 60
 
-/** Alerts and reports once a minute, and deliveries when they are due, from now until it is closed. */
-export function startNotify(deps: NotifyDeps): Notify {
+export type Notify = ReturnType<typeof startNotify>
+
+/** Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. */
+export function startNotify(deps: NotifyDeps) {
   const { records, now, log, random } = deps
   const fraction = () => random(4).readUInt32BE() / 2 ** 32
   const outbox = createOutbox({ records, random: fraction })
   const ending = new AbortController()
-  const over = new AbortController()
-  let delivering: NodeJS.Timeout | undefined
-  let evaluating: NodeJS.Timeout | undefined
+  const aborting = new AbortController()
+  let passTimer: NodeJS.Timeout | undefined
+  let minuteTimer: NodeJS.Timeout | undefined
   let minutes = 0
-  let tick: Promise<void> = Promise.resolve()
+  let lastTick: Promise<void> = Promise.resolve()
 
   const warn = (error: unknown, message: string) => log.warn({ err: error }, message)
-  const post: Post = (url, body, options) => deps.post(url, body, { ...options, signal: over.signal })
-  const send = (notice: Notice) => sendNotice(notice, { ...deps, post })
-  const deliverer = createDeliverer({ outbox, send, now, log: warn }, () => ring())
-  const deliverIn = (ms: number) => {
-    clearTimeout(delivering)
+  const post: Post = (url, body, options) => deps.post(url, body, { ...options, signal: aborting.signal })
+  const wakeDelivery = () => passAfter(0)
+  const deliverer = createDeliverer({
+    outbox,
+    send: (notice: Notice) => sendNotice(notice, { ...deps, post }),
+    now,
+    log: warn,
+    onFinish: wakeDelivery,
+  })
+  const passAfter = (ms: number) => {
+    clearTimeout(passTimer)
     if (ending.signal.aborted) return
-    delivering = setTimeout(() => {
+    passTimer = setTimeout(() => {
       deliverer.pass().then(
         (next) =>
-          deliverIn(
+          passAfter(
             Math.min(MINUTE_MS, Math.max(MIN_PASS_INTERVAL_MS, (next?.getTime() ?? Infinity) - now().getTime())),
           ),
         (error) => {
-          warn(error, 'the outbox cannot be reached; it is tried again')
-          deliverIn(RETRY_MS)
+          warn(error, 'the outbox cannot be read; it is retried')
+          passAfter(RETRY_MS)
         },
       )
     }, ms)
-    delivering.unref()
+    passTimer.unref()
   }
-  const ring = () => deliverIn(0)
-  const saying = { log: (details: object, message: string) => log.warn(details, message), ring }
   const clock = () => performance.now()
-  const recorded = createRecordingSpans({ ...deps, clock })
-  const alerting = createAlertEvaluator({ ...deps, ...saying, clock, missingMs: recorded.missingMs })
-  const reporting = createReportScheduler({ ...deps, ...saying })
+  const spans = createRecordingSpans({ ...deps, clock })
+  const common = { ...deps, log: (details: object, message: string) => log.warn(details, message), wakeDelivery }
+  const evaluator = createAlertEvaluator({ ...common, clock, missingMs: spans.missingMs })
+  const scheduler = createReportScheduler(common)
 
-  const minute = async () => {
+  const runMinute = async () => {
     if (!deps.ready()) return
-    await recorded.extend()
-    await alerting.tick(ending.signal)
-    await reporting.tick(ending.signal)
+    await spans.extend()
+    await evaluator.tick(ending.signal)
+    await scheduler.tick(ending.signal)
     if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
   }
-  const evaluateNext = () => {
+  const scheduleMinute = () => {
     if (ending.signal.aborted) return
-    evaluating = setTimeout(
+    minuteTimer = setTimeout(
       () => {
-        // A minute that takes longer than one is not followed by those it held up.
-        tick = minute()
-          .catch((error) => warn(error, 'alerts and reports could not be looked at; they are tried again'))
-          .finally(evaluateNext)
+        // A run that takes longer than a minute skips the minutes that it overlaps.
+        lastTick = runMinute()
+          .catch((error) => warn(error, 'alerts and reports could not be evaluated; they are retried'))
+          .finally(scheduleMinute)
       },
       MINUTE_MS - (now().getTime() % MINUTE_MS) + AFTER_MINUTE_MS,
     )
-    evaluating.unref()
+    minuteTimer.unref()
   }
-  evaluateNext()
-  ring()
+  scheduleMinute()
+  wakeDelivery()
 
-  const word = () => random(6).toString('hex')
+  const randomWord = () => random(6).toString('hex')
   return {
+    /** Whether a mail server is set. */
     canMail: deps.mail !== undefined,
-    async testAlert(alert, site) {
+    /** Queues a sample for each of the alert's channels; returns their number. */
+    async testAlert(alert: WithId<Alert>, site: Site): Promise<number> {
       const window = alertWindow(alert, lastCompleteMinute(now()))
       const payload = createAlertEvent('test', { alert, site, window, at: now() })
-      const name = `test:alert:${alert.id}:${word()}`
-      const of = { alert: alert.id }
+      const name = `test:alert:${alert.id}:${randomWord()}`
+      const source = { alert: alert.id }
       await records.write(
         ...alert.channels.flatMap((channel, i) =>
-          noticeStatements({ key: `${name}:${i + 1}`, site: site.id, source: of, channel, payload }, now()),
+          noticeStatements({ key: `${name}:${i + 1}`, site: site.id, source, channel, payload }, now()),
         ),
       )
-      ring()
+      wakeDelivery()
       return alert.channels.length
     },
-    testReport: (report, site) => reporting.sendTest(report, site, word()),
-    countTests: (of, since) => outbox.countSince(of, 'test', since),
+    /** Queues the report of the last period for its recipients; returns their number. Throws what the reads throw. */
+    testReport: (report: WithId<Report>, site: Site) => scheduler.sendTest(report, site, randomWord()),
+    /** Counts the test deliveries of an alert or a report since then. */
+    countTests: (source: NewNotice['source'], since: Date) => outbox.countSince(source, 'test', since),
+    /** Returns the deliveries of an alert or a report, the latest first, at most 200. */
     deliveries: outbox.list,
-    async close() {
+    /** Gives running attempts five seconds to end. Those whose result is then unknown are sent again after the next start. */
+    async close(): Promise<void> {
       ending.abort()
-      clearTimeout(evaluating)
-      clearTimeout(delivering)
-      const keep = () => (deps.ready() ? recorded.extend() : undefined)
-      const kept = tick.then(keep).catch((error) => warn(error, 'how long was recorded could not be written'))
-      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([kept, deliverer.idle()]))
-      over.abort()
+      clearTimeout(minuteTimer)
+      clearTimeout(passTimer)
+      const extend = () => (deps.ready() ? spans.extend() : undefined)
+      const extended = lastTick.then(extend).catch((error) => warn(error, 'the recording span could not be written'))
+      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([extended, deliverer.idle()]))
+      aborting.abort()
       await waitAtMost(ABORT_TIMEOUT_MS, deliverer.idle())
     },
   }

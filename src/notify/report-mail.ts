@@ -3,7 +3,7 @@ import type { MailAttachment, MailMessage } from './mail-message.js'
 import { MAX_ATTEMPTS } from './outbox.js'
 import { sanitiseLine } from './sanitise.js'
 
-/** What the outbox holds of a report: its text as it was, and what its files are asked for when it is sent. */
+/** A report in the outbox: its text as written, and the queries of its PDFs, which are drawn when it is sent. */
 export const ReportNotice = z.object({
   subject: z.string(),
   text: z.string(),
@@ -11,10 +11,10 @@ export const ReportNotice = z.object({
 })
 export type ReportNotice = z.output<typeof ReportNotice>
 
-/** Draws a report (`/api/stats/export.pdf`) of any site. */
+/** Draws the PDF of a report of any site; takes the query of `/api/stats/export.pdf`. */
 export type DrawPdf = (query: URLSearchParams) => Promise<Uint8Array>
 
-/** The mail of a report. Throws what `draw` does, but for the last attempts: then it goes without its files. */
+/** Returns the mail of a report. Throws what `draw` throws, except in later attempts: then the mail goes without its files. */
 export async function reportMail(
   { subject, text, files }: ReportNotice,
   { to, key, attempts, draw }: { to: string; key: string; attempts: number; draw: DrawPdf },
@@ -26,7 +26,7 @@ export async function reportMail(
       attachments.push({ filename, type: 'application/pdf', content: await draw(new URLSearchParams(query)) })
   } catch (error) {
     if (attempts <= MAX_ATTEMPTS / 2) throw error
-    return { ...mail, text: `${text}\nThe PDF could not be drawn.\n` }
+    return { ...mail, text: `${text}\nThe PDF could not be created.\n` }
   }
   return { ...mail, attachments }
 }

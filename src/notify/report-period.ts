@@ -1,9 +1,9 @@
 import type { Period } from '../manage/reports.js'
 import { atLocalHour, localDate, shift, startOf, type Window } from '../query/calendar.js'
 
-/** A week or a month that has ended, and whose report is due. */
+/** A week or month that has ended and whose report is due. */
 export interface EndedPeriod extends Window {
-  /** `weekly:2026-11-16`, by its first day. */
+  /** The kind with its first day: `weekly:2026-11-16`. */
   readonly name: string
   /** `2026-11-16 to 2026-11-22`. */
   readonly days: string
@@ -14,7 +14,7 @@ const SEND_HOUR = 6
 const UNITS = { weekly: 'week', monthly: 'month' } as const
 const STEPS = { weekly: { days: -7 }, monthly: { months: -1 } } as const
 
-/** The last week or month, in the zone, that ended at `HOUR` of this day or before. */
+/** Returns the last week or month, in the time zone, whose report was due (at `SEND_HOUR` after its end) by `now`. */
 export function lastEndedPeriod(period: Period, now: Date, tz: string): EndedPeriod {
   const before = (at: Date) => startOf(UNITS[period], shift(at, STEPS[period], tz), tz)
   const latest = startOf(UNITS[period], now, tz)

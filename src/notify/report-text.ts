@@ -29,7 +29,7 @@ const AGENTS = [
 const TOP_PAGES = 5
 const COLUMN_CHARACTERS = 38
 
-/** A site's week or month as plain text: people on the left, agents on the right. Throws what the reads throw. */
+/** Writes a site's week or month as plain text: people on the left, agents on the right. Throws what the reads throw. */
 export async function reportText(
   { site, ended, tz }: { site: { id: number; name: string }; ended: EndedPeriod; tz: string },
   deps: ReadDependencies,
@@ -46,7 +46,7 @@ export async function reportText(
   const fetched = RankedRows.parse((await ask(breakdown, 'agent', pages)).data)
   return [
     `${site.name}, ${ended.days} (${tz})`,
-    'In brackets: the change against as long a time before.',
+    'In brackets: the change against the period before.',
     '',
     ...joinColumns(
       ['PEOPLE', ...PEOPLE.map(([title, name, format]) => formatFigure(title, people, name, format))],
@@ -62,7 +62,7 @@ export async function reportText(
 
 type Row = z.output<typeof ComparedRow>
 
-/** A metric that cannot be computed has a dash: it is not zero. */
+/** Formats a metric; one that cannot be computed shows as a dash, not as zero. */
 const formatMetric = (row: Readonly<Record<string, unknown>>, name: string, format: Intl.NumberFormat): string => {
   const value = row[name]
   return typeof value === 'number' ? format.format(value) : '-'

@@ -5,9 +5,8 @@ import type { Collection } from '../manage/collection.js'
 import type { Report } from '../manage/reports.js'
 import type { Post } from '../outbound/guarded-outbound.js'
 import { AlertEvent, alertMail } from './alert-event.js'
-import type { AttemptResult } from './attempt-result.js'
 import type { SendMail } from './mail-message.js'
-import type { Notice } from './outbox.js'
+import type { AttemptResult, Notice } from './outbox.js'
 import { type DrawPdf, ReportNotice, reportMail } from './report-mail.js'
 import { MailError } from './smtp-mailer.js'
 import { callWebhook } from './webhook.js'
@@ -15,23 +14,24 @@ import { callWebhook } from './webhook.js'
 export interface SendDeps {
   alerts: Pick<Alerts, 'get' | 'secret'>
   reports: Pick<Collection<Report>, 'get'>
-  /** Absent without a mail server. */
+  /** Undefined without a mail server. */
   mail: SendMail | undefined
   post: Post
   draw: DrawPdf
   now(): Date
 }
 
-const permanentFailure = (error: string): AttemptResult => ({ taken: false, error, permanent: true })
+const permanentFailure = (error: string): AttemptResult => ({ delivered: false, error, permanent: true })
 
-/** One attempt to deliver a notice. What is meanwhile no channel any more is not sent. Throws what the records throw. */
+/** Makes one attempt to deliver a notice, unless its channel was removed meanwhile. Throws what the records throw. */
 export async function sendNotice(notice: Notice, deps: SendDeps): Promise<AttemptResult> {
   try {
     if (notice.alert !== null) return await sendAlert(notice, notice.alert, deps)
     if (notice.report !== null) return await sendReport(notice, notice.report, deps)
-    return permanentFailure('it is of nothing')
+    return permanentFailure('it belongs to no alert or report')
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') return permanentFailure('it was deleted meanwhile')
+    if (error instanceof ApiError && error.code === 'not_found')
+      return permanentFailure('the alert or report was deleted')
     throw error
   }
 }
@@ -39,7 +39,7 @@ export async function sendNotice(notice: Notice, deps: SendDeps): Promise<Attemp
 async function sendAlert({ key, channel, payload }: Notice, id: number, deps: SendDeps): Promise<AttemptResult> {
   const { channels } = await deps.alerts.get(id)
   if (!channels.some((one) => isSameChannel(one, channel)))
-    return permanentFailure('it is no channel of the alert any more')
+    return permanentFailure('this is no longer a channel of the alert')
   const event = AlertEvent.parse(payload)
   if (channel.type === 'email') return sendByMail(channel, deps, async (to) => alertMail(event, to, key))
   const body = JSON.stringify({ id: key, ...event })
@@ -52,7 +52,7 @@ async function sendReport(
   deps: SendDeps,
 ): Promise<AttemptResult> {
   const { recipients } = await deps.reports.get(id)
-  if (!recipients.includes(channel.target)) return permanentFailure('it is no recipient of the report any more')
+  if (!recipients.includes(channel.target)) return permanentFailure('this is no longer a recipient of the report')
   const report = ReportNotice.parse(payload)
   return sendByMail(channel, deps, (to) => reportMail(report, { to, key, attempts, draw: deps.draw }))
 }
@@ -62,13 +62,13 @@ async function sendByMail(
   { mail }: Pick<SendDeps, 'mail'>,
   write: (to: string) => Promise<Parameters<SendMail>[0]>,
 ): Promise<AttemptResult> {
-  if (!mail) return permanentFailure('no mail server is set (smtp)')
+  if (!mail) return permanentFailure('no mail server is configured (smtp)')
   try {
     await mail(await write(target))
-    return { taken: true }
+    return { delivered: true }
   } catch (error) {
-    if (error instanceof MailError) return { taken: false, error: error.message, permanent: error.permanent }
-    if (error instanceof ApiError) return { taken: false, error: 'the PDF could not be drawn' }
+    if (error instanceof MailError) return { delivered: false, error: error.message, permanent: error.permanent }
+    if (error instanceof ApiError) return { delivered: false, error: 'the PDF could not be created' }
     throw error
   }
 }

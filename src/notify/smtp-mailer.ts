@@ -1,30 +1,23 @@
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
-import type { MailMessage, SendMail } from './mail-message.js'
+import type { MailMessage } from './mail-message.js'
 import { sanitiseLine } from './sanitise.js'
 
 export interface MailerOptions {
   /**
-   * `smtp://user:password@host:587`, which goes on in TLS where the server offers it, or `smtps://`. A password goes
-   * through TLS, or nowhere but to this machine itself, of whose certificate nothing is asked: nobody is between.
+   * `smtp://user:password@host:587`, which upgrades to TLS if the server offers it, or `smtps://`. A password is sent over
+   * TLS only, or to this machine, whose certificate is not checked.
    */
   smtp: string
-  /** As in `Readership <stats@example.com>`. */
+  /** The sender: `Readership <stats@example.com>`. */
   from: string
-  /** Milliseconds for the connection, and for the whole of a mail: tests give others. */
+  /** Time for the connection, and for a whole mail; tests use shorter ones. */
   connect_timeout_ms?: number
   mail_timeout_ms?: number
 }
 
-export interface Mailer {
-  /** Rejects with `MailError`: nothing was taken, or nobody knows. */
-  send: SendMail
-  /** Mails under way are cut off, and none is begun any more. */
-  close(): void
-}
-
-/** `permanent`: no later attempt can be taken either. */
+/** A mail that was not accepted; `permanent` if no later attempt can succeed either. */
 export class MailError extends Error {
   override readonly name = 'MailError'
   constructor(
@@ -39,13 +32,8 @@ export class MailError extends Error {
 const MAX_CONCURRENT_MAILS = 2
 const MAX_WAITING_MAILS = 1_000
 
-/** Mail over SMTP, two at once, each on a connection of its own that ends with it. */
-export function createMailer({
-  smtp,
-  from,
-  connect_timeout_ms: connect_ms = 10_000,
-  mail_timeout_ms: whole_ms = 30_000,
-}: MailerOptions): Mailer {
+/** Sends mail over SMTP, two at once, each on its own connection. */
+export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_timeout_ms = 30_000 }: MailerOptions) {
   const url = new URL(smtp)
   const secure = url.protocol === 'smtps:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -54,31 +42,36 @@ export function createMailer({
     url.username === ''
       ? {}
       : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
-  const here = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+  const isLocal = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
   const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const open = new Set<Socket>()
   const waiting: (() => void)[] = []
   let running = 0
   let closed = false
 
-  const sent = async (mail: MailMessage): Promise<void> => {
-    // Most instances send none: their start has not to wait for it.
+  const sendNow = async (mail: MailMessage): Promise<void> => {
+    // Loaded on first use, because most instances send no mail.
     const { createTransport } = await import('nodemailer')
     if (closed) throw closedError()
     const socket = connect({ host, port })
     open.add(socket)
     socket.once('close', () => open.delete(socket))
-    await waitForConnection(socket, connect_ms)
+    await waitForConnection(socket, connect_timeout_ms)
     let late = false
     const timer = setTimeout(() => {
       late = true
       socket.destroy()
-    }, whole_ms)
+    }, mail_timeout_ms)
     const options: SMTPTransport.Options = {
-      ...{ host, port, secure, ...auth },
-      ...(here ? { tls: { rejectUnauthorized: false } } : { requireTLS: 'auth' in auth }),
-      ...{ greetingTimeout: connect_ms, socketTimeout: whole_ms },
-      ...{ disableFileAccess: true, disableUrlAccess: true },
+      host,
+      port,
+      secure,
+      ...auth,
+      ...(isLocal ? { tls: { rejectUnauthorized: false } } : { requireTLS: 'auth' in auth }),
+      greetingTimeout: connect_timeout_ms,
+      socketTimeout: mail_timeout_ms,
+      disableFileAccess: true,
+      disableUrlAccess: true,
       getSocket: (_, use) => use(null, { connection: socket }),
     }
     const transport = createTransport(options)
@@ -92,7 +85,7 @@ export function createMailer({
           'auto-submitted': 'auto-generated',
           ...(mail.key === undefined ? {} : { 'x-service-delivery': mail.key }),
         },
-        // A mail that is sent again bears the same name: a server that has it already can tell.
+        // The same id for every attempt, so that a server recognises a repeated mail.
         ...(mail.key === undefined ? {} : { messageId: `<${digestKey(mail.key)}@${domain}>` }),
         attachments: (mail.attachments ?? []).map(({ filename, type, content }) => ({
           filename,
@@ -110,20 +103,22 @@ export function createMailer({
   }
 
   return {
-    async send(mail) {
+    /** Rejects with `MailError` if the mail was not accepted, or it is unknown whether it was. */
+    async send(mail: MailMessage): Promise<void> {
       checkHeaders(mail)
-      if (waiting.length >= MAX_WAITING_MAILS) throw new MailError('too many mails wait', false)
+      if (waiting.length >= MAX_WAITING_MAILS) throw new MailError('too many mails are waiting', false)
       while (running >= MAX_CONCURRENT_MAILS && !closed) await new Promise<void>((resolve) => waiting.push(resolve))
       if (closed) throw closedError()
       running++
       try {
-        await sent(mail)
+        await sendNow(mail)
       } finally {
         running--
         waiting.shift()?.()
       }
     },
-    close() {
+    /** Cuts off mails under way and sends no more. */
+    close(): void {
       closed = true
       for (const socket of open) socket.destroy()
       for (const wake of waiting.splice(0)) wake()
@@ -133,12 +128,12 @@ export function createMailer({
 
 const digestKey = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32)
 
-/** What would be a second header, or a second reader, is no mail. */
+/** Throws if a field could inject a header or a second recipient. */
 function checkHeaders({ to, subject, key }: MailMessage): void {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   const breaks = /[\u0000-\u001f\u007f]/
-  if (breaks.test(subject) || breaks.test(key ?? '')) throw new MailError('a subject is one line', true)
-  if (!/^[^\s@<>,;:"()\\]+@[^\s@<>,;:"()\\]+$/.test(to)) throw new MailError('that is no address', true)
+  if (breaks.test(subject) || breaks.test(key ?? '')) throw new MailError('a subject must be a single line', true)
+  if (!/^[^\s@<>,;:"()\\]+@[^\s@<>,;:"()\\]+$/.test(to)) throw new MailError('this is not a valid e-mail address', true)
 }
 
 const closedError = (): MailError => new MailError('the mailer is closed', false)
@@ -150,8 +145,8 @@ function waitForConnection(socket: Socket, ms: number): Promise<void> {
       socket.destroy()
       reject(error)
     }
-    const timer = setTimeout(() => failed(new MailError('the mail server does not answer', false)), ms)
-    // Its errors are the transport's as well when it stands; one behind its end is nobody's.
+    const timer = setTimeout(() => failed(new MailError('the mail server does not respond', false)), ms)
+    // Once connected, the transport handles errors too; this listener keeps a late one from being unhandled.
     socket.on('error', (cause) =>
       failed(new MailError(`the mail server cannot be reached (${errorCode(cause)})`, false, { cause })),
     )
@@ -166,30 +161,30 @@ function waitForConnection(socket: Socket, ms: number): Promise<void> {
 const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'failed'
 
-/** What the server said of the reader or of the mail with 5xx stands; what it said of us the operator may mend. */
+/** A 5xx status about the recipient or the mail is final; one about the sender is not, because the operator may fix it. */
 function toMailError(cause: unknown): MailError {
   if (cause instanceof MailError) return cause
   const code = errorCode(cause)
   const status = cause instanceof Error && 'responseCode' in cause ? Number(cause.responseCode) : 0
   const command = cause instanceof Error && 'command' in cause ? String(cause.command) : ''
-  // Without its cause: a server may have said again what it was told.
-  if (code === 'EAUTH') return new MailError(`the mail server refuses the sign-in (${status || 'no answer'})`, false)
+  // Without the cause: the server's text may repeat the password.
+  if (code === 'EAUTH') return new MailError(`the mail server rejected the sign-in (${status || 'no response'})`, false)
   const fault = describeTlsFault(cause, code)
   if (fault !== undefined) return new MailError(fault, false, { cause })
   if (status >= 400) {
     const stands = status >= 500 && (command === 'RCPT TO' || command === 'DATA')
-    return new MailError(`the mail server answered ${status}`, stands, { cause })
+    return new MailError(`the mail server returned status ${status}`, stands, { cause })
   }
-  return new MailError(`the mail could not be handed over (${code})`, false, { cause })
+  return new MailError(`the mail could not be sent (${code})`, false, { cause })
 }
 
-/** A system's own code, as ECONNRESET is: what went wrong was the connection. */
+/** Matches an error code of the operating system, such as ECONNRESET: the connection failed, not TLS. */
 const SYSTEM_ERROR_CODE = /^E(?!PROTO$)[A-Z]+$/
 
 function describeTlsFault(cause: unknown, code: string): string | undefined {
   const original = cause instanceof Error && 'originalCode' in cause ? String(cause.originalCode) : undefined
   if (cause instanceof Error && code === 'ESOCKET' && original !== undefined && !SYSTEM_ERROR_CODE.test(original))
-    return `no TLS with the mail server: ${sanitiseLine(cause.message)} (NODE_EXTRA_CA_CERTS names a certificate to trust)`
+    return `TLS with the mail server failed: ${sanitiseLine(cause.message)} (set NODE_EXTRA_CA_CERTS to trust another certificate)`
   if (code !== 'ETLS') return undefined
-  return 'the mail server begins no TLS, without which nothing is sent'
+  return 'the mail server does not offer TLS, which is required'
 }

@@ -1,4 +1,4 @@
-/** Waits for `work`, but no longer than `ms`. Never rejects. */
+/** Waits for `work` for at most `ms`. Never rejects. */
 export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

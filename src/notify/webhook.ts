@@ -1,7 +1,7 @@
 import type { Post } from '../outbound/guarded-outbound.js'
 import { OutboundError, type OutboundResponse } from '../outbound/outbound.js'
 import { signature } from '../ship/sign.js'
-import type { AttemptResult } from './attempt-result.js'
+import type { AttemptResult } from './outbox.js'
 
 const TIMEOUT_MS = 10_000
 const MAX_RESPONSE_BYTES = 4_096
@@ -9,12 +9,12 @@ const MAX_RESPONSE_BYTES = 4_096
 export interface WebhookCall {
   readonly url: string
   readonly secret: string
-  /** The notice's: the same at each attempt. */
+  /** The notice's key: the same for every attempt. */
   readonly key: string
   readonly body: string
 }
 
-/** Posts a webhook, signed as ingest is (spec 5.6 rules 2 and 3). Taken by 2xx; 410 ends it. Never rejects. */
+/** Posts a webhook, signed as ingest requests are. Status 2xx is a success; 410 ends the attempts. Never rejects. */
 export async function callWebhook(
   { url, secret, key, body }: WebhookCall,
   { post, now }: { post: Post; now(): Date },
@@ -27,25 +27,25 @@ export async function callWebhook(
   try {
     return toAttemptResult(await post(url, body, { headers, limit: MAX_RESPONSE_BYTES, timeout: TIMEOUT_MS }), now())
   } catch (error) {
-    if (!(error instanceof OutboundError)) return { taken: false, error: 'it could not be sent' }
-    // What a name of ours stands for is nothing to tell whoever may write a webhook.
-    if (error.reason === 'refused') return { taken: false, error: 'that address is not asked', permanent: true }
-    return { taken: false, error: error.message, permanent: false }
+    if (!(error instanceof OutboundError)) return { delivered: false, error: 'the request could not be sent' }
+    // Says nothing about the address: members who may create webhooks must not learn about the internal network.
+    if (error.reason === 'refused') return { delivered: false, error: 'this address is not allowed', permanent: true }
+    return { delivered: false, error: error.message, permanent: false }
   }
 }
 
 function toAttemptResult({ status, headers }: OutboundResponse, now: Date): AttemptResult {
-  if (status >= 200 && status < 300) return { taken: true }
+  if (status >= 200 && status < 300) return { delivered: true }
   const wait = parseRetryAfter(headers['retry-after'], now)
   return {
-    taken: false,
-    error: `the receiver answered ${status}`,
+    delivered: false,
+    error: `the receiver returned status ${status}`,
     permanent: status === 410,
     ...(wait === undefined ? {} : { retry_after_ms: wait }),
   }
 }
 
-/** `Retry-After` in milliseconds: seconds, or a date. */
+/** Returns `Retry-After`, which is in seconds or a date, in milliseconds. */
 function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000

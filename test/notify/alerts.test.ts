@@ -45,7 +45,7 @@ async function open(t: Test) {
     await before?.()
     return read.store.query(...asked)
   }
-  const asks = (signal: AbortSignal) =>
+  const readDependencies = (signal: AbortSignal) =>
     createReadDeps(
       { ...read, store: { ...read.store, query } },
       {
@@ -58,7 +58,7 @@ async function open(t: Test) {
   let lacking = 0
   const create = () =>
     createAlertEvaluator({
-      ...{ alerts, sites, records, readContext: asks, now, ring: () => {} },
+      ...{ alerts, sites, records, readDependencies, now, wakeDelivery: () => {} },
       clock: () => 0,
       missingMs: async () => lacking,
       log: (details) => logged.push(details),
@@ -66,7 +66,7 @@ async function open(t: Test) {
   let alerting = create()
   let names = 0
   return {
-    ...{ records, alerts, sites, outbox, commit, asks, logged },
+    ...{ records, alerts, sites, outbox, commit, readDependencies, logged },
     make: (given: Partial<Alert>) => {
       const made: Alert = {
         ...{ site: 1, name: `A${names++}`, kind: 'threshold', audience: 'human', filters: [], op: 'gte', value: 1 },
@@ -91,7 +91,7 @@ async function open(t: Test) {
       alerting = create()
     },
     /** What was told, the oldest first: `fired 10:00`. */
-    async told(alert: number) {
+    async events(alert: number) {
       const list = await outbox.list({ alert })
       return list.map(({ key }) => `${key.split(':').at(-2)} ${/T(\d\d:\d\d)/.exec(key)?.[1]}`).reverse()
     },
@@ -241,7 +241,7 @@ t.test('every kind, by what the reads say of its window', async (t) => {
   await world.tick()
   for (const [i, [why, , , value, fires]] of cases.entries()) {
     const id = found[i] ?? 0
-    t.same(await world.told(id), fires ? ['fired 10:00'] : [], why)
+    t.same(await world.events(id), fires ? ['fired 10:00'] : [], why)
     if (fires) t.equal((await world.event(id))?.value, value, why)
   }
   t.same(world.logged, [])
@@ -327,7 +327,7 @@ t.test('versions of a policy', async (t) => {
   await world.tick()
   for (const [i, [, n, why]] of cases.entries()) {
     const id = found[i] ?? 0
-    t.same(await world.told(id), n > 0 ? ['fired 10:00'] : [], why)
+    t.same(await world.events(id), n > 0 ? ['fired 10:00'] : [], why)
     if (n > 0) t.equal((await world.event(id))?.value, n, `${why}: of its own hostnames`)
   }
 })
@@ -343,7 +343,7 @@ t.test('an alert over time', async (t) => {
     await world.tick(i)
     // What it knew outlives the process.
     if (i === 4) world.restart()
-    const told = await world.told(id)
+    const told = await world.events(id)
     if (told.length > heard.length) heard.push(`${told.at(-1)} at ${i}`)
   }
   // The hit of 10:02 is in the windows that end at 10:03 to 10:07; calm at 10:08 and 10:09.
@@ -351,12 +351,12 @@ t.test('an alert over time', async (t) => {
   t.match((await world.alerts.get(id)).last_fired_at, '2026-11-21T10:04:02.000Z')
   await world.commit({ events: visitors(1, -20) })
   await world.tick(21)
-  t.equal((await world.told(id)).length, 2, 'it is quiet for an hour')
+  t.equal((await world.events(id)).length, 2, 'it is quiet for an hour')
   await world.commit({ events: visitors(1, -64) })
   await world.tick(200)
   await world.tick(65)
-  t.match((await world.told(id)).at(-1), 'fired 11:05', 'then it fires again, also where the clock was elsewhere')
-  t.same(await world.told(many.id), [], 'one that is disabled says nothing')
+  t.match((await world.events(id)).at(-1), 'fired 11:05', 'then it fires again, also where the clock was elsewhere')
+  t.same(await world.events(many.id), [], 'one that is disabled says nothing')
   t.same(await world.outbox.list({ alert: many.id }), [])
 })
 
@@ -366,7 +366,7 @@ t.test('what appears while it is quiet is told behind it, once', async (t) => {
   await world.commit({ agent_events: fetches(1, 1) })
   await world.commit({ agent_events: fetches(1, -20, { agent_id: 'claudebot', operator: 'Anthropic' }) })
   for (const i of [0, 1, 2, 19, 21, 22, 40, 58, 59, 60, 61, 62, 80, 119, 120, 121, 130]) await world.tick(i)
-  t.same(await world.told(id), ['fired 10:00', 'fired 11:00'])
+  t.same(await world.events(id), ['fired 10:00', 'fired 11:00'])
   t.match((await world.event(id))?.details, [{ agent_id: 'claudebot', fetches: 1 }])
 })
 
@@ -377,7 +377,7 @@ t.test('its number is the one the API gives', async (t) => {
   await world.tick()
   const event = await world.event(id)
   const query = new URLSearchParams({ site: '1', ...event?.window, filters: JSON.stringify(event?.alert.filters) })
-  const { data } = await runRead(overview, query, world.asks(new AbortController().signal))
+  const { data } = await runRead(overview, query, world.readDependencies(new AbortController().signal))
   t.match(data, { visitors: event?.value })
   t.equal(event?.value, 3)
 })
@@ -391,7 +391,7 @@ t.test('what cannot be evaluated is said once, and stands in nobody’s way', as
   for (let i = 0; i < 3; i++) await world.tick(i)
   t.match(world.logged, [{ alert: broken.id }])
   t.equal(world.logged.length, 1)
-  t.same(await world.told(id), ['fired 10:00'])
+  t.same(await world.events(id), ['fired 10:00'])
 })
 
 t.test('another definition begins anew, another name does not', async (t) => {
@@ -401,10 +401,10 @@ t.test('another definition begins anew, another name does not', async (t) => {
   await world.tick()
   await world.alerts.change(id, async (now) => ({ ...now, name: 'Renamed' }), deed)
   await world.tick(1)
-  t.equal((await world.told(id)).length, 1)
+  t.equal((await world.events(id)).length, 1)
   await world.alerts.change(id, async (now) => ({ ...now, value: 2 }), deed)
   await world.tick(2)
-  t.same(await world.told(id), ['fired 10:00', 'fired 10:02'])
+  t.same(await world.events(id), ['fired 10:00', 'fired 10:02'])
 })
 
 t.test('what is changed while it is measured tells nothing of what it was', async (t) => {
@@ -420,10 +420,10 @@ t.test('what is changed while it is measured tells nothing of what it was', asyn
       change ? world.alerts.change(id, async (now) => ({ ...now, ...change }), deed) : world.alerts.delete(id, deed),
     )
     await world.tick()
-    t.same(await world.told(id), [], why)
+    t.same(await world.events(id), [], why)
     if (change) await world.alerts.change(id, async (now) => ({ ...now, value: 3, enabled: true }), deed)
     await world.tick(1)
-    t.same(await world.told(id), change ? ['fired 10:01'] : [], 'it is measured anew')
+    t.same(await world.events(id), change ? ['fired 10:01'] : [], 'it is measured anew')
     t.same(world.logged, [])
   }
 })
@@ -450,7 +450,7 @@ t.test('of a window that was not recorded whole, what more rows could change is 
     each.lacking(lacking)
     const { id } = await each.make(given)
     await each.tick()
-    t.same(await each.told(id), fires ? ['fired 10:00'] : [], why)
+    t.same(await each.events(id), fires ? ['fired 10:00'] : [], why)
   }
 
   const world = await open(t)
@@ -459,18 +459,18 @@ t.test('of a window that was not recorded whole, what more rows could change is 
   await world.tick()
   world.lacking(MINUTE)
   for (const i of [2, 3, 4]) await world.tick(i)
-  t.same([await world.told(high.id), await world.told(low.id)], [['fired 10:00'], []], 'nothing ends or begins')
+  t.same([await world.events(high.id), await world.events(low.id)], [['fired 10:00'], []], 'nothing ends or begins')
   world.lacking(0)
   for (const i of [5, 6]) await world.tick(i)
   t.same(
-    [await world.told(high.id), await world.told(low.id)],
+    [await world.events(high.id), await world.events(low.id)],
     [['fired 10:00', 'resolved 10:06'], ['fired 10:05']],
     'until it is known',
   )
   world.lacking(MINUTE)
   await world.commit({ events: visitors(3, -6) })
   for (const i of [7, 8]) await world.tick(i)
-  t.match((await world.told(low.id)).at(-1), 'resolved 10:08', 'enough is enough')
+  t.match((await world.events(low.id)).at(-1), 'resolved 10:08', 'enough is enough')
 })
 
 t.test('a mail has nothing in it that a stranger could make a header or a terminal of', (t) => {

@@ -69,10 +69,13 @@ async function open(
     now,
   }
   const logged: unknown[] = []
-  const deliverer = createDeliverer(
-    { outbox, send: (notice) => sendNotice(notice, deps), now, log: (error) => logged.push(error) },
-    () => {},
-  )
+  const deliverer = createDeliverer({
+    outbox,
+    send: (notice) => sendNotice(notice, deps),
+    now,
+    log: (error) => logged.push(error),
+    onFinish: () => {},
+  })
   const notice = (i: number, site = 1) =>
     noticeStatements(
       {
@@ -139,24 +142,28 @@ t.test('a receiver that fails is tried again, later each time, and in the end gi
   t.equal(received.length, 6)
   t.equal(new Set(received.map(({ headers }) => headers['x-service-delivery'])).size, 1, 'under one name')
   t.equal(new Set(received.map(({ headers }) => headers['x-service-signature'])).size, 6, 'signed afresh')
-  t.match(await list(), [{ state: 'failed', attempts: 6, last_error: 'the receiver answered 500' }])
+  t.match(await list(), [{ state: 'failed', attempts: 6, last_error: 'the receiver returned status 500' }])
   t.same(logged, [])
 })
 
 t.test('what a receiver says of later', async (t) => {
   const date = 'Sat, 21 Nov 2026 10:10:00 GMT'
   const cases: [why: string, answer: Parameters<typeof receiver>[1], outcome: object][] = [
-    ['created', (_, res) => res.writeHead(201).end('x'.repeat(1 << 20)), { taken: true }],
-    ['a body that breaks', (_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end('x'), { taken: true }],
-    ['an error', (_, res) => res.writeHead(400).end(), { taken: false, permanent: false }],
-    ['a redirect', (_, res) => res.writeHead(302, { location: '/x' }).end(), { taken: false, permanent: false }],
-    ['gone', (_, res) => res.writeHead(410).end(), { taken: false, permanent: true }],
+    ['created', (_, res) => res.writeHead(201).end('x'.repeat(1 << 20)), { delivered: true }],
+    [
+      'a body that breaks',
+      (_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
+      { delivered: true },
+    ],
+    ['an error', (_, res) => res.writeHead(400).end(), { delivered: false, permanent: false }],
+    ['a redirect', (_, res) => res.writeHead(302, { location: '/x' }).end(), { delivered: false, permanent: false }],
+    ['gone', (_, res) => res.writeHead(410).end(), { delivered: false, permanent: true }],
     ['in a while', (_, res) => res.writeHead(503, { 'retry-after': '300' }).end(), { retry_after_ms: 300_000 }],
     ['at a date', (_, res) => res.writeHead(429, { 'retry-after': date }).end(), { retry_after_ms: 600_000 }],
     ['at no date', (_, res) => res.writeHead(429, { 'retry-after': 'soon' }).end(), { retry_after_ms: undefined }],
-    ['a reset', (_, __, req) => req.socket.resetAndDestroy(), { taken: false, permanent: false }],
-    ['no HTTP', (_, __, req) => req.socket.end('what?\r\n\r\n'), { taken: false, permanent: false }],
-    ['hung up', (_, __, req) => req.socket.end(), { taken: false, permanent: false }],
+    ['a reset', (_, __, req) => req.socket.resetAndDestroy(), { delivered: false, permanent: false }],
+    ['no HTTP', (_, __, req) => req.socket.end('what?\r\n\r\n'), { delivered: false, permanent: false }],
+    ['hung up', (_, __, req) => req.socket.end(), { delivered: false, permanent: false }],
   ]
   const now = () => new Date(START)
   for (const [why, answer, outcome] of cases) {
@@ -236,7 +243,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
     socket.on('close', () => clearInterval(timer))
   }
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'
-  const late = { taken: false, permanent: false, error: /took too long$/ }
+  const late = { delivered: false, permanent: false, error: /took too long$/ }
   const cases: [why: string, scheme: string, hang: (socket: Socket) => unknown, outcome: object][] = [
     ['it never answers', 'http', (socket) => socket.resume(), late],
     // In the end it does, or it would never hear of the end.
@@ -264,7 +271,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
         socket.resume().write(head)
         drip(socket, 'x')
       },
-      { taken: true },
+      { delivered: true },
     ],
     [
       'it refused it and drips a body',
@@ -273,7 +280,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
         socket.resume().write(head.replace('200 OK', '500 No'))
         drip(socket, 'x')
       },
-      { taken: false, permanent: false, error: 'the receiver answered 500' },
+      { delivered: false, permanent: false, error: 'the receiver returned status 500' },
     ],
   ]
   const post: Post = (url, body, options) => anywhere(url, body, { ...options, timeout: 500 })
@@ -381,7 +388,7 @@ t.test('no webhook reaches what is not public', async (t) => {
   const now = () => new Date(START)
   for (const url of refused) {
     const outcome = await callWebhook({ url, secret: 's', key: 'k', body: '{}' }, { post, now })
-    t.same(outcome, { taken: false, error: 'that address is not asked', permanent: true }, url)
+    t.same(outcome, { delivered: false, error: 'this address is not allowed', permanent: true }, url)
   }
   const { engine } = await createInProcessEngine(t)
   t.equal(local.received.length, 0, 'nothing came')
@@ -423,7 +430,7 @@ t.test('mail', async (t) => {
   const none = await open(t, [mail], { engine })
   await none.add()
   await none.run()
-  t.match(await none.list(), [{ state: 'failed', last_error: 'no mail server is set (smtp)' }])
+  t.match(await none.list(), [{ state: 'failed', last_error: 'no mail server is configured (smtp)' }])
 
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))
@@ -451,7 +458,7 @@ t.test('what is no channel any more is not sent', async (t) => {
   await add()
   await alerts.change(id, async (now) => ({ ...now, channels: [{ type: 'email', target: 'a@example.com' }] }), deed)
   await run()
-  t.match(await list(), [{ state: 'failed', last_error: /no channel/ }])
+  t.match(await list(), [{ state: 'failed', last_error: /no longer a channel/ }])
   await alerts.delete(id, deed)
   t.equal(received.length, 0)
 })

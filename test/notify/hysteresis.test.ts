@@ -6,9 +6,9 @@ const HOUR = 3_600_000
 const MINUTE = 60_000
 
 t.test('fires on entering, ends after two calm evaluations, and keeps quiet for an hour', (t) => {
-  // Minute by minute: t and f are verdicts, - is none; below what is told: F, R, or nothing.
-  const cases: [verdicts: string, told: string, why: string][] = [
-    ['ffff', '....', 'what does not hold is not told'],
+  // Minute by minute: t and f are verdicts, - is none; below what is event: F, R, or nothing.
+  const cases: [verdicts: string, event: string, why: string][] = [
+    ['ffff', '....', 'what does not hold is not event'],
     ['fttt', '.F..', 'entering fires, staying does not'],
     ['tfft', 'F.R.', 'behind its end it is quiet'],
     ['tftft', 'F....', 'one calm evaluation ends nothing'],
@@ -18,28 +18,28 @@ t.test('fires on entering, ends after two calm evaluations, and keeps quiet for 
     ['tf-t-f', 'F.....', 'the calm ones have to be in a row of verdicts'],
     [`tff${'t'.repeat(59)}`, `F.R${'.'.repeat(57)}F.`, 'true again, it fires when the hour is over, once'],
   ]
-  for (const [verdicts, told, why] of cases) {
+  for (const [verdicts, event, why] of cases) {
     let state = AlertState.parse({})
     const heard = [...verdicts].map((v, i) => {
       const verdict = v === '-' ? undefined : v === 't'
       const next = nextAlertState(state, verdict, { at: i * MINUTE, quiet: HOUR, moment: false })
       state = next.state
-      return next.told === undefined ? '.' : next.told === 'fired' ? 'F' : 'R'
+      return next.event === undefined ? '.' : next.event === 'fired' ? 'F' : 'R'
     })
-    t.equal(heard.join(''), told, why)
+    t.equal(heard.join(''), event, why)
   }
   t.end()
 })
 
-t.test('what appears is told once, and has no end', (t) => {
+t.test('what appears is event once, and has no end', (t) => {
   let state = AlertState.parse({})
-  const told: string[] = []
+  const event: string[] = []
   for (let i = 0; i < 125; i++) {
     const next = nextAlertState(state, i !== 61, { at: i * MINUTE, quiet: HOUR, moment: true })
     state = next.state
-    if (next.told) told.push(`${next.told} ${i}`)
+    if (next.event) event.push(`${next.event} ${i}`)
   }
-  t.same(told, ['fired 0', 'fired 60', 'fired 120'])
+  t.same(event, ['fired 0', 'fired 60', 'fired 120'])
   t.end()
 })
 
@@ -47,12 +47,12 @@ t.test('a clock that jumps makes no flood', (t) => {
   let state = AlertState.parse({})
   const at = Date.UTC(2026, 10, 21, 10)
   const jumps = [0, 24 * HOUR, -24 * HOUR, 24 * HOUR, 0]
-  const told = jumps.map((jump, i) => {
+  const event = jumps.map((jump, i) => {
     const next = nextAlertState(state, true, { at: at + jump + i * MINUTE, quiet: HOUR, moment: false })
     state = next.state
-    return next.told
+    return next.event
   })
-  t.same(told, ['fired', undefined, undefined, undefined, undefined], 'it fires still, and fired once')
+  t.same(event, ['fired', undefined, undefined, undefined, undefined], 'it fires still, and fired once')
   t.end()
 })
 
@@ -71,7 +71,7 @@ t.test('windows end at a full minute, a minute late', (t) => {
     ['threshold', undefined, 30, 'its own length'],
     ['threshold', end - 10 * MINUTE, 30, 'whether it fired or not'],
     ['new_agent', undefined, 30, 'of what appears too'],
-    ['new_agent', end - 10 * MINUTE, 10, 'but what was told is not in it'],
+    ['new_agent', end - 10 * MINUTE, 10, 'but what was event is not in it'],
     ['new_agent', end - 60 * MINUTE, 60, 'and what came in the quiet hour is'],
     ['new_agent', end - 90 * MINUTE, 30, 'behind it the length is its own again'],
     ['new_agent', end + 90 * MINUTE, 30, 'and where the clock went back'],

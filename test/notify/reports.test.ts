@@ -170,10 +170,10 @@ t.test('sent once for each period, to each reader, with both readerships side by
       reports,
       sites,
       records,
-      readContext: asks,
+      readDependencies: asks,
       now,
       log: (details) => logged.push(details),
-      ring: () => {},
+      wakeDelivery: () => {},
     })
   let reporting = create()
   const tick = async (time: string) => {
@@ -233,7 +233,7 @@ t.test('sent once for each period, to each reader, with both readerships side by
     message: 'no font',
   })
   const without = await reportMail(notice, { to: 'a@example.com', key: 'k', attempts: 4, draw: fails })
-  t.match(without.text, 'The PDF could not be drawn.')
+  t.match(without.text, 'The PDF could not be created.')
 
   t.equal((await tick('2026-12-21T12:00:00.000Z')).length, 4, 'of the weeks that were missed the last')
   await reports.change(1, async (now) => ({ ...now, period: 'monthly' }), deed)
