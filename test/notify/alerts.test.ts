@@ -486,7 +486,7 @@ t.test('a mail has nothing in it that a stranger could make a header or a termin
   })
   const { subject, text } = alertMail(event, 'a@example.com', 'k')
   t.equal(subject, 'Alert: Bots (Tides)')
-  t.match(text, 'Condition: fetches that robots.txt disallowed, at least 1 in 60 minutes.\nIt was 1,200.\n')
+  t.match(text, 'Condition: fetches that robots.txt disallowed: at least 1 in 60 minutes.\nValue: 1,200.\n')
   t.match(text, 'Window: 2026-11-21 09:00 to 2026-11-21 10:00 UTC.')
   t.match(text, '- pathname /a???[31m?bxxx')
   for (const odd of ['\u001b', '\u202e', '\r']) t.notOk(text.includes(odd))

@@ -425,7 +425,7 @@ t.test('mail', async (t) => {
     t.same(mails[0]?.to, ['a@example.com'])
     t.match(mails[0]?.text, /^Subject: Alert: A \(Tides\)\r?$/m)
     t.match(mails[0]?.text, /^X-Service-Delivery: alert:\d+:x:0\r?$/m)
-    t.match(mails[0]?.text, /It was 7\./)
+    t.match(mails[0]?.text, /Value: 7\./)
   }
   const none = await open(t, [mail], { engine })
   await none.add()
