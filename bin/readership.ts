@@ -24,7 +24,7 @@ const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   input: () => process.stdin.setEncoding('utf8'),
-  taken: () =>
+  drained: () =>
     new Promise((resolve) => {
       if (process.stdout.writableNeedDrain) process.stdout.once('drain', resolve)
       else resolve()
@@ -37,7 +37,7 @@ const terminal: Terminal = {
   openFiles: openFiles(),
   env: process.env,
   onSignal: (name, listener) => process.on(name, listener),
-  onFault(listener) {
+  onUncaughtError(listener) {
     serving = true
     process.on('uncaughtException', listener)
     process.on('unhandledRejection', listener)

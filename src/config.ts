@@ -13,13 +13,13 @@ export class ConfigError extends Error {
   }
 }
 
-const whole = (min: number, max: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
     .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: 'must be a whole number' })
     .pipe(z.int().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
-const text = z.string('must be text').min(1, 'must not be empty')
+const nonEmptyText = z.string('must be text').min(1, 'must not be empty')
 /** A YAML list, one flag repeated, or one variable with commas. */
-const list = <T extends z.ZodType>(item: T) =>
+const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess(
     (value) =>
       (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [value])
@@ -27,21 +27,21 @@ const list = <T extends z.ZodType>(item: T) =>
         .filter((one) => one !== ''),
     z.array(item),
   )
-const originUrl = text.refine((value) => {
+const originUrl = nonEmptyText.refine((value) => {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
   const url = new URL(value)
   return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
 }, 'must be an http or https URL of a host alone, as in http://localhost:3000')
-const serviceUrl = text.refine((value) => {
+const serviceUrl = nonEmptyText.refine((value) => {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
   const url = new URL(value)
   return !url.search && !url.hash && !url.username && !url.password
 }, 'must be an http or https URL, as in https://stats.example.com')
-const smtpUrl = text.refine((value) => {
+const smtpUrl = nonEmptyText.refine((value) => {
   if (!/^smtps?:\/\//i.test(value) || !URL.canParse(value)) return false
   return new URL(value).hostname !== ''
 }, 'must be an smtp or smtps URL, as in smtp://mail.example.com:587')
-const hostname = text.transform((value, context) => {
+const hostname = nonEmptyText.transform((value, context) => {
   const ascii = asciiHostname(value)
   if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
   return ascii ?? ''
@@ -52,19 +52,21 @@ const pageOrigin = originUrl.transform((value, context) => {
   if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
   return origin
 })
-const seconds = whole(1, 86_400)
-const SIZE = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
+const timeoutSeconds = wholeNumber(1, 86_400)
+const SIZE_PATTERN = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
 /** Bytes of `512MB`, `1.5GiB` or a plain number. */
-const bytes = z
-  .union([z.int().min(0), text.regex(/^\d+$/), text.regex(SIZE)], { error: 'must be a size such as 512MB' })
+const byteSize = z
+  .union([z.int().min(0), nonEmptyText.regex(/^\d+$/), nonEmptyText.regex(SIZE_PATTERN)], {
+    error: 'must be a size such as 512MB',
+  })
   .transform((value) => {
     const [, number, unit, binary] = /^([\d.]+)\s?([KMGT]?)(i?)B?$/i.exec(String(value)) ?? []
     const power = unit ? 'KMGT'.indexOf(unit.toUpperCase()) + 1 : 0
     return Math.floor(Number(number) * (binary ? 1024 : 1000) ** power)
   })
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-interface About {
+interface SettingInfo {
   /** One line for `--help` and the README. */
   doc: string
   /** What the flag's value is called in `--help`; absent with no `switch`: the setting is an argument, not a flag. */
@@ -75,135 +77,160 @@ interface About {
   /** What it is must be in no message. */
   secret?: true
 }
-const about = z.registry<About>()
+const settingInfo = z.registry<SettingInfo>()
 
 /** Every setting once: its form, its default and its meaning. Flag and variable are its name (`flagOf`, `envOf`). */
 const Settings = z.strictObject({
-  origin: originUrl.optional().register(about, { doc: 'the site to stand in front of' }),
-  host: text.default('0.0.0.0').register(about, { value: 'address', doc: 'address the site is served on' }),
-  port: whole(0, 65_535).default(8080).register(about, { value: 'port', doc: 'port the site is served on' }),
-  admin_host: text.default('127.0.0.1').register(about, { value: 'address', doc: 'address of the service' }),
-  admin_port: whole(0, 65_535).default(8081).register(about, { value: 'port', doc: 'port of the service' }),
-  data: text.default('./readership-data').register(about, { value: 'dir', doc: 'directory of what is stored' }),
-  domain: list(hostname).default([]).register(about, {
+  origin: originUrl.optional().register(settingInfo, { doc: 'the site to stand in front of' }),
+  host: nonEmptyText
+    .default('0.0.0.0')
+    .register(settingInfo, { value: 'address', doc: 'address the site is served on' }),
+  port: wholeNumber(0, 65_535)
+    .default(8080)
+    .register(settingInfo, { value: 'port', doc: 'port the site is served on' }),
+  admin_host: nonEmptyText
+    .default('127.0.0.1')
+    .register(settingInfo, { value: 'address', doc: 'address of the service' }),
+  admin_port: wholeNumber(0, 65_535).default(8081).register(settingInfo, { value: 'port', doc: 'port of the service' }),
+  data: nonEmptyText
+    .default('./readership-data')
+    .register(settingInfo, { value: 'dir', doc: 'directory of what is stored' }),
+  domain: listOf(hostname).default([]).register(settingInfo, {
     value: 'host',
     list: true,
     doc: "the site's hostname; with none, every hostname served is the site's",
   }),
-  base_path: text
+  base_path: nonEmptyText
     .regex(/^\/[\w~.-]+(\/[\w~.-]+)*$/, 'must be a path such as /_readership')
     .default('/_readership')
-    .register(about, { value: 'path', doc: 'where the public listener serves readership itself' }),
-  trust_proxy: list(text).default(['loopback']).register(about, {
+    .register(settingInfo, { value: 'path', doc: 'where the public listener serves readership itself' }),
+  trust_proxy: listOf(nonEmptyText).default(['loopback']).register(settingInfo, {
     value: 'cidr|loopback|private',
     list: true,
     doc: 'peers whose X-Forwarded-For is believed',
   }),
-  tls_cert: text
-    .optional()
-    .register(about, { value: 'file', doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2' }),
-  tls_key: text.optional().register(about, { value: 'file', doc: 'private key (PEM) of the certificate' }),
-  inject: z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false).register(about, {
-    switch: true,
-    doc: "adds the tracker's script to the site's HTML pages",
+  tls_cert: nonEmptyText.optional().register(settingInfo, {
+    value: 'file',
+    doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2',
   }),
-  expose: list(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
+  tls_key: nonEmptyText
+    .optional()
+    .register(settingInfo, { value: 'file', doc: 'private key (PEM) of the certificate' }),
+  inject: z
+    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
+    .default(false)
+    .register(settingInfo, {
+      switch: true,
+      doc: "adds the tracker's script to the site's HTML pages",
+    }),
+  expose: listOf(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
     .default([])
-    .register(about, {
+    .register(settingInfo, {
       value: 'part',
       list: true,
       doc: 'parts of the service (ingest, api) also served under the base path',
     }),
-  cors_origins: list(pageOrigin)
-    .default([])
-    .register(about, { value: 'origin', list: true, doc: 'pages elsewhere that may ask the reads, with an API key' }),
+  cors_origins: listOf(pageOrigin).default([]).register(settingInfo, {
+    value: 'origin',
+    list: true,
+    doc: 'pages elsewhere that may ask the reads, with an API key',
+  }),
   public_url: serviceUrl
     .optional()
-    .register(about, { value: 'url', doc: 'where people reach the service: what links in mails begin with' }),
-  smtp: smtpUrl.optional().register(about, {
+    .register(settingInfo, { value: 'url', doc: 'where people reach the service: what links in mails begin with' }),
+  smtp: smtpUrl.optional().register(settingInfo, {
     value: 'url',
     doc: 'mail server, as in smtp://user:password@mail.example.com:587; without one links go to the log',
     secret: true,
   }),
-  mail_from: text
+  mail_from: nonEmptyText
     .regex(/^[^\r\n]+$/, 'must be one line')
     .optional()
-    .register(about, { value: 'address', doc: "sender of mails; not set, readership@ and the public URL's hostname" }),
+    .register(settingInfo, {
+      value: 'address',
+      doc: "sender of mails; not set, readership@ and the public URL's hostname",
+    }),
   disable_registration: z
     .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
     .default(false)
-    .register(about, { switch: true, doc: 'nobody registers; also SERVICE_DISABLE_REGISTRATION' }),
+    .register(settingInfo, { switch: true, doc: 'nobody registers; also SERVICE_DISABLE_REGISTRATION' }),
   private_webhooks: z
     .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
     .default(false)
-    .register(about, { switch: true, doc: 'webhooks may go to addresses of private networks' }),
-  collector: serviceUrl.optional().register(about, {
+    .register(settingInfo, { switch: true, doc: 'webhooks may go to addresses of private networks' }),
+  collector: serviceUrl.optional().register(settingInfo, {
     value: 'url',
     doc: 'another readership that rows are shipped to, instead of a store here',
   }),
-  site: whole(1, 2_147_483_647).default(1).register(about, { value: 'id', doc: "the site's id at the collector" }),
-  ingest_key: text.regex(/^\S+$/, 'must be one word').optional().register(about, {
+  site: wholeNumber(1, 2_147_483_647)
+    .default(1)
+    .register(settingInfo, { value: 'id', doc: "the site's id at the collector" }),
+  ingest_key: nonEmptyText.regex(/^\S+$/, 'must be one word').optional().register(settingInfo, {
     value: 'key',
     doc: "the site's ingest key; a flag shows in `ps`, a file or the variable does not",
     secret: true,
   }),
-  ingest_key_file: text
+  ingest_key_file: nonEmptyText
     .optional()
-    .register(about, { value: 'file', doc: "file of the site's ingest key, read again when it changes" }),
-  spool_limit: bytes
+    .register(settingInfo, { value: 'file', doc: "file of the site's ingest key, read again when it changes" }),
+  spool_limit: byteSize
     .pipe(z.int().min(1_000_000, 'must be at least 1MB'))
     .default(1_000_000_000)
-    .register(about, { value: 'size', doc: 'disk for rows that wait for the collector; over it the oldest go' }),
-  memory_limit: text.regex(SIZE, 'must be a size such as 512MB').optional().register(about, {
+    .register(settingInfo, { value: 'size', doc: 'disk for rows that wait for the collector; over it the oldest go' }),
+  memory_limit: nonEmptyText.regex(SIZE_PATTERN, 'must be a size such as 512MB').optional().register(settingInfo, {
     value: 'size',
     doc: "memory the store may use; not set, half of the container's limit, without one half of the machine's, at most 2 GB",
   }),
-  min_free_disk: bytes
+  min_free_disk: byteSize
     .default(512_000_000)
-    .register(about, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
-  geoip: text.optional().register(about, { value: 'file', doc: 'MMDB file that adds region and city' }),
-  pdf_font: text
-    .optional()
-    .register(about, { value: 'file', doc: 'font for what the shipped one lacks in a PDF: Chinese, Japanese, Korean' }),
-  ranges: list(text).default([]).register(about, {
+    .register(settingInfo, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
+  geoip: nonEmptyText.optional().register(settingInfo, { value: 'file', doc: 'MMDB file that adds region and city' }),
+  pdf_font: nonEmptyText.optional().register(settingInfo, {
+    value: 'file',
+    doc: 'font for what the shipped one lacks in a PDF: Chinese, Japanese, Korean',
+  }),
+  ranges: listOf(nonEmptyText).default([]).register(settingInfo, {
     value: 'file|dir',
     list: true,
     doc: "an operator's published addresses from a file of your own, instead of fetching them",
   }),
-  offline: z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false).register(about, {
-    switch: true,
-    doc: 'no request but to the origin, and no DNS: agents are verified by what is held',
-  }),
-  origin_headers_timeout: seconds
+  offline: z
+    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
+    .default(false)
+    .register(settingInfo, {
+      switch: true,
+      doc: 'no request but to the origin, and no DNS: agents are verified by what is held',
+    }),
+  origin_headers_timeout: timeoutSeconds
     .default(60)
-    .register(about, { value: 'seconds', doc: 'an origin silent for longer is answered 504' }),
-  origin_idle_timeout: seconds
+    .register(settingInfo, { value: 'seconds', doc: 'an origin silent for longer is answered 504' }),
+  origin_idle_timeout: timeoutSeconds
     .default(300)
-    .register(about, { value: 'seconds', doc: 'an origin whose body pauses for longer is cut' }),
+    .register(settingInfo, { value: 'seconds', doc: 'an origin whose body pauses for longer is cut' }),
   log_level: z
-    .enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
+    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info')
-    .register(about, { value: 'level', doc: 'least level that is logged' }),
+    .register(settingInfo, { value: 'level', doc: 'least level that is logged' }),
 })
 
 export type Config = z.output<typeof Settings>
 export type SettingName = keyof Config
 
 const isSetting = (name: string): name is SettingName => Object.hasOwn(Settings.shape, name)
-const names: readonly SettingName[] = Object.keys(Settings.shape).filter(isSetting)
-const envOf = (name: SettingName): string => `READERSHIP_${name.toUpperCase()}`
-const flagOf = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
+const SETTING_NAMES: readonly SettingName[] = Object.keys(Settings.shape).filter(isSetting)
+const variableName = (name: SettingName): string => `READERSHIP_${name.toUpperCase()}`
+const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
 
 /** The settings as `--help` and the README's table show them, in order. */
-export const SETTINGS = names.map((name) => {
-  const { doc, value, list, switch: bare } = about.get(Settings.shape[name]) ?? { doc: '' }
+export const SETTINGS = SETTING_NAMES.map((name) => {
+  const { doc, value, list, switch: bare } = settingInfo.get(Settings.shape[name]) ?? { doc: '' }
   const fallback = Settings.shape[name].safeParse(undefined)
   return {
     name,
     doc,
-    env: envOf(name),
+    env: variableName(name),
     /** As commander writes it; absent for the origin, which is an argument. */
-    ...(value ? { flag: `${flagOf(name)} <${value}>` } : bare ? { flag: flagOf(name) } : {}),
+    ...(value ? { flag: `${flagName(name)} <${value}>` } : bare ? { flag: flagName(name) } : {}),
     list: list === true,
     default: fallback.success ? fallback.data : undefined,
   }
@@ -217,7 +244,7 @@ export const ENV_CONFIG = 'READERSHIP_CONFIG'
 export const DEFAULT_FILE = 'readership.yaml'
 
 /** Edit distance, for "did you mean": the nearest known name, when it is near at all. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+function nearestName(name: string, known: readonly string[]): string | undefined {
   const distance = (a: string, b: string): number => {
     let row = Array.from({ length: b.length + 1 }, (_, i) => i)
     for (let i = 1; i <= a.length; i++) {
@@ -236,24 +263,24 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return best && best.far <= Math.max(2, Math.floor(name.length / 3)) ? best.one : undefined
 }
 
-const unknown = (what: string, name: string, known: readonly string[]) => {
-  const near = nearest(name, known)
+const unknownSetting = (what: string, name: string, known: readonly string[]) => {
+  const near = nearestName(name, known)
   return new ConfigError(`${what} is not a setting${near ? `; did you mean ${near}?` : '.'}`, name)
 }
 
-interface Said {
+interface GivenValue {
   value: unknown
   /** How the person wrote it, for messages. */
   where: string
 }
 
-function fromFile(path: string, source: string): Map<SettingName, Said> {
+function readSettingsFile(path: string, source: string): Map<SettingName, GivenValue> {
   const lines = new LineCounter()
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number) => `${path}:${lines.linePos(offset).line}`
   const [broken] = document.errors
   if (broken) throw new ConfigError(`${at(broken.pos[0])}: ${broken.message.split('\n')[0]}`, path)
-  const said = new Map<SettingName, Said>()
+  const said = new Map<SettingName, GivenValue>()
   const value: unknown = document.toJS()
   if (value === null || value === undefined) return said
   if (typeof value !== 'object' || Array.isArray(value))
@@ -262,20 +289,20 @@ function fromFile(path: string, source: string): Map<SettingName, Said> {
     const node: unknown = document.get(name, true)
     const range = z.object({ range: z.tuple([z.number()], z.number()) }).safeParse(node)
     const where = range.success ? at(range.data.range[0]) : path
-    if (!isSetting(name)) throw unknown(`${where}: ${name}`, name, names)
+    if (!isSetting(name)) throw unknownSetting(`${where}: ${name}`, name, SETTING_NAMES)
     if (one !== null) said.set(name, { value: one, where: `${where}: ${name}` })
   }
   return said
 }
 
-function fromEnv(env: Readonly<Record<string, string | undefined>>): Map<SettingName, Said> {
-  const said = new Map<SettingName, Said>()
+function readEnvironment(env: Readonly<Record<string, string | undefined>>): Map<SettingName, GivenValue> {
+  const said = new Map<SettingName, GivenValue>()
   const closed = env[ENV_DISABLE_REGISTRATION]
   if (closed) said.set('disable_registration', { value: closed, where: ENV_DISABLE_REGISTRATION })
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG) continue
-    const name = names.find((one) => envOf(one) === variable)
-    if (!name) throw unknown(variable, variable, names.map(envOf))
+    const name = SETTING_NAMES.find((one) => variableName(one) === variable)
+    if (!name) throw unknownSetting(variable, variable, SETTING_NAMES.map(variableName))
     // A variable set to nothing is how deployment tools write "not set".
     if (value) said.set(name, { value, where: variable })
   }
@@ -283,7 +310,7 @@ function fromEnv(env: Readonly<Record<string, string | undefined>>): Map<Setting
 }
 
 /** What the settings are read from; disk and environment come in as arguments. */
-export interface Sources {
+export interface SettingSources {
   /** By setting name, as text or as what it becomes; what was not given is undefined. */
   flags: Readonly<Partial<Record<SettingName, unknown>>>
   env: Readonly<Record<string, string | undefined>>
@@ -297,16 +324,16 @@ export interface Sources {
  * Every setting, by rising precedence: defaults, file, environment, flags (contract 2). Throws `ConfigError` whose
  * message is one line that names the setting, and the file's line where it came from one.
  */
-export function loadConfig(sources: Sources): Config {
+export function loadConfig(sources: SettingSources): Config {
   const asked = sources.file ?? (sources.env[ENV_CONFIG] || undefined)
   const source = sources.read(asked ?? DEFAULT_FILE)
   if (asked && source === undefined) throw new ConfigError(`${asked}: no such configuration file.`, 'config')
-  const said = new Map<SettingName, Said>([
-    ...(source === undefined ? [] : fromFile(asked ?? DEFAULT_FILE, source)),
-    ...fromEnv(sources.env),
-    ...names.flatMap((name): [SettingName, Said][] => {
+  const said = new Map<SettingName, GivenValue>([
+    ...(source === undefined ? [] : readSettingsFile(asked ?? DEFAULT_FILE, source)),
+    ...readEnvironment(sources.env),
+    ...SETTING_NAMES.flatMap((name): [SettingName, GivenValue][] => {
       const value = sources.flags[name]
-      return value === undefined ? [] : [[name, { value, where: name === 'origin' ? 'origin' : flagOf(name) }]]
+      return value === undefined ? [] : [[name, { value, where: name === 'origin' ? 'origin' : flagName(name) }]]
     }),
   ])
   const parsed = Settings.safeParse(Object.fromEntries([...said].map(([name, one]) => [name, one.value])))
@@ -315,7 +342,7 @@ export function loadConfig(sources: Sources): Config {
     const name = String(issue?.path[0] ?? '')
     const one = isSetting(name) ? said.get(name) : undefined
     const value = [one?.value].flat()[Number(issue?.path[1] ?? 0)]
-    const secret = isSetting(name) && about.get(Settings.shape[name])?.secret === true
+    const secret = isSetting(name) && settingInfo.get(Settings.shape[name])?.secret === true
     throw new ConfigError(
       `${one?.where ?? name} ${issue?.message ?? 'is invalid'}${secret ? '' : `, not ${JSON.stringify(value)}`}.`,
       name,
@@ -329,7 +356,7 @@ export function loadConfig(sources: Sources): Config {
 }
 
 /** What only a store has a use for, and what only shipping has. */
-const STORES: readonly SettingName[] = [
+const STORE_SETTINGS: readonly SettingName[] = [
   'domain',
   'expose',
   'cors_origins',
@@ -343,13 +370,13 @@ const STORES: readonly SettingName[] = [
   'pdf_font',
   'ranges',
 ]
-const SHIPS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']
+const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']
 
-function checkShipping({ collector, ingest_key, ingest_key_file }: Config, said: Map<SettingName, Said>): void {
+function checkShipping({ collector, ingest_key, ingest_key_file }: Config, said: Map<SettingName, GivenValue>): void {
   const first = (some: readonly SettingName[]) => some.find((name) => said.has(name))
   const where = (name: SettingName) => said.get(name)?.where ?? name
   if (collector === undefined) {
-    const useless = first(SHIPS)
+    const useless = first(SHIPPING_SETTINGS)
     if (useless) throw new ConfigError(`${where(useless)} is for shipping: it needs --collector.`, useless)
     return
   }
@@ -360,7 +387,7 @@ function checkShipping({ collector, ingest_key, ingest_key_file }: Config, said:
       `${where('collector')} needs the site's ingest key: --ingest-key-file, or READERSHIP_INGEST_KEY.`,
       'ingest_key_file',
     )
-  const useless = first(STORES)
+  const useless = first(STORE_SETTINGS)
   if (useless)
     throw new ConfigError(`${where(useless)} does nothing here: with --collector it is the collector's.`, useless)
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConfigError, loadConfig, SETTINGS, type Sources } from '../src/config.js'
+import { ConfigError, loadConfig, SETTINGS, type SettingSources } from '../src/config.js'
 
-const load = (said: Partial<Sources> & { yaml?: string }) =>
+const load = (said: Partial<SettingSources> & { yaml?: string }) =>
   loadConfig({
     flags: said.flags ?? {},
     env: said.env ?? {},

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { RefreshResult } from '../agents/ranges/status.js'
 import { formatNumber } from '../export/format.js'
 import { connect, isRunning } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
@@ -16,7 +16,7 @@ export const agentsRefresh: Command = {
   settings: ['data', 'ranges', 'offline'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Flags)
+    const { json } = parseFlags(call, Flags)
     const { terminal } = call
     const own =
       call.flags.ranges !== undefined ? '--ranges' : call.flags.offline !== undefined ? '--offline' : undefined
@@ -30,7 +30,7 @@ export const agentsRefresh: Command = {
     try {
       const { data } = Answer.parse(await client.call('POST', '/control/agents/refresh'))
       const failed = data.filter(({ status }) => status === 'failed')
-      if (json) terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) terminal.out(`${escapeJson(data, 2)}\n`)
       else terminal.out(shown(terminal, data))
       const asked = data.filter(({ status }) => status !== 'file')
       if (failed.length > 0 && failed.length === asked.length)
@@ -44,8 +44,8 @@ export const agentsRefresh: Command = {
   },
 }
 
-const shown = (terminal: Parameters<typeof table>[0], told: readonly RefreshResult[]) =>
-  table(
+const shown = (terminal: Parameters<typeof formatTable>[0], told: readonly RefreshResult[]) =>
+  formatTable(
     terminal,
     [
       { title: 'STATUS' },

@@ -7,9 +7,9 @@ import { formatNumber } from '../export/format.js'
 import { AgentIdentification } from '../http/agent-control.js'
 import { openPlaceLookup, type Place } from '../ingest/place/place-lookup.js'
 import { connect, isRunning } from './client.js'
-import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson, visible } from './escape.js'
-import { table } from './table.js'
+import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson, escapeText } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure, style } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
@@ -20,12 +20,12 @@ export const agents: Command = {
   settings: [],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Flags)
+    const { json } = parseFlags(call, Flags)
     const known = listAgents(loadCatalog())
-    if (json) call.terminal.out(`${safeJson(known, 2)}\n`)
+    if (json) call.terminal.out(`${escapeJson(known, 2)}\n`)
     else
       call.terminal.out(
-        table(
+        formatTable(
           call.terminal,
           [{ title: 'ID' }, { title: 'OPERATOR' }, { title: 'PURPOSE' }, { title: 'VERIFIABLE BY' }, { title: 'DOCS' }],
           known.map((agent) => [
@@ -55,14 +55,14 @@ export const agentsIdentify: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { ip, json } = flagsOf(call, Identify)
+    const { ip, json } = parseFlags(call, Identify)
     const { terminal } = call
-    const place = ip === undefined ? undefined : placesOf(call.config).locate(parseAddress(ip))
+    const place = ip === undefined ? undefined : openPlaces(call.config).locate(parseAddress(ip))
     const explained = createExplain(loadCatalog())(call.args[0] ?? '')
-    const check = explained.audience === 'agent' ? await checkOf(call, explained.user_agent, ip) : undefined
+    const check = explained.audience === 'agent' ? await checkClaim(call, explained.user_agent, ip) : undefined
     const found = { ...explained, ...(place ? { place } : {}), ...check }
     if (json) {
-      terminal.out(`${safeJson(found, 2)}\n`)
+      terminal.out(`${escapeJson(found, 2)}\n`)
       return
     }
     const because = {
@@ -83,14 +83,14 @@ export const agentsIdentify: Command = {
       ...(place ? [['from', placeText(place)] satisfies [string, string]] : []),
       ...found.others.map(({ agent_id, token, why }): [string, string] => ['not', `${agent_id} ("${token}"): ${why}`]),
     ]
-    for (const [label, text] of lines) terminal.out(`${style(terminal, 'dim', label.padEnd(11))} ${visible(text)}\n`)
+    for (const [label, text] of lines) terminal.out(`${style(terminal, 'dim', label.padEnd(11))} ${escapeText(text)}\n`)
   },
 }
 
 const Answer = z.object({ data: AgentIdentification })
 
 /** What the running instance finds of the claim; where there is none to ask, why nothing was checked. */
-async function checkOf(
+async function checkClaim(
   { config, terminal }: CommandCall,
   user_agent: string,
   ip: string | undefined,
@@ -118,7 +118,7 @@ async function checkOf(
 
 function claimText({ verification, ranges }: NonNullable<AgentIdentification>, operator: string): string {
   const list = ranges
-    ? ` (${formatNumber(ranges.count)} prefixes of ${ranges.source}, ${agoOf(ranges.refreshed_at)}${ranges.stale ? ', stale' : ''})`
+    ? ` (${formatNumber(ranges.count)} prefixes of ${ranges.source}, ${formatAge(ranges.refreshed_at)}${ranges.stale ? ', stale' : ''})`
     : ''
   return {
     web_bot_auth: 'yes, by its signature',
@@ -130,12 +130,12 @@ function claimText({ verification, ranges }: NonNullable<AgentIdentification>, o
   }[verification]
 }
 
-const agoOf = (instant: string): string => {
+const formatAge = (instant: string): string => {
   const hours = Math.max(0, Math.floor((Date.now() - Date.parse(instant)) / 3_600_000))
   return hours === 0 ? 'fetched within the hour' : hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`
 }
 
-const placesOf = ({ geoip }: Config) => openPlaceLookup(geoip === undefined ? {} : { geoip })
+const openPlaces = ({ geoip }: Config) => openPlaceLookup(geoip === undefined ? {} : { geoip })
 
 const placeText = ({ city, region, country, asn }: Place): string =>
   [city, region, country, asn === null ? null : `AS${asn}`].filter((part) => part !== null).join(', ') ||

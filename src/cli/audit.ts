@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { AuditEntry } from '../manage/audit-log.js'
 import { connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 
 const Flags = z.object({
   org: z.string().regex(/^\d+$/, 'must be the id of an organisation').optional(),
@@ -21,7 +21,7 @@ export const audit: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { org, n, json } = flagsOf(call, Flags)
+    const { org, n, json } = parseFlags(call, Flags)
     const client = await connect(call.config, call.terminal)
     try {
       const query = new URLSearchParams({ limit: n, ...(org === undefined ? {} : { org }) })
@@ -30,10 +30,10 @@ export const audit: Command = {
         .object({ data: z.array(AuditEntry) })
         .parse(answer)
         .data.toReversed()
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else
         call.terminal.out(
-          table(
+          formatTable(
             call.terminal,
             [
               { title: 'TIME' },

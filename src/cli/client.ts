@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { socketPath } from '../http/server.js'
-import { serviceOf } from './first-link.js'
+import { serviceUrl } from './first-link.js'
 import { createLog } from './log.js'
 import { Failure, type Terminal } from './terminal.js'
 
-interface Reply {
+interface ControlResponse {
   status: number
   body: AsyncIterable<Uint8Array>
 }
@@ -31,7 +31,7 @@ export interface Client {
 export async function isRunning(data: string): Promise<boolean> {
   const agent = new Agent()
   try {
-    const answer = await ask(agent, data, 'GET', '/healthz')
+    const answer = await requestOverSocket(agent, data, 'GET', '/healthz')
     answer.resume()
     await once(answer, 'end')
     return true
@@ -46,7 +46,13 @@ export async function isRunning(data: string): Promise<boolean> {
 }
 
 /** By the system's own client: loading another is a quarter of what a short command takes. */
-async function ask(agent: Agent, data: string, method: string, path: string, body?: string): Promise<IncomingMessage> {
+async function requestOverSocket(
+  agent: Agent,
+  data: string,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<IncomingMessage> {
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
   const asked = request({ agent, socketPath: socketPath(data), host: 'readership', method, path, headers })
   return new Promise((resolve, reject) => asked.on('response', resolve).on('error', reject).end(body))
@@ -59,11 +65,11 @@ async function ask(agent: Agent, data: string, method: string, path: string, bod
 export async function connect(config: Config, terminal: Terminal, options: { create?: boolean } = {}): Promise<Client> {
   if (await isRunning(config.data)) {
     const agent = new Agent({ keepAlive: true })
-    const viaSocket = async (method: string, path: string, body?: string): Promise<Reply> => {
-      const answer = await ask(agent, config.data, method, path, body)
+    const viaSocket = async (method: string, path: string, body?: string): Promise<ControlResponse> => {
+      const answer = await requestOverSocket(agent, config.data, method, path, body)
       return { status: answer.statusCode ?? 0, body: answer }
     }
-    return client(viaSocket, true, async () => agent.destroy())
+    return createClient(viaSocket, true, async () => agent.destroy())
   }
   if (!options.create && existsSync(join(config.data, 'spool')) && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(`No rows are kept in ${config.data}, they were shipped to a collector: ask there.`)
@@ -71,29 +77,29 @@ export async function connect(config: Config, terminal: Terminal, options: { cre
     throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
   // Only here: a command that finds a running instance has no use for a store.
   const { openInstance } = await import('../instance/open-instance.js')
-  const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceOf(config) })
-  const direct = async (method: string, path: string, body?: string): Promise<Reply> => {
+  const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceUrl(config) })
+  const direct = async (method: string, path: string, body?: string): Promise<ControlResponse> => {
     const reply = await instance.control(
       new Request(`http://readership${path}`, { method, ...(body === undefined ? {} : { body }) }),
     )
     return { status: reply.status, body: reply.body ?? (async function* () {})() }
   }
-  return client(direct, false, () => instance.close())
+  return createClient(direct, false, () => instance.close())
 }
 
 const ErrorBody = z.object({
   error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }),
 })
 
-function client(
-  ask: (method: string, path: string, body?: string) => Promise<Reply>,
+function createClient(
+  ask: (method: string, path: string, body?: string) => Promise<ControlResponse>,
   running: boolean,
   close: () => Promise<void>,
 ): Client {
-  const checked = async (method: string, path: string, body?: unknown): Promise<Reply> => {
+  const checked = async (method: string, path: string, body?: unknown): Promise<ControlResponse> => {
     const reply = await ask(method, path, body === undefined ? undefined : JSON.stringify(body))
     if (reply.status < 400) return reply
-    const said = ErrorBody.safeParse(JSON.parse(await textOf(reply)))
+    const said = ErrorBody.safeParse(JSON.parse(await readText(reply)))
     if (!said.success) throw new Failure(`The service answered ${reply.status}.`)
     const { code, message, field } = said.data.error
     // A value that the service refuses was typed wrong: usage, as where the command itself can tell (contract 2).
@@ -103,7 +109,7 @@ function client(
   return {
     running,
     async call(method, path, body) {
-      const text = await textOf(await checked(method, path, body))
+      const text = await readText(await checked(method, path, body))
       return text === '' ? undefined : JSON.parse(text)
     },
     async *lines(path) {
@@ -128,7 +134,7 @@ function client(
   }
 }
 
-async function textOf(reply: Reply): Promise<string> {
+async function readText(reply: ControlResponse): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of reply.body) chunks.push(chunk)
   return Buffer.concat(chunks).toString()

@@ -26,7 +26,7 @@ export interface CommandCall {
 export const JSON_FLAG = { form: '--json', doc: 'print JSON' }
 
 /** The flags as `schema` has them; what is wrong is named as it was typed. */
-export function flagsOf<T extends z.ZodObject>(call: CommandCall, schema: T): z.output<T> {
+export function parseFlags<T extends z.ZodObject>(call: CommandCall, schema: T): z.output<T> {
   const result = schema.safeParse(call.flags)
   if (result.success) return result.data
   const [issue] = result.error.issues

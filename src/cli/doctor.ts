@@ -7,9 +7,9 @@ import type { Config } from '../config.js'
 import { formatBytes } from '../export/format.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { connect, isRunning } from './client.js'
-import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson, visible } from './escape.js'
-import { heldAt } from './held.js'
+import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson, escapeText } from './escape.js'
+import { cachedRanges } from './published-ranges.js'
 import { Failure, style } from './terminal.js'
 
 interface Finding {
@@ -22,7 +22,7 @@ interface Finding {
 const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
 const warn = (check: string, says: string, mend: string): Finding => ({ check, state: 'warn', says, mend })
 const fail = (check: string, says: string, mend: string): Finding => ({ check, state: 'fail', says, mend })
-const why = (error: unknown): string => {
+const errorReason = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = z.object({ code: z.string() }).safeParse(cause)
   return code.success ? code.data.code : cause instanceof Error ? cause.message : String(cause)
@@ -30,11 +30,11 @@ const why = (error: unknown): string => {
 
 const Flags = z.object({ json: z.boolean().default(false) })
 /** An origin that takes longer is as good as down. */
-const PATIENCE = 5_000
+const ORIGIN_TIMEOUT_MS = 5_000
 /** Seconds by which two clocks may differ without harm to sessions and signatures. */
-const SKEW = 5
+const MAX_CLOCK_SKEW_S = 5
 /** Networks move: a year and a month. */
-const STALE = 400 * 86_400_000
+const MAX_GEO_DATA_AGE_MS = 400 * 86_400_000
 
 export const doctor: Command = {
   name: 'doctor',
@@ -43,24 +43,24 @@ export const doctor: Command = {
   settings: ['origin', 'data', 'min_free_disk', 'geoip', 'ranges', 'offline'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Flags)
+    const { json } = parseFlags(call, Flags)
     const { config, terminal } = call
-    const running = await instance(call)
+    const running = await checkInstance(call)
     const findings = [
       ok('settings', 'known and valid'),
-      ...(await dataDirectory(config)),
+      ...(await checkDataDirectory(config)),
       running.finding,
-      ...(await origin(config.origin ?? running.origin)),
+      ...(await checkOrigin(config.origin ?? running.origin)),
       // Where rows are shipped to, they are placed and verified.
-      ...(running.collector === undefined ? [geoData(config.geoip), published(config, running.held)] : []),
+      ...(running.collector === undefined ? [checkGeoData(config.geoip), checkRanges(config, running.held)] : []),
     ]
-    if (json) terminal.out(`${safeJson(findings, 2)}\n`)
+    if (json) terminal.out(`${escapeJson(findings, 2)}\n`)
     else
       for (const { check, state, says, mend } of findings) {
         const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
         const [colour, sign] = mark[state]
         terminal.out(
-          `${style(terminal, colour, sign)} ${check}: ${visible(says)}\n${mend ? `    ${visible(mend)}\n` : ''}`,
+          `${style(terminal, colour, sign)} ${check}: ${escapeText(says)}\n${mend ? `    ${escapeText(mend)}\n` : ''}`,
         )
       }
     const failed = findings.filter((finding) => finding.state === 'fail').length
@@ -68,7 +68,7 @@ export const doctor: Command = {
   },
 }
 
-async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
+async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
   // What is not there yet is made by the first start, in the nearest directory that is.
   let place = resolve(data)
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place)
@@ -78,7 +78,7 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
     return [
       fail(
         'data directory',
-        `${data} cannot be written (${why(error)})`,
+        `${data} cannot be written (${errorReason(error)})`,
         `Give this user ${place}, or choose another with --data.`,
       ),
     ]
@@ -102,7 +102,7 @@ async function dataDirectory({ data, min_free_disk }: Config): Promise<Finding[]
   ]
 }
 
-const Status = z.object({
+const StatusResponse = z.object({
   data: z.object({
     origin: z.string().optional(),
     collector: z.string().optional(),
@@ -115,10 +115,10 @@ const Status = z.object({
   }),
 })
 
-const Held = z.object({ data: z.array(RangesStatus) })
+const RangesResponse = z.object({ data: z.array(RangesStatus) })
 
 /** What is to be said of a running instance, the site that it stands in front of, and what it verifies agents by. */
-async function instance({ config, terminal }: CommandCall): Promise<{
+async function checkInstance({ config, terminal }: CommandCall): Promise<{
   finding: Finding
   origin?: string | undefined
   held?: RangesStatus[] | undefined
@@ -127,20 +127,24 @@ async function instance({ config, terminal }: CommandCall): Promise<{
   if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
   const client = await connect(config, terminal)
   try {
-    const { origin, store, collector } = Status.parse(await client.call('GET', '/control/status')).data
-    if (collector !== undefined) return { finding: shipping(store, collector), origin, collector }
-    const { data: held } = Held.parse(await client.call('GET', '/control/agents/holdings'))
-    return { finding: state(store), origin, held }
+    const { origin, store, collector } = StatusResponse.parse(await client.call('GET', '/control/status')).data
+    if (collector !== undefined) return { finding: shippingFinding(store, collector), origin, collector }
+    const { data: held } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
+    return { finding: storeFinding(store), origin, held }
   } catch (error) {
     return {
-      finding: fail('instance', `does not answer (${why(error)})`, 'Look at its log; start it again if it hangs.'),
+      finding: fail(
+        'instance',
+        `does not answer (${errorReason(error)})`,
+        'Look at its log; start it again if it hangs.',
+      ),
     }
   } finally {
     await client.close()
   }
 }
 
-function state(store: z.infer<typeof Status>['data']['store']): Finding {
+function storeFinding(store: z.infer<typeof StatusResponse>['data']['store']): Finding {
   if (store.state === 'ready' && store.losses?.length)
     return warn(
       'instance',
@@ -155,7 +159,10 @@ function state(store: z.infer<typeof Status>['data']['store']): Finding {
   )
 }
 
-function shipping({ state, reason, trouble }: z.infer<typeof Status>['data']['store'], collector: string): Finding {
+function shippingFinding(
+  { state, reason, trouble }: z.infer<typeof StatusResponse>['data']['store'],
+  collector: string,
+): Finding {
   if (state !== 'ready')
     return fail(
       'instance',
@@ -166,9 +173,10 @@ function shipping({ state, reason, trouble }: z.infer<typeof Status>['data']['st
   return warn('instance', `runs, but ${collector} takes no rows: ${trouble}`, 'They wait on disk; its log says more.')
 }
 
-async function origin(url: string | undefined): Promise<Finding[]> {
+async function checkOrigin(url: string | undefined): Promise<Finding[]> {
   if (url === undefined) return [warn('origin', 'none is set', 'Name it: readership doctor http://localhost:3000')]
-  const ask = (path: string) => fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) })
+  const ask = (path: string) =>
+    fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(ORIGIN_TIMEOUT_MS) })
   try {
     const before = Date.now()
     const page = await ask('/')
@@ -178,18 +186,18 @@ async function origin(url: string | undefined): Promise<Finding[]> {
       page.status >= 500
         ? fail('origin', `${url} answers ${page.status}`, 'The site itself is in trouble: look at its log.')
         : ok('origin', `${url} answers ${page.status} in ${took} ms`),
-      clock(page.headers.get('date'), before),
-      await robots(ask),
+      checkClock(page.headers.get('date'), before),
+      await checkRobots(ask),
     ]
   } catch (error) {
-    return [fail('origin', `${url} does not answer (${why(error)})`, 'Start the site, or correct the URL.')]
+    return [fail('origin', `${url} does not answer (${errorReason(error)})`, 'Start the site, or correct the URL.')]
   }
 }
 
-function clock(date: string | null, now: number): Finding {
+function checkClock(date: string | null, now: number): Finding {
   const skew = date === null ? Number.NaN : Math.round(Math.abs(Date.parse(date) - now) / 1000)
   if (Number.isNaN(skew)) return ok('clock', `${new Date(now).toISOString()}; the origin sends no Date to compare with`)
-  if (skew <= SKEW) return ok('clock', "agrees with the origin's")
+  if (skew <= MAX_CLOCK_SKEW_S) return ok('clock', "agrees with the origin's")
   return warn(
     'clock',
     `${skew} s apart from the origin's`,
@@ -197,7 +205,7 @@ function clock(date: string | null, now: number): Finding {
   )
 }
 
-async function robots(ask: (path: string) => Promise<Response>): Promise<Finding> {
+async function checkRobots(ask: (path: string) => Promise<Response>): Promise<Finding> {
   const answer = await ask('/robots.txt')
   await answer.body?.cancel()
   const type = answer.headers.get('content-type') ?? 'no content type'
@@ -212,13 +220,13 @@ async function robots(ask: (path: string) => Promise<Response>): Promise<Finding
 }
 
 /** By what the running instance holds, or, where none runs, what one with these settings would. */
-function published(config: Config, running: RangesStatus[] | undefined): Finding {
+function checkRanges(config: Config, running: RangesStatus[] | undefined): Finding {
   const check = 'published addresses'
   const mend = config.offline
     ? 'Give newer copies with --ranges; without them agents cannot be verified by address.'
     : 'Run `readership agents refresh` and see what fails; without a way out, give copies with --ranges.'
   try {
-    const { held: own, of } = heldAt(config, Date.now())
+    const { held: own, of } = cachedRanges(config, Date.now())
     const held = running ?? own
     const oldest = held.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
     if (!oldest) return warn(check, 'none are held: claims of agents stay indeterminate', mend)
@@ -232,14 +240,14 @@ function published(config: Config, running: RangesStatus[] | undefined): Finding
   }
 }
 
-function geoData(geoip: string | undefined): Finding {
+function checkGeoData(geoip: string | undefined): Finding {
   try {
     const { sources } = openPlaceLookup(geoip === undefined ? {} : { geoip })
     if (sources.length === 0)
       return fail('geo data', 'is not there', 'Build it: npm run build; or reinstall the package.')
     const said = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')
     const oldest = Math.min(...sources.map(({ date }) => Date.parse(date)))
-    return Date.now() - oldest > STALE
+    return Date.now() - oldest > MAX_GEO_DATA_AGE_MS
       ? warn('geo data', said, 'Update the package, or give a newer file with --geoip.')
       : ok('geo data', said)
   } catch (error) {

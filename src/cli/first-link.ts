@@ -4,7 +4,7 @@ import { UserLink, UserView } from '../http/account/control.js'
 import type { Instance, Log } from '../instance/instance.js'
 
 /** Where the service listens, as a person on this machine writes it. */
-export function serviceOf({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {
+export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {
   const host = /^(0\.0\.0\.0|::)$/.test(admin_host) ? 'localhost' : admin_host
   return `http://${host.includes(':') ? `[${host}]` : host}:${admin_port}`
 }
@@ -16,7 +16,7 @@ const Link = z.object({ data: UserLink })
  * Says the sign-in link of a first start (contract 2), and of every other until somebody has a password: without a link
  * nobody gets in. Says nothing where there are no accounts: rows are shipped elsewhere, or the records cannot be read.
  */
-export async function firstLink(instance: Pick<Instance, 'control'>, log: Pick<Log, 'info'>): Promise<void> {
+export async function logSignInLink(instance: Pick<Instance, 'control'>, log: Pick<Log, 'info'>): Promise<void> {
   const listed = await instance.control(new Request('http://readership/control/users'))
   if (!listed.ok || Users.parse(await listed.json()).data.some((user) => user.has_password)) return
   const asked = new Request('http://readership/control/login-link', { method: 'POST', body: '{}' })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { Key } from '../manage/keys.js'
 import { connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure, style } from './terminal.js'
 
 const Org = z.string().regex(/^\d+$/, 'must be the id of an organisation').transform(Number)
@@ -33,12 +33,12 @@ export const keysCreate: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { name, org, scopes, site, expires, json } = flagsOf(call, Create)
+    const { name, org, scopes, site, expires, json } = parseFlags(call, Create)
     const client = await connect(call.config, call.terminal, { create: true })
     try {
       const body = { name, org, ...(scopes ? { scopes } : {}), ...(site ? { site } : {}), expires_at: expires }
       const { data } = Made.parse(await client.call('POST', '/api/keys', body))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else {
         call.terminal.out(`${data.secret}\n`)
         call.terminal.err(`Key ${data.id}, ${data.scopes.join(', ')}. The secret is not shown again.\n`)
@@ -57,12 +57,12 @@ export const keysList: Command = {
   settings: ['data'],
   flags: [{ form: '--org <id>', doc: 'of one organisation' }, JSON_FLAG],
   async run(call) {
-    const { org, json } = flagsOf(call, List)
+    const { org, json } = parseFlags(call, List)
     const client = await connect(call.config, call.terminal)
     try {
       const answer = await client.call('GET', `/api/keys${org === undefined ? '' : `?org=${org}`}`)
       const { data } = z.object({ data: z.array(Key) }).parse(answer)
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else if (data.length === 0) call.terminal.out('No keys. Make one: readership keys create --name me\n')
       else call.terminal.out(shown(call.terminal, data))
     } finally {
@@ -71,8 +71,8 @@ export const keysList: Command = {
   },
 }
 
-const shown = (terminal: Parameters<typeof table>[0], keys: readonly Key[]) =>
-  table(
+const shown = (terminal: Parameters<typeof formatTable>[0], keys: readonly Key[]) =>
+  formatTable(
     terminal,
     [
       { title: 'ID', right: true },

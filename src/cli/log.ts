@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino'
 import type { Config } from '../config.js'
-import { visible } from './escape.js'
+import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 
 /** Where the parts of an instance say what happened; `details` stay apart from the words. */
@@ -10,7 +10,7 @@ export interface Log {
   error(details: object, message: string): void
 }
 
-const NAMES: Readonly<Record<number, string>> = {
+const LEVEL_NAMES: Readonly<Record<number, string>> = {
   10: 'trace',
   20: 'debug',
   30: 'info',
@@ -22,19 +22,19 @@ const NAMES: Readonly<Record<number, string>> = {
 /** One JSON object a line for machines; for a person at a terminal, time, level and words. */
 export function createLog(terminal: Terminal, level: Config['log_level']): Log {
   const lines: DestinationStream = {
-    write: (line) => terminal.out(terminal.columns === undefined ? line : forPeople(terminal, line)),
+    write: (line) => terminal.out(terminal.columns === undefined ? line : formatForPerson(terminal, line)),
   }
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines)
 }
 
-function forPeople(terminal: Terminal, line: string): string {
+function formatForPerson(terminal: Terminal, line: string): string {
   const { level, time, msg, err, ...details }: Record<string, unknown> = JSON.parse(line)
-  const name = NAMES[Number(level)] ?? ''
+  const name = LEVEL_NAMES[Number(level)] ?? ''
   const cause = err && typeof err === 'object' && 'message' in err ? [String(err.message)] : []
   const rest = Object.entries(details).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
-  const words = visible([String(msg ?? ''), ...cause, ...rest].join('  '))
+  const words = escapeText([String(msg ?? ''), ...cause, ...rest].join('  '))
   const colour = Number(level) >= 50 ? 'red' : Number(level) >= 40 ? 'yellow' : 'dim'
   return `${style(terminal, 'dim', String(time).slice(11, 19))} ${style(terminal, colour, name.padEnd(5))} ${words}\n`
 }

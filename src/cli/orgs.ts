@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { MemberView } from '../http/members.js'
 import { OrgOfMember } from '../manage/orgs.js'
 import { connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 
 const Listing = z.object({ json: z.boolean().default(false) })
 
@@ -14,14 +14,14 @@ export const orgsList: Command = {
   settings: ['data'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Listing)
+    const { json } = parseFlags(call, Listing)
     const client = await connect(call.config, call.terminal)
     try {
       const { data } = z.object({ data: z.array(OrgOfMember) }).parse(await client.call('GET', '/api/orgs'))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else
         call.terminal.out(
-          table(
+          formatTable(
             call.terminal,
             [{ title: 'ID', right: true }, { title: 'NAME' }, { title: 'TWO-FACTOR' }, { title: 'STATE' }],
             data.map(({ id, name, require_totp, delete_after }) => [
@@ -46,11 +46,11 @@ export const orgsCreate: Command = {
   settings: ['data'],
   flags: [{ form: '--name <name>', doc: 'what it is called' }, JSON_FLAG],
   async run(call) {
-    const { name, json } = flagsOf(call, Create)
+    const { name, json } = parseFlags(call, Create)
     const client = await connect(call.config, call.terminal, { create: true })
     try {
       const { data } = z.object({ data: OrgOfMember }).parse(await client.call('POST', '/api/orgs', { name }))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else call.terminal.err(`Organisation ${data.id}. Its first owner: readership users create --org ${data.id}\n`)
     } finally {
       await client.close()
@@ -69,15 +69,15 @@ export const membersList: Command = {
   settings: ['data'],
   flags: [{ form: '--org <id>', doc: 'which (default 1)' }, JSON_FLAG],
   async run(call) {
-    const { org, json } = flagsOf(call, OfOrg)
+    const { org, json } = parseFlags(call, OfOrg)
     const client = await connect(call.config, call.terminal)
     try {
       const answer = await client.call('GET', `/api/orgs/${org}/members`)
       const { data } = z.object({ data: z.array(MemberView) }).parse(answer)
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else
         call.terminal.out(
-          table(
+          formatTable(
             call.terminal,
             [{ title: 'USER', right: true }, { title: 'ROLE' }, { title: 'E-MAIL' }, { title: 'NAME' }],
             data.map(({ user, role, email, name }) => [String(user), role, email, name]),

@@ -7,9 +7,9 @@ import { fetchPolicy } from '../policy/fetch-policy.js'
 import { createPolicyCache } from '../policy/policy-cache.js'
 import { agentsForRobots, createPolicyReport, findAgent } from '../policy/report.js'
 import { connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson, visible } from './escape.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson, escapeText } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
 const Flags = z.object({
@@ -105,12 +105,15 @@ export const policy: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const flags = flagsOf(call, Flags)
+    const flags = parseFlags(call, Flags)
     const { terminal } = call
     const [url] = call.args
-    const found = url === undefined ? await kept(call.config, terminal, flags) : await asked(url, terminal, flags)
+    const found =
+      url === undefined
+        ? await readStoredPolicy(call.config, terminal, flags)
+        : await fetchSitePolicy(url, terminal, flags)
     if (flags.json) {
-      terminal.out(`${safeJson(found, 2)}\n`)
+      terminal.out(`${escapeJson(found, 2)}\n`)
       return
     }
     const report = Report.parse(found)
@@ -118,15 +121,19 @@ export const policy: Command = {
       throw new Failure(
         'No policy is known yet: open the site once through the proxy, or name its hostname with --domain.',
       )
-    if (flags.agent !== undefined || flags.path !== undefined) showAnswers(terminal, report)
+    if (flags.agent !== undefined || flags.path !== undefined) showVerdicts(terminal, report)
     else showFiles(terminal, report)
   },
 }
 
-type Asked = Pick<z.output<typeof Flags>, 'site' | 'hostname' | 'agent' | 'path'>
+type PolicyFlags = Pick<z.output<typeof Flags>, 'site' | 'hostname' | 'agent' | 'path'>
 
 /** As the running instance keeps it, or as the store has it where none runs. */
-async function kept(config: Config, terminal: Terminal, { site, hostname, agent, path }: Asked): Promise<unknown> {
+async function readStoredPolicy(
+  config: Config,
+  terminal: Terminal,
+  { site, hostname, agent, path }: PolicyFlags,
+): Promise<unknown> {
   const client = await connect(config, terminal)
   try {
     const query = new URLSearchParams({ site })
@@ -140,7 +147,7 @@ async function kept(config: Config, terminal: Terminal, { site, hostname, agent,
 }
 
 /** As that site serves it now: it may be on this machine, for it was typed; what it redirects to may not. */
-async function asked(text: string, terminal: Terminal, { agent, path = '/' }: Asked): Promise<unknown> {
+async function fetchSitePolicy(text: string, terminal: Terminal, { agent, path = '/' }: PolicyFlags): Promise<unknown> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new Failure(`${text} is no http or https URL, as in https://example.com`, 2)
@@ -169,7 +176,7 @@ async function asked(text: string, terminal: Terminal, { agent, path = '/' }: As
   })
 }
 
-const BECAUSE: Readonly<Record<string, string>> = {
+const REASON_TEXTS: Readonly<Record<string, string>> = {
   no_rule: 'no rule of its group is about this path',
   no_group: 'no group of robots.txt is about it',
   unavailable: 'there is no robots.txt, and everything is allowed',
@@ -178,16 +185,19 @@ const BECAUSE: Readonly<Record<string, string>> = {
 }
 
 /** Whether each agent may fetch the path, and why. */
-function showAnswers(terminal: Terminal, { hostname = '', robots, agents, path }: Report): void {
-  for (const one of agents.length > 1 ? told(agents) : agents) {
+function showVerdicts(terminal: Terminal, { hostname = '', robots, agents, path }: Report): void {
+  for (const one of agents.length > 1 ? groupAgents(agents) : agents) {
     const mark = one.allowed ? style(terminal, 'green', 'allowed') : style(terminal, 'red', 'not allowed')
-    const why = one.rule === undefined ? (BECAUSE[one.reason] ?? one.reason) : `${ruleText(one)}, line ${one.line}`
-    terminal.out(`${mark}  ${visible(one.agent_id)} ${visible(hostname)}${visible(path)}: ${visible(why)}\n`)
+    const why = one.rule === undefined ? (REASON_TEXTS[one.reason] ?? one.reason) : `${ruleText(one)}, line ${one.line}`
+    terminal.out(
+      `${mark}  ${escapeText(one.agent_id)} ${escapeText(hostname)}${escapeText(path)}: ${escapeText(why)}\n`,
+    )
   }
   const [only, ...more] = agents
   if (only && more.length === 0 && !loadCatalog().get(only.agent_id))
-    terminal.out(`${visible(only.agent_id)} is in no catalog: it is read as a name in robots.txt, as it stands.\n`)
-  if (robots) terminal.out(`${style(terminal, 'dim', `by ${visible(robots.url)} ${visible(versionText(robots))}`)}\n`)
+    terminal.out(`${escapeText(only.agent_id)} is in no catalog: it is read as a name in robots.txt, as it stands.\n`)
+  if (robots)
+    terminal.out(`${style(terminal, 'dim', `by ${escapeText(robots.url)} ${escapeText(versionText(robots))}`)}\n`)
 }
 
 const ruleText = ({ allowed, rule, group }: Agent): string =>
@@ -204,49 +214,50 @@ const versionText = ({
     : `version ${sha256.slice(0, 12)} since ${first_seen}`
 
 /** Problems shown in the terminal; the rest is counted. */
-const PROBLEMS = 10
+const MAX_SHOWN_PROBLEMS = 10
 
 function showFiles(terminal: Terminal, { robots, llms, agents, path }: Report): void {
-  const heading = (title: string) => style(terminal, 'bold', visible(title))
+  const heading = (title: string) => style(terminal, 'bold', escapeText(title))
   const problems = (list: readonly z.output<typeof Problem>[]) => {
-    for (const { line, problem } of list.slice(0, PROBLEMS))
+    for (const { line, problem } of list.slice(0, MAX_SHOWN_PROBLEMS))
       terminal.out(
-        `  ${style(terminal, 'yellow', '!')} ${line === undefined ? '' : `line ${line}: `}${visible(problem)}\n`,
+        `  ${style(terminal, 'yellow', '!')} ${line === undefined ? '' : `line ${line}: `}${escapeText(problem)}\n`,
       )
-    if (list.length > PROBLEMS) terminal.out(`  and ${list.length - PROBLEMS} more problems\n`)
+    if (list.length > MAX_SHOWN_PROBLEMS) terminal.out(`  and ${list.length - MAX_SHOWN_PROBLEMS} more problems\n`)
   }
   if (robots) {
-    terminal.out(`${heading(robots.url)}  ${visible(versionText(robots))}\n`)
-    if (robots.reason !== undefined) terminal.out(`  ${visible(robots.reason)}\n`)
+    terminal.out(`${heading(robots.url)}  ${escapeText(versionText(robots))}\n`)
+    if (robots.reason !== undefined) terminal.out(`  ${escapeText(robots.reason)}\n`)
     for (const group of robots.groups) {
-      terminal.out(`\n  User-agent: ${visible(group.user_agents.join(', '))}\n`)
+      terminal.out(`\n  User-agent: ${escapeText(group.user_agents.join(', '))}\n`)
       for (const { allow, pattern, line } of group.rules)
         terminal.out(
-          `  ${style(terminal, 'dim', String(line).padStart(5))}  ${allow ? 'Allow' : 'Disallow'}: ${visible(pattern)}\n`,
+          `  ${style(terminal, 'dim', String(line).padStart(5))}  ${allow ? 'Allow' : 'Disallow'}: ${escapeText(pattern)}\n`,
         )
       if (group.crawl_delay !== undefined) terminal.out(`         Crawl-delay: ${group.crawl_delay}\n`)
-      if (group.content_signals) terminal.out(`         Content-Signal: ${visible(pairs(group.content_signals))}\n`)
+      if (group.content_signals)
+        terminal.out(`         Content-Signal: ${escapeText(formatPairs(group.content_signals))}\n`)
       for (const { pattern, preferences } of group.content_usage ?? [])
-        terminal.out(`         Content-Usage: ${visible(pattern)} ${visible(pairs(preferences))}\n`)
+        terminal.out(`         Content-Usage: ${escapeText(pattern)} ${escapeText(formatPairs(preferences))}\n`)
     }
-    for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${visible(sitemap)}`)
+    for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${escapeText(sitemap)}`)
     if (robots.sitemaps.length > 0) terminal.out('\n')
     problems(robots.problems)
   }
   if (llms) {
-    terminal.out(`\n${heading(llms.url)}  ${visible(versionText(llms))}\n`)
-    if (llms.reason !== undefined) terminal.out(`  ${visible(llms.reason)}\n`)
-    if (llms.title !== undefined) terminal.out(`  ${visible(llms.title)}\n`)
-    if (llms.summary !== undefined) terminal.out(`  ${visible(llms.summary)}\n`)
+    terminal.out(`\n${heading(llms.url)}  ${escapeText(versionText(llms))}\n`)
+    if (llms.reason !== undefined) terminal.out(`  ${escapeText(llms.reason)}\n`)
+    if (llms.title !== undefined) terminal.out(`  ${escapeText(llms.title)}\n`)
+    if (llms.summary !== undefined) terminal.out(`  ${escapeText(llms.summary)}\n`)
     for (const { name, optional, links } of llms.sections) {
-      terminal.out(`\n  ${visible(name)}${optional ? ' (may be skipped)' : ''}\n`)
+      terminal.out(`\n  ${escapeText(name)}${optional ? ' (may be skipped)' : ''}\n`)
       for (const { title, url, disallowed, last_status } of links) {
         const but = [
           ...(disallowed ? ['robots.txt disallows it'] : []),
           ...(last_status !== undefined && last_status >= 400 ? [`answered ${last_status}`] : []),
         ]
         terminal.out(
-          `    ${visible(title)}  ${style(terminal, 'dim', visible(url))}${but.length === 0 ? '' : style(terminal, 'yellow', `  ${but.join(', ')}`)}\n`,
+          `    ${escapeText(title)}  ${style(terminal, 'dim', escapeText(url))}${but.length === 0 ? '' : style(terminal, 'yellow', `  ${but.join(', ')}`)}\n`,
         )
       }
     }
@@ -254,7 +265,7 @@ function showFiles(terminal: Terminal, { robots, llms, agents, path }: Report): 
   }
   terminal.out('\n')
   terminal.out(
-    table(
+    formatTable(
       terminal,
       [
         { title: 'AGENT' },
@@ -264,27 +275,27 @@ function showFiles(terminal: Terminal, { robots, llms, agents, path }: Report): 
         { title: 'ASKED OF IT' },
       ],
       // Whom the file names, and then all the others in one line.
-      told(agents).map((one) => [
+      groupAgents(agents).map((one) => [
         one.agent_id,
         one.allowed ? 'yes' : 'no',
         String(one.rules),
         one.group.join(', ') || 'none',
         [
           ...(one.crawl_delay === undefined ? [] : [`crawl-delay ${one.crawl_delay} s`]),
-          ...(one.content_signals ? [pairs(one.content_signals)] : []),
+          ...(one.content_signals ? [formatPairs(one.content_signals)] : []),
         ].join('; '),
       ]),
     ),
   )
 }
 
-const pairs = (values: Readonly<Record<string, string>>): string =>
+const formatPairs = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)
     .join(', ')
 
 /** Agents that the file names, and what it says to all others once. */
-function told(agents: readonly Agent[]): Agent[] {
+function groupAgents(agents: readonly Agent[]): Agent[] {
   const others = agents.find((one) => one.agent_id === 'other')
   if (!others) return [...agents]
   const same = (one: Agent) =>

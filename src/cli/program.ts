@@ -2,17 +2,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { CommanderError, Option, Command as Parser } from 'commander'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify } from './agents.js'
+import { agentsReclassify } from './agents-reclassify.js'
 import { agentsRefresh } from './agents-refresh.js'
 import { audit } from './audit.js'
 import type { Command } from './command.js'
 import { doctor } from './doctor.js'
-import { visible } from './escape.js'
+import { escapeText } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { loginLink } from './login-link.js'
 import { membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { proxy } from './proxy.js'
-import { agentsReclassify } from './reclassify.js'
 import { serve } from './serve.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
@@ -70,7 +70,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
       // One line, also where a suggestion follows on the next.
       outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`),
     })
-  for (const command of COMMANDS) add(parser, command, terminal)
+  for (const command of COMMANDS) addCommand(parser, command, terminal)
   for (const group of parser.commands)
     if (group.description() === '') group.description(group.commands.map((one) => one.name()).join(', '))
   try {
@@ -78,29 +78,34 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    terminal.err(`error: ${visible(messageOf(error))}\n`)
+    terminal.err(`error: ${escapeText(errorMessage(error))}\n`)
     return error instanceof Failure ? error.exit : error instanceof ConfigError ? 2 : 1
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).trim()
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error)).trim()
 
-function add(parser: Parser, command: Command, terminal: Terminal): void {
+function addCommand(parser: Parser, command: Command, terminal: Terminal): void {
   const words = command.name.split(' ')
   const last = words.pop() ?? ''
   const parent = words.reduce((at, word) => at.commands.find((one) => one.name() === word) ?? at.command(word), parser)
   // `agents` is a command and has one below it.
-  const mine = parent.enablePositionalOptions().command(last).description(command.summary)
-  for (const { form, doc } of command.arguments ?? []) mine.argument(form, doc)
+  const parserOfCommand = parent.enablePositionalOptions().command(last).description(command.summary)
+  for (const { form, doc } of command.arguments ?? []) parserOfCommand.argument(form, doc)
   for (const setting of SETTINGS) {
     if (!setting.flag || !command.settings.includes(setting.name)) continue
-    mine.addOption(option(setting.flag, `${setting.doc}${shownDefault(setting.default)}`, setting.list))
+    parserOfCommand.addOption(option(setting.flag, `${setting.doc}${formatDefault(setting.default)}`, setting.list))
   }
-  for (const { form, doc, list } of command.flags ?? []) mine.addOption(option(form, doc, list === true))
-  mine.option('--config <file>', 'settings file (default readership.yaml where there is one)')
-  mine.action(async () => {
-    const flags: Record<string, unknown> = mine.opts()
-    await command.run({ args: mine.args, flags, config: configOf(command, flags, mine.args, terminal), terminal })
+  for (const { form, doc, list } of command.flags ?? []) parserOfCommand.addOption(option(form, doc, list === true))
+  parserOfCommand.option('--config <file>', 'settings file (default readership.yaml where there is one)')
+  parserOfCommand.action(async () => {
+    const flags: Record<string, unknown> = parserOfCommand.opts()
+    await command.run({
+      args: parserOfCommand.args,
+      flags,
+      config: loadCommandConfig(command, flags, parserOfCommand.args, terminal),
+      terminal,
+    })
   })
 }
 
@@ -109,11 +114,11 @@ const option = (form: string, doc: string, list: boolean) => {
   return list ? one.argParser((value: string, before: string[] = []) => [...before, value]) : one
 }
 
-const shownDefault = (value: unknown): string =>
+const formatDefault = (value: unknown): string =>
   value === undefined || (Array.isArray(value) && value.length === 0) ? '' : ` (default ${value})`
 
 /** A command's flags in the words of the settings, over environment and file. */
-function configOf(
+function loadCommandConfig(
   command: Command,
   flags: Record<string, unknown>,
   args: readonly string[],

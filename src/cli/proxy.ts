@@ -40,5 +40,5 @@ export const proxy: Command = {
     'log_level',
   ],
   // Loaded when it is asked for: every other command starts faster without it.
-  run: async (call) => (await import('./run.js')).runProxy(call),
+  run: async (call) => (await import('./servers.js')).runProxy(call),
 }

@@ -3,15 +3,15 @@ import { findReport, readTitle } from '../export/report-names.js'
 import type { Cell, Table } from '../export/sheet.js'
 import { createTables } from '../export/sheet-tables.js'
 import { METRICS } from '../query/metrics.js'
-import { bar, barWidth } from './bars.js'
+import { bar, barWidth } from './charts.js'
 import type { Client } from './client.js'
-import { visible } from './escape.js'
-import { print, save } from './save.js'
-import { type Column, table } from './table.js'
+import { escapeText } from './escape.js'
+import { printOutput, writeOutputFile } from './output-file.js'
+import { type Column, formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
 /** What the flags of `stats` ask of one report. */
-export interface Asked {
+export interface ReportRequest {
   readonly report: string
   /** As the API takes them. */
   readonly query: Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ export interface Asked {
   readonly pdf?: string | undefined
 }
 
-const pathOf = (path: string, query: Readonly<Record<string, string>>) => `${path}?${new URLSearchParams(query)}`
+const pathWithQuery = (path: string, query: Readonly<Record<string, string>>) => `${path}?${new URLSearchParams(query)}`
 
 /** Throws `Failure` (usage) for a name that is no report's. */
 export function checkReport(name: string): void {
@@ -34,7 +34,7 @@ export function checkReport(name: string): void {
 export async function saveReport(
   client: Client,
   terminal: Terminal,
-  { report, query, csv, pdf }: Asked,
+  { report, query, csv, pdf }: ReportRequest,
 ): Promise<void> {
   const words = { ...query, report }
   for (const [ending, file] of [
@@ -42,13 +42,13 @@ export async function saveReport(
     ['pdf', pdf],
   ] as const) {
     if (file === undefined) continue
-    const parts = client.file(pathOf(`/api/stats/export.${ending}`, words))
-    if (file === '-') await print(terminal, parts)
-    else terminal.err(`${visible(file)}: ${(await save(file, parts)).toLocaleString('en-US')} bytes\n`)
+    const parts = client.file(pathWithQuery(`/api/stats/export.${ending}`, words))
+    if (file === '-') await printOutput(terminal, parts)
+    else terminal.err(`${escapeText(file)}: ${(await writeOutputFile(file, parts)).toLocaleString('en-US')} bytes\n`)
   }
 }
 
-const Answered = z.looseObject({
+const ReportResponse = z.looseObject({
   data: z.unknown(),
   meta: z.looseObject({
     rows: z.number(),
@@ -62,22 +62,22 @@ const Answered = z.looseObject({
 })
 
 /** A report's answer as the API gives it. */
-export async function askReport(client: Client, { report, query }: Asked): Promise<unknown> {
+export async function fetchReport(client: Client, { report, query }: ReportRequest): Promise<unknown> {
   const { read, words } = findReport(report)
   const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
-  return client.call('GET', pathOf(path, query))
+  return client.call('GET', pathWithQuery(path, query))
 }
 
 /** Runs a report and returns its SQL statements, in the order in which they ran. */
-export async function fetchReportSql(client: Client, { report, query }: Asked): Promise<string[]> {
+export async function fetchReportSql(client: Client, { report, query }: ReportRequest): Promise<string[]> {
   const { read, words } = findReport(report)
-  const answer = await client.call('GET', pathOf('/control/sql', { ...query, ...words, read: read.path }))
+  const answer = await client.call('GET', pathWithQuery('/control/sql', { ...query, ...words, read: read.path }))
   return z.object({ data: z.array(z.string()) }).parse(answer).data
 }
 
 /** The same for a person: its tables, with a bar beside what they are ranked by. */
-export function shownReport(terminal: Terminal, report: string, answer: unknown): string {
-  const { data, meta } = Answered.parse(answer)
+export function formatReport(terminal: Terminal, report: string, answer: unknown): string {
+  const { data, meta } = ReportResponse.parse(answer)
   const { read } = findReport(report)
   const metrics = new Set<string>(METRICS[meta.query.audience])
   const tables = createTables({
@@ -89,23 +89,23 @@ export function shownReport(terminal: Terminal, report: string, answer: unknown)
     metrics,
     total: meta.total,
   })
-  const notes = (meta.warnings ?? []).map(({ message }) => style(terminal, 'dim', `! ${visible(message)}`))
-  return `${[...tables.map((each) => shownTable(terminal, each)), ...notes].join('\n')}\n`
+  const notes = (meta.warnings ?? []).map(({ message }) => style(terminal, 'dim', `! ${escapeText(message)}`))
+  return `${[...tables.map((each) => formatReportTable(terminal, each)), ...notes].join('\n')}\n`
 }
 
-const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : `${cell.text}  ${cell.note}`)
+const cellText = (cell: Cell): string => (typeof cell === 'string' ? cell : `${cell.text}  ${cell.note}`)
 
-function shownTable(terminal: Terminal, { title, remark, columns, rows, measured, figures }: Table): string {
-  const head = `${style(terminal, 'bold', visible(title))}${remark ? ` ${style(terminal, 'dim', remark)}` : ''}\n`
+function formatReportTable(terminal: Terminal, { title, remark, columns, rows, measured, figures }: Table): string {
+  const head = `${style(terminal, 'bold', escapeText(title))}${remark ? ` ${style(terminal, 'dim', remark)}` : ''}\n`
   if (rows.length === 0) return `${head}Nothing in this window.\n`
   if (figures) {
     const [row = []] = rows
     return (
       head +
-      table(
+      formatTable(
         terminal,
         [{ title: '' }, { title: '' }],
-        columns.map((column, i) => [column.title, textOf(row[i] ?? '')]),
+        columns.map((column, i) => [column.title, cellText(row[i] ?? '')]),
       )
     )
   }
@@ -123,11 +123,11 @@ function shownTable(terminal: Terminal, { title, remark, columns, rows, measured
   }))
   const lines = rows.map((row, n) =>
     barred(
-      order.map((i) => textOf(row[i] ?? '')),
+      order.map((i) => cellText(row[i] ?? '')),
       bar(values[n] ?? 0, most, width),
     ),
   )
-  return head + table(terminal, barred<Column>(titles, { title: '' }), lines)
+  return head + formatTable(terminal, barred<Column>(titles, { title: '' }), lines)
 }
 
 const RIGHT = { right: true } as const

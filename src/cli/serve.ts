@@ -23,5 +23,5 @@ export const serve: Command = {
     'offline',
     'log_level',
   ],
-  run: async (call) => (await import('./run.js')).runServe(call),
+  run: async (call) => (await import('./servers.js')).runServe(call),
 }

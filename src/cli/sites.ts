@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { IngestKey } from '../manage/ingest-keys.js'
 import { Site } from '../manage/sites.js'
 import { connect } from './client.js'
-import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure } from './terminal.js'
 
 const OrgId = z.string().regex(/^\d+$/, 'must be the id of an organisation').transform(Number)
 
-function idOf({ args: [id = ''] }: Pick<CommandCall, 'args'>): string {
+function siteIdArgument({ args: [id = ''] }: Pick<CommandCall, 'args'>): string {
   if (!/^\d+$/.test(id)) throw new Failure(`${id} is not the id of a site; see readership sites list.`, 2)
   return id
 }
@@ -35,12 +35,12 @@ export const sitesCreate: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { org, name, domain: domains, timezone, json } = flagsOf(call, Create)
+    const { org, name, domain: domains, timezone, json } = parseFlags(call, Create)
     const client = await connect(call.config, call.terminal, { create: true })
     try {
       const zone = timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
       const { data } = Made.parse(await client.call('POST', '/api/sites', { org, name, domains, timezone: zone }))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else {
         call.terminal.out(`${data.ingest_key}\n`)
         call.terminal.err(
@@ -61,16 +61,16 @@ export const sitesList: Command = {
   settings: ['data'],
   flags: [{ form: '--org <id>', doc: 'of one organisation' }, JSON_FLAG],
   async run(call) {
-    const { org, json } = flagsOf(call, List)
+    const { org, json } = parseFlags(call, List)
     const client = await connect(call.config, call.terminal)
     try {
       const { data } = z
         .object({ data: z.array(Site) })
         .parse(await client.call('GET', `/api/sites${org === undefined ? '' : `?org=${org}`}`))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else
         call.terminal.out(
-          table(
+          formatTable(
             call.terminal,
             [{ title: 'ID', right: true }, { title: 'NAME' }, { title: 'TIMEZONE' }, { title: 'DOMAINS' }],
             data.map(({ id, name, timezone, domains }) => [
@@ -87,9 +87,9 @@ export const sitesList: Command = {
   },
 }
 
-const switchOf = z.enum(['on', 'off'], 'is on or off').transform((word) => word === 'on')
+const OnOff = z.enum(['on', 'off'], 'is on or off').transform((word) => word === 'on')
 /** A number, or `none` to take it away. */
-const numberOf = z
+const NumberOrNone = z
   .string()
   .regex(/^(none|\d+(\.\d+)?)$/, 'is a number, or none')
   .transform((word) => (word === 'none' ? null : Number(word)))
@@ -99,10 +99,10 @@ const Update = z.object({
   timezone: z.string().optional(),
   currency: z.string().optional(),
   exclude: z.array(z.string()).optional(),
-  respectGpc: switchOf.optional(),
+  respectGpc: OnOff.optional(),
   visitorSalt: z.string().optional(),
-  retentionDays: numberOf.optional(),
-  citationThreshold: numberOf.optional(),
+  retentionDays: NumberOrNone.optional(),
+  citationThreshold: NumberOrNone.optional(),
   origin: z
     .string()
     .transform((word) => (word === 'none' ? null : word))
@@ -129,8 +129,8 @@ export const sitesUpdate: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const id = idOf(call)
-    const { json, domain, exclude, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = flagsOf(
+    const id = siteIdArgument(call)
+    const { json, domain, exclude, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = parseFlags(
       call,
       Update,
     )
@@ -143,7 +143,7 @@ export const sitesUpdate: Command = {
     const client = await connect(call.config, call.terminal)
     try {
       const { data } = z.object({ data: Site }).parse(await client.call('PATCH', `/api/sites/${id}`, change))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else call.terminal.err(`Site ${id} is version ${data.version} now.\n`)
     } finally {
       await client.close()
@@ -160,8 +160,8 @@ export const sitesDelete: Command = {
   settings: ['data'],
   flags: [{ form: '--yes', doc: 'it is meant' }],
   async run(call) {
-    const id = idOf(call)
-    flagsOf(call, Delete)
+    const id = siteIdArgument(call)
+    parseFlags(call, Delete)
     const client = await connect(call.config, call.terminal)
     try {
       await client.call('DELETE', `/api/sites/${id}`)
@@ -181,14 +181,14 @@ export const sitesIngestKey: Command = {
   settings: ['data'],
   flags: [{ form: '--rotate', doc: 'make a new one; the one before stays good for a day' }, JSON_FLAG],
   async run(call) {
-    const id = idOf(call)
-    const { rotate, json } = flagsOf(call, Shown)
+    const id = siteIdArgument(call)
+    const { rotate, json } = parseFlags(call, Shown)
     const client = await connect(call.config, call.terminal)
     try {
       const path = `/api/sites/${id}/ingest-key`
       const answer = await (rotate ? client.call('POST', `${path}/rotate`) : client.call('GET', path))
       const { data } = z.object({ data: IngestKey }).parse(answer)
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else {
         call.terminal.out(`${data.ingest_key}\n`)
         if (data.previous_until) call.terminal.err(`The one before is good until ${data.previous_until}.\n`)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../export/format.js'
-import { bar, barWidth } from './bars.js'
+import { bar, barWidth } from './charts.js'
 import { type Client, connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson, visible } from './escape.js'
-import { sparkline, table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson, escapeText } from './escape.js'
+import { formatTable, sparkline } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
 const Flags = z.object({
@@ -18,7 +18,7 @@ const Flags = z.object({
 })
 
 /** Words of the question that go to the API as they are. */
-const Question = z.object({
+const QueryFlags = z.object({
   audience: z.string().optional(),
   compare: z.string().optional(),
   dimension: z.string().optional(),
@@ -26,20 +26,20 @@ const Question = z.object({
   filters: z.string().optional(),
   limit: z.string().optional(),
 })
-const given = (words: z.output<typeof Question>): Record<string, string> =>
+const withoutUndefined = (words: z.output<typeof QueryFlags>): Record<string, string> =>
   Object.fromEntries(Object.entries(words).flatMap(([name, word]) => (word === undefined ? [] : [[name, word]])))
 
 const count = z.number()
-const maybe = z.number().optional()
+const optionalCount = z.number().optional()
 const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
 // Loose: `--json` prints the API's whole answers.
 const People = z.looseObject({
   visitors: count,
   sessions: count,
   pageviews: count,
-  bounce: maybe,
-  duration: maybe,
-  views_per_session: maybe,
+  bounce: optionalCount,
+  duration: optionalCount,
+  views_per_session: optionalCount,
 })
 const Agents = z.looseObject({
   fetches: count,
@@ -49,17 +49,20 @@ const Agents = z.looseObject({
   indeterminate: count,
   unverifiable: count,
 })
-const Series = z.looseObject({ granularity: z.string(), buckets: z.array(z.object({ t: z.string(), value: maybe })) })
+const Series = z.looseObject({
+  granularity: z.string(),
+  buckets: z.array(z.object({ t: z.string(), value: optionalCount })),
+})
 const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
 type Ranked = z.infer<typeof Ranked>
 
-const Answer = z.object({ data: z.unknown() })
+const ApiResponse = z.object({ data: z.unknown() })
 
 /** What the summary is made of: the API's own answers, by the name they are printed under. */
-async function summary(client: Client, site: number, range: string) {
+async function fetchSummary(client: Client, site: number, range: string) {
   const ask = async (path: string, query: Record<string, string> = {}): Promise<unknown> => {
     const words = new URLSearchParams({ site: String(site), range, ...query })
-    return Answer.parse(await client.call('GET', `/api/${path}?${words}`)).data
+    return ApiResponse.parse(await client.call('GET', `/api/${path}?${words}`)).data
   }
   const top = async (read: string, dimension: string) => Ranked.parse(await ask(read, { dimension, limit: '8' }))
   return {
@@ -73,7 +76,7 @@ async function summary(client: Client, site: number, range: string) {
     fetched: await top('agents/breakdown', 'pathname'),
   }
 }
-type Summary = Awaited<ReturnType<typeof summary>>
+type Summary = Awaited<ReturnType<typeof fetchSummary>>
 
 export const stats: Command = {
   name: 'stats',
@@ -95,8 +98,8 @@ export const stats: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { range, site, json, report, csv, pdf, sql } = flagsOf(call, Flags)
-    const words = given(flagsOf(call, Question))
+    const { range, site, json, report, csv, pdf, sql } = parseFlags(call, Flags)
+    const words = withoutUndefined(parseFlags(call, QueryFlags))
     const files = csv !== undefined || pdf !== undefined
     const [stray] = report === undefined && !files ? Object.keys(words) : []
     if (stray !== undefined) throw new Failure(`--${stray} is of one report: name it with --report.`, 2)
@@ -120,29 +123,32 @@ export const stats: Command = {
       if (one && files) return await one.saveReport(client, call.terminal, asked)
       if (one && sql) {
         const statements = await one.fetchReportSql(client, asked)
-        const text = statements.map((statement) => `${statement.split('\n').map(visible).join('\n')};\n`).join('\n')
-        return call.terminal.out(json ? `${safeJson(statements, 2)}\n` : text)
+        const text = statements.map((statement) => `${statement.split('\n').map(escapeText).join('\n')};\n`).join('\n')
+        return call.terminal.out(json ? `${escapeJson(statements, 2)}\n` : text)
       }
       if (one) {
-        const answer = await one.askReport(client, asked)
-        call.terminal.out(json ? `${safeJson(answer, 2)}\n` : one.shownReport(call.terminal, asked.report, answer))
+        const answer = await one.fetchReport(client, asked)
+        call.terminal.out(json ? `${escapeJson(answer, 2)}\n` : one.formatReport(call.terminal, asked.report, answer))
         return
       }
-      const found = await summary(client, id, range)
-      if (json) call.terminal.out(`${safeJson({ site: id, range, ...found }, 2)}\n`)
-      else call.terminal.out(shown(call.terminal, sites.find((one) => one.id === id)?.name ?? String(id), range, found))
+      const found = await fetchSummary(client, id, range)
+      if (json) call.terminal.out(`${escapeJson({ site: id, range, ...found }, 2)}\n`)
+      else
+        call.terminal.out(
+          formatSummary(call.terminal, sites.find((one) => one.id === id)?.name ?? String(id), range, found),
+        )
     } finally {
       await client.close()
     }
   },
 }
 
-const counted = (name: string, n: number): [string, string] => [
+const labelledCount = (name: string, n: number): [string, string] => [
   n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
   formatNumber(n),
 ]
 
-const shown = (terminal: Terminal, name: string, range: string, found: Summary): string => {
+const formatSummary = (terminal: Terminal, name: string, range: string, found: Summary): string => {
   const { people, agents } = found
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
     facts
@@ -154,7 +160,7 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     if (rows.length === 0) return ''
     const values = rows.map((row) => Number(row[metric] ?? 0))
     const [most, width] = [Math.max(...values), barWidth(terminal.columns)]
-    return table(
+    return formatTable(
       terminal,
       [{ title: metric.toUpperCase(), right: true }, ...(width > 0 ? [{ title: '' }] : []), { title }],
       rows.map((row, i) => {
@@ -164,13 +170,13 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     )
   }
   return `${[
-    `${style(terminal, 'bold', visible(name))}, ${range}`,
+    `${style(terminal, 'bold', escapeText(name))}, ${range}`,
     '',
     `${style(terminal, 'cyan', 'People')}   ${graph(found.people_series)}`,
     line([
-      counted('visitor', people.visitors),
-      counted('session', people.sessions),
-      counted('pageview', people.pageviews),
+      labelledCount('visitor', people.visitors),
+      labelledCount('session', people.sessions),
+      labelledCount('pageview', people.pageviews),
       ['bounce', people.bounce === undefined ? undefined : formatPercent(people.bounce)],
       ['a session', people.duration === undefined ? undefined : formatDuration(people.duration)],
     ]),
@@ -179,8 +185,8 @@ const shown = (terminal: Terminal, name: string, range: string, found: Summary):
     ranked('CHANNEL', found.channels, 'visitors'),
     `${style(terminal, 'cyan', 'Agents')}   ${graph(found.agents_series)}`,
     line([
-      counted('fetch', agents.fetches),
-      counted('agent', agents.agents),
+      labelledCount('fetch', agents.fetches),
+      labelledCount('agent', agents.agents),
       ['verified', formatNumber(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
       ['spoofed', agents.spoofed > 0 ? formatNumber(agents.spoofed) : undefined],
       [

@@ -1,6 +1,6 @@
-import { visible } from './escape.js'
+import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
-import { cut, fit, widthOf } from './width.js'
+import { cutToWidth, fitToWidth, textWidth } from './text-width.js'
 
 export interface Column {
   title: string
@@ -9,30 +9,30 @@ export interface Column {
 }
 
 /** The rows under their titles, each cell escaped, no line wider than the terminal: the last column gives way. */
-export function table(
+export function formatTable(
   terminal: Pick<Terminal, 'colour' | 'columns'>,
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
 ) {
-  const cells = rows.map((row) => row.map(visible))
+  const cells = rows.map((row) => row.map(escapeText))
   const widths = columns.map((column, i) =>
-    Math.max(widthOf(column.title), ...cells.map((row) => widthOf(row[i] ?? ''))),
+    Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[i] ?? ''))),
   )
   const last = columns.length - 1
   const line = (row: readonly string[]) => {
     const text = columns
       .map((column, i) =>
-        i === last && !column.right ? (row[i] ?? '') : fit(row[i] ?? '', widths[i] ?? 0, column.right),
+        i === last && !column.right ? (row[i] ?? '') : fitToWidth(row[i] ?? '', widths[i] ?? 0, column.right),
       )
       .join('  ')
       .trimEnd()
-    return terminal.columns === undefined ? text : cut(text, terminal.columns)
+    return terminal.columns === undefined ? text : cutToWidth(text, terminal.columns)
   }
   const head = style(terminal, 'dim', line(columns.map((column) => column.title)))
   return `${[head, ...cells.map(line)].join('\n')}\n`
 }
 
-const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+const SPARKLINE_CHARACTERS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /** One character a value, its height the share of the largest; at most `columns`, neighbours added up to fit. */
 export function sparkline(values: readonly number[], columns = 60): string {
@@ -43,7 +43,15 @@ export function sparkline(values: readonly number[], columns = 60): string {
   const most = Math.max(...sums, 0)
   return sums
     .map(
-      (value) => BARS[most === 0 ? 0 : Math.min(BARS.length - 1, Math.floor((value / most) * (BARS.length - 1) + 0.5))],
+      (value) =>
+        SPARKLINE_CHARACTERS[
+          most === 0
+            ? 0
+            : Math.min(
+                SPARKLINE_CHARACTERS.length - 1,
+                Math.floor((value / most) * (SPARKLINE_CHARACTERS.length - 1) + 0.5),
+              )
+        ],
     )
     .join('')
 }

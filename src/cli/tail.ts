@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { connect } from './client.js'
-import { type Command, flagsOf } from './command.js'
-import { safeJson } from './escape.js'
-import { lineOf, Row } from './line.js'
+import { type Command, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTailLine, TailRow } from './tail-line.js'
 
 const Flags = z.object({
   n: z.string().regex(/^\d+$/, 'must be a number of rows').default('50'),
@@ -14,16 +14,16 @@ const Flags = z.object({
 })
 
 /** A process that ends cuts its connections: for who follows it that is the end. */
-async function* untilCut(lines: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+async function* untilDisconnected(lines: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   try {
     yield* lines
   } catch (error) {
-    if (!Cut.safeParse(error).success) throw error
+    if (!ConnectionReset.safeParse(error).success) throw error
   }
 }
-const Cut = z.object({ code: z.literal('ECONNRESET') })
+const ConnectionReset = z.object({ code: z.literal('ECONNRESET') })
 
-const Missed = z.object({ missed: z.number() })
+const MissedRows = z.object({ missed: z.number() })
 
 export const tail: Command = {
   name: 'tail',
@@ -38,7 +38,7 @@ export const tail: Command = {
     { form: '--json', doc: 'print newline-delimited JSON' },
   ],
   async run(call) {
-    const { n, audience, agent, path, violations, json } = flagsOf(call, Flags)
+    const { n, audience, agent, path, violations, json } = parseFlags(call, Flags)
     const { terminal } = call
     const client = await connect(call.config, terminal)
     try {
@@ -46,12 +46,12 @@ export const tail: Command = {
       if (agent !== undefined) query.set('agent', agent)
       if (path !== undefined) query.set('path', path)
       if (violations) query.set('violations', '1')
-      for await (const value of untilCut(client.lines(`/control/tail?${query}`))) {
-        const missed = Missed.safeParse(value)
-        if (json) terminal.out(`${safeJson(value)}\n`)
+      for await (const value of untilDisconnected(client.lines(`/control/tail?${query}`))) {
+        const missed = MissedRows.safeParse(value)
+        if (json) terminal.out(`${escapeJson(value)}\n`)
         else if (missed.success)
           terminal.err(`${missed.data.missed} rows left out: they came faster than they were read.\n`)
-        else terminal.out(`${lineOf(terminal, Row.parse(value))}\n`)
+        else terminal.out(`${formatTailLine(terminal, TailRow.parse(value))}\n`)
       }
       terminal.err(
         client.running

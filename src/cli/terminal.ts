@@ -5,7 +5,7 @@ export interface Terminal {
   /** What is typed or piped into it, as text; absent: nothing. */
   input?(): AsyncIterable<string>
   /** Resolves when so much of the output was taken that more may follow; absent: at once. */
-  taken?(): Promise<void>
+  drained?(): Promise<void>
   /** Of the output; absent where it is no terminal. */
   columns?: number | undefined
   /** The same of what is said beside the output. */
@@ -19,7 +19,7 @@ export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   onSignal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): void
   /** Errors that nobody caught. With a listener the process goes on. */
-  onFault(listener: (error: unknown) => void): void
+  onUncaughtError(listener: (error: unknown) => void): void
   /** Ends the process at once. */
   exit(code: number): never
 }
@@ -36,10 +36,17 @@ export class Failure extends Error {
   }
 }
 
-const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] } as const
+const STYLE_CODES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const
 
 /** `text` in a style, where the terminal takes styles. */
-export function style(terminal: Pick<Terminal, 'colour'>, name: keyof typeof CODES, text: string): string {
-  const [on, off] = CODES[name]
+export function style(terminal: Pick<Terminal, 'colour'>, name: keyof typeof STYLE_CODES, text: string): string {
+  const [on, off] = STYLE_CODES[name]
   return terminal.colour ? `\u001b[${on}m${text}\u001b[${off}m` : text
 }

@@ -2,21 +2,21 @@ import { z } from 'zod'
 import { UserLink, UserView } from '../http/account/control.js'
 import { ROLES } from '../manage/roles.js'
 import { connect } from './client.js'
-import { type Command, type CommandCall, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { table } from './table.js'
+import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
 const PASSWORD_STDIN = { form: '--password-stdin', doc: 'read the password from standard input' }
 /** More than any password, and no more than a person types by mistake. */
-const MOST = 10_000
+const MAX_PASSWORD_CHARACTERS = 10_000
 
 /** The first line of the input, without its end. */
-async function passwordOf(terminal: Terminal): Promise<string> {
+async function readPassword(terminal: Terminal): Promise<string> {
   let text = ''
   for await (const chunk of terminal.input?.() ?? []) {
     text += chunk
-    if (text.includes('\n') || text.length > MOST) break
+    if (text.includes('\n') || text.length > MAX_PASSWORD_CHARACTERS) break
   }
   const [line = ''] = text.split(/\r?\n/)
   if (line === '') throw new Failure('--password-stdin: there is nothing on standard input.', 2)
@@ -46,13 +46,13 @@ export const usersCreate: Command = {
     JSON_FLAG,
   ],
   async run(call) {
-    const { email, name, org, role, passwordStdin, json } = flagsOf(call, Create)
-    const password = passwordStdin ? await passwordOf(call.terminal) : undefined
+    const { email, name, org, role, passwordStdin, json } = parseFlags(call, Create)
+    const password = passwordStdin ? await readPassword(call.terminal) : undefined
     const client = await connect(call.config, call.terminal, { create: true })
     try {
       const body = { email, name, org, role, password }
       const { data } = One.parse(await client.call('POST', '/control/users', body))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else {
         call.terminal.out(`${data.id}\n`)
         const how = password === undefined ? `; sign in with readership login-link --email ${data.email}` : ''
@@ -75,14 +75,14 @@ export const usersList: Command = {
   settings: ['data'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, List)
+    const { json } = parseFlags(call, List)
     const client = await connect(call.config, call.terminal)
     try {
       const { data } = Many.parse(await client.call('GET', '/control/users'))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else
         call.terminal.out(
-          table(
+          formatTable(
             call.terminal,
             [
               { title: 'ID', right: true },
@@ -106,7 +106,7 @@ export const usersList: Command = {
 
 const Reset = z.object({ passwordStdin: z.boolean().default(false), json: z.boolean().default(false) })
 const Linked = z.object({ data: UserLink.partial({ link: true }) })
-const addressOf = ({ args }: CommandCall): string => args[0] ?? ''
+const emailArgument = ({ args }: CommandCall): string => args[0] ?? ''
 
 export const usersResetPassword: Command = {
   name: 'users reset-password',
@@ -115,13 +115,13 @@ export const usersResetPassword: Command = {
   settings: ['data', 'admin_host', 'admin_port', 'public_url'],
   flags: [PASSWORD_STDIN, JSON_FLAG],
   async run(call) {
-    const { passwordStdin, json } = flagsOf(call, Reset)
-    const password = passwordStdin ? await passwordOf(call.terminal) : undefined
+    const { passwordStdin, json } = parseFlags(call, Reset)
+    const password = passwordStdin ? await readPassword(call.terminal) : undefined
     const client = await connect(call.config, call.terminal)
     try {
-      const body = { email: addressOf(call), password }
+      const body = { email: emailArgument(call), password }
       const { data } = Linked.parse(await client.call('POST', '/control/users/reset-password', body))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else if (data.link === undefined)
         call.terminal.err(`The password of ${data.email} is set; its sessions are over.\n`)
       else {
@@ -141,11 +141,13 @@ export const usersDisableTotp: Command = {
   settings: ['data'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, List)
+    const { json } = parseFlags(call, List)
     const client = await connect(call.config, call.terminal)
     try {
-      const { data } = One.parse(await client.call('POST', '/control/users/disable-totp', { email: addressOf(call) }))
-      if (json) call.terminal.out(`${safeJson(data, 2)}\n`)
+      const { data } = One.parse(
+        await client.call('POST', '/control/users/disable-totp', { email: emailArgument(call) }),
+      )
+      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
       else call.terminal.err(`${data.email} signs in without a code; its sessions are over.\n`)
     } finally {
       await client.close()

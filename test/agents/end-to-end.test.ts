@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { startSite } from '../../examples/site/server.js'
-import { createFront, trustOf } from '../../src/cli/front.js'
+import { createPublicListener, parseTrustedProxies } from '../../src/cli/public-listener.js'
 import { loadConfig } from '../../src/config.js'
 import { startEngine } from '../../src/engine/engine.js'
 import { openInstance } from '../../src/instance/open-instance.js'
@@ -62,9 +62,9 @@ async function stand(t: Test, origin: string, outside: { web: string; dns: strin
   const entry = new URL('../fixtures/local-network-worker.js', import.meta.url)
   const instance = await openInstance(config, { log, start: (options) => startEngine({ ...options, entry }) })
   t.teardown(() => instance.close())
-  const front = createFront(config, {
+  const front = createPublicListener(config, {
     origin: new URL(origin),
-    trust: trustOf(config),
+    trust: parseTrustedProxies(config),
     pair: undefined,
     instance,
     log,

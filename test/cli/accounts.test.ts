@@ -21,7 +21,7 @@ async function run(data: string, args: readonly string[], typed?: string) {
         }),
     ...{ colour: false, version: '1.2.3', pid: 1, env: {} },
     onSignal: () => {},
-    onFault: () => {},
+    onUncaughtError: () => {},
     exit: (code) => {
       throw new Error(`exit ${code}`)
     },

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { bar, barWidth } from '../../src/cli/bars.js'
-import { safeJson, visible } from '../../src/cli/escape.js'
-import { lineOf } from '../../src/cli/line.js'
-import { sparkline, table } from '../../src/cli/table.js'
-import { cut, fit, widthOf } from '../../src/cli/width.js'
+import { bar, barWidth } from '../../src/cli/charts.js'
+import { escapeJson, escapeText } from '../../src/cli/escape.js'
+import { formatTable, sparkline } from '../../src/cli/table.js'
+import { formatTailLine } from '../../src/cli/tail-line.js'
+import { cutToWidth, fitToWidth, textWidth } from '../../src/cli/text-width.js'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
 t.test('what strangers wrote is made visible', async (t) => {
@@ -23,7 +23,7 @@ t.test('what strangers wrote is made visible', async (t) => {
     ['\u{e0041}', '\\u{e0041}', 'tags'],
     ['\u001b]0;title\u0007', '\\x1b]0;title\\x07', "the window's title"],
   ]
-  for (const [input, expected, why] of rows) t.equal(visible(input), expected, why)
+  for (const [input, expected, why] of rows) t.equal(escapeText(input), expected, why)
 })
 
 /** Any text, with what is dangerous more often than chance would have it. */
@@ -52,15 +52,15 @@ const unsafe = (text: string) =>
   })
 
 t.test('nothing gets through, and JSON keeps its value', async (t) => {
-  fc.assert(fc.property(wild, (text) => !unsafe(visible(text))))
+  fc.assert(fc.property(wild, (text) => !unsafe(escapeText(text))))
   fc.assert(
     fc.property(wild, (text) => {
-      const json = safeJson({ [text]: [text, 1, null] })
+      const json = escapeJson({ [text]: [text, 1, null] })
       return !unsafe(json) && JSON.stringify(JSON.parse(json)) === JSON.stringify({ [text]: [text, 1, null] })
     }),
   )
   fc.assert(
-    fc.property(wild, (text) => !unsafe(safeJson({ text }, 2).replaceAll('\n', ''))),
+    fc.property(wild, (text) => !unsafe(escapeJson({ text }, 2).replaceAll('\n', ''))),
     { numRuns: 50 },
   )
   t.pass('1,050 texts')
@@ -77,16 +77,16 @@ t.test('width in columns', async (t) => {
     ['', 0, 'nothing'],
     ['▁█…✓', 4, 'our own marks'],
   ]
-  for (const [text, expected, why] of rows) t.equal(widthOf(text), expected, why)
-  t.equal(fit('ab', 4), 'ab  ')
-  t.equal(fit('ab', 4, true), '  ab')
-  t.equal(fit('abcdef', 4), 'abc…')
-  t.equal(fit('漢字漢字', 4), '漢… ', 'never half a wide one')
-  t.equal(cut('abc', 0), '')
+  for (const [text, expected, why] of rows) t.equal(textWidth(text), expected, why)
+  t.equal(fitToWidth('ab', 4), 'ab  ')
+  t.equal(fitToWidth('ab', 4, true), '  ab')
+  t.equal(fitToWidth('abcdef', 4), 'abc…')
+  t.equal(fitToWidth('漢字漢字', 4), '漢… ', 'never half a wide one')
+  t.equal(cutToWidth('abc', 0), '')
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 30 }), (text, columns) => {
-      const made = fit(visible(text), columns)
-      return widthOf(made) === columns
+      const made = fitToWidth(escapeText(text), columns)
+      return textWidth(made) === columns
     }),
   )
 })
@@ -94,7 +94,7 @@ t.test('width in columns', async (t) => {
 t.test('tables and graphs', async (t) => {
   const plain = { colour: false, columns: undefined }
   t.equal(
-    table(
+    formatTable(
       plain,
       [{ title: 'N', right: true }, { title: 'PAGE' }],
       [
@@ -104,7 +104,10 @@ t.test('tables and graphs', async (t) => {
     ),
     ' N  PAGE\n 5  /漢字\n12  /\\x1b[31m\n',
   )
-  t.equal(table({ ...plain, columns: 8 }, [{ title: 'A' }, { title: 'B' }], [['abc', 'defghi']]), 'A    B\nabc  de…\n')
+  t.equal(
+    formatTable({ ...plain, columns: 8 }, [{ title: 'A' }, { title: 'B' }], [['abc', 'defghi']]),
+    'A    B\nabc  de…\n',
+  )
   t.equal(sparkline([0, 1, 7, 14]), '▁▂▅█', '0, 1/14, 1/2, 1 of 7 steps, rounded')
   t.equal(sparkline([0, 0]), '▁▁')
   t.equal(sparkline([]), '')
@@ -148,28 +151,35 @@ t.test('a line of tail', async (t) => {
   const row = { timestamp: at.toISOString(), hostname: 'a.com', pathname: '/x\u009b31m', duration_ms: 12.4 }
   const agent = { ...row, audience: 'agent', agent_id: 'gptbot', user_agent: 'x', status: 200, bytes: 1234 } as const
   const plain = { colour: false }
-  t.equal(lineOf(plain, agent), '09:05:03 agent gptbot                     200   1.2 kB    12 ms /x\\x9b31m')
+  t.equal(formatTailLine(plain, agent), '09:05:03 agent gptbot                     200   1.2 kB    12 ms /x\\x9b31m')
   t.equal(
-    lineOf(plain, { ...agent, verified: true }),
+    formatTailLine(plain, { ...agent, verified: true }),
     '09:05:03 agent gptbot                   ✓ 200   1.2 kB    12 ms /x\\x9b31m',
   )
-  t.match(lineOf(plain, { ...agent, verified: false, status: 404 }), / ✗ 404 /)
+  t.match(formatTailLine(plain, { ...agent, verified: false, status: 404 }), / ✗ 404 /)
   t.match(
-    lineOf(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
+    formatTailLine(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
     /agent odd\\x0abot /,
     'told by its words',
   )
   t.equal(
-    lineOf(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
+    formatTailLine(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
     '09:05:03 human Firefox Linux              200             12 ms /x\\x9b31m',
   )
-  t.match(lineOf(plain, { ...row, audience: 'human', status: null, duration_ms: null }), /^09:05:03 human browser +\/x/)
+  t.match(
+    formatTailLine(plain, { ...row, audience: 'human', status: null, duration_ms: null }),
+    /^09:05:03 human browser +\/x/,
+  )
   const told = { ...row, audience: 'human', browser: 'Firefox', status: null, duration_ms: null } as const
   for (const [kind, event_name, ending] of [
     ['pageview', null, '/x\\x9b31m'],
     ['custom', 'Sign\nup', '/x\\x9b31m "Sign\\x0aup"'],
     ['file_download', null, '/x\\x9b31m file download'],
   ] as const)
-    t.ok(lineOf(plain, { ...told, kind, event_name }).endsWith(ending), `${kind}: what it was of`)
-  t.equal(lineOf({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'colour where it is wanted')
+    t.ok(formatTailLine(plain, { ...told, kind, event_name }).endsWith(ending), `${kind}: what it was of`)
+  t.equal(
+    formatTailLine({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'),
+    true,
+    'colour where it is wanted',
+  )
 })

@@ -466,7 +466,7 @@ t.test('Ctrl-C: what is done stays done', async (t) => {
         sent = true
       }
     },
-    onFault: () => {},
+    onUncaughtError: () => {},
     exit: (code) => {
       throw new Error(`exit ${code}`)
     },

@@ -1,12 +1,12 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { visible } from './escape.js'
+import { escapeText } from './escape.js'
 import { Failure, type Terminal } from './terminal.js'
 
 /**
  * Writes what comes to a file that is whole or not there: under another name first, renamed at its end. A pipe or a
  * device is written as it is. Throws `Failure` naming the file; what failed leaves what was there before.
  */
-export async function save(file: string, parts: AsyncIterable<Uint8Array>): Promise<number> {
+export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<number> {
   const special = await stat(file).then(
     (found) => !found.isFile() && !found.isDirectory(),
     () => false,
@@ -36,18 +36,18 @@ export async function save(file: string, parts: AsyncIterable<Uint8Array>): Prom
 }
 
 /** The same to the output, as fast as it is taken: made visible where a person looks, as it is where a program does. */
-export async function print(terminal: Terminal, parts: AsyncIterable<Uint8Array>): Promise<void> {
+export async function printOutput(terminal: Terminal, parts: AsyncIterable<Uint8Array>): Promise<void> {
   const decoder = new TextDecoder()
   const shown = (text: string) =>
     terminal.columns === undefined
       ? text
       : text
           .split(/(\r?\n)/)
-          .map((line, i) => (i % 2 === 0 ? visible(line) : '\n'))
+          .map((line, i) => (i % 2 === 0 ? escapeText(line) : '\n'))
           .join('')
   for await (const bytes of parts) {
     terminal.out(shown(decoder.decode(bytes, { stream: true })))
-    await terminal.taken?.()
+    await terminal.drained?.()
   }
   terminal.out(shown(decoder.decode()))
 }

@@ -1,14 +1,14 @@
 /** Columns of a terminal that a text takes: 2 for wide East Asian characters and emoji, 0 for combining marks. */
-export function widthOf(text: string): number {
+export function textWidth(text: string): number {
   let width = 0
-  for (const character of text) width += widthOfOne(character)
+  for (const character of text) width += characterWidth(character)
   return width
 }
 
-const ZERO = /^[\p{Mn}\p{Me}]$/u
+const COMBINING_MARK = /^[\p{Mn}\p{Me}]$/u
 const EMOJI = /^\p{Emoji_Presentation}$/u
 /** East Asian Width W and F (UAX 11), as ranges of code points. */
-const WIDE: readonly (readonly [number, number])[] = [
+const WIDE_RANGES: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
   [0x3041, 0x33ff],
@@ -27,28 +27,28 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ]
 
-function widthOfOne(character: string): 0 | 1 | 2 {
+function characterWidth(character: string): 0 | 1 | 2 {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x300) return 1
-  if (ZERO.test(character)) return 0
-  return EMOJI.test(character) || WIDE.some(([from, to]) => code >= from && code <= to) ? 2 : 1
+  if (COMBINING_MARK.test(character)) return 0
+  return EMOJI.test(character) || WIDE_RANGES.some(([from, to]) => code >= from && code <= to) ? 2 : 1
 }
 
 /** `text` in exactly `columns`: cut with an ellipsis, or filled with spaces on the `left` or right. */
-export function fit(text: string, columns: number, left = false): string {
-  const width = widthOf(text)
-  if (width > columns) return cut(text, columns)
+export function fitToWidth(text: string, columns: number, left = false): string {
+  const width = textWidth(text)
+  if (width > columns) return cutToWidth(text, columns)
   const space = ' '.repeat(columns - width)
   return left ? space + text : text + space
 }
 
 /** `text` in at most `columns`. */
-export function cut(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text
+export function cutToWidth(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text
   let kept = ''
   let width = 0
   for (const character of text) {
-    const next = width + widthOfOne(character)
+    const next = width + characterWidth(character)
     if (next > columns - 1) break
     kept += character
     width = next

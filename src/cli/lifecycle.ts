@@ -5,7 +5,7 @@ import type { Log } from '../instance/instance.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const Fault = z.object({ code: z.string() })
-const codeOf = (error: unknown): string => Fault.safeParse(error).data?.code ?? ''
+const errorCode = (error: unknown): string => Fault.safeParse(error).data?.code ?? ''
 
 /** One level after the other: `recursive` of Node 20 never returns where a directory says ENOENT, as those of /proc do. */
 function makeDirectory(path: string): void {
@@ -19,13 +19,13 @@ export function makeDataDirectory(data: string): void {
   try {
     makeDirectory(resolve(data))
   } catch (error) {
-    throw new Failure(`The data directory ${data} cannot be made (${codeOf(error)}); choose another with --data.`)
+    throw new Failure(`The data directory ${data} cannot be made (${errorCode(error)}); choose another with --data.`)
   }
 }
 
 /** What a listener's failure to start means, in one line that names the address. */
 export function listenFailure(error: unknown, host: string, port: number, flag: string): Failure {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === 'EADDRINUSE') return new Failure(`Port ${port} on ${host} is in use; choose another with ${flag}.`)
   if (code === 'EACCES') return new Failure(`Port ${port} on ${host} needs more rights than this user has.`)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Failure(`${host} is no address of this machine.`)
@@ -33,33 +33,33 @@ export function listenFailure(error: unknown, host: string, port: number, flag: 
 }
 
 /** More uncaught errors than this in a minute, and the process is not one to keep. */
-const FAULTS_A_MINUTE = 20
+const MAX_UNCAUGHT_ERRORS_PER_MINUTE = 20
 
 /**
  * Errors that nobody caught are logged, and the process goes on: the website comes first, and what is broken is more
  * likely to be ours than its. A storm of them ends it, so that a supervisor starts a fresh one.
  */
-export function surviveFaults(terminal: Terminal, log: Log): void {
+export function logUncaughtErrors(terminal: Terminal, log: Log): void {
   let recent: number[] = []
-  terminal.onFault((error) => {
+  terminal.onUncaughtError((error) => {
     const now = Date.now()
     recent = [...recent.filter((at) => now - at < 60_000), now]
     log.error({ err: error }, 'an error that nobody caught')
-    if (recent.length <= FAULTS_A_MINUTE) return
-    log.error({}, `more than ${FAULTS_A_MINUTE} such errors within a minute; giving up`)
+    if (recent.length <= MAX_UNCAUGHT_ERRORS_PER_MINUTE) return
+    log.error({}, `more than ${MAX_UNCAUGHT_ERRORS_PER_MINUTE} such errors within a minute; giving up`)
     terminal.exit(1)
   })
 }
 
-const NUMBERS = { SIGINT: 2, SIGTERM: 15 }
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 }
 
 /** Resolves at the first SIGTERM or SIGINT; the second ends the process at once. */
-export function stopped(terminal: Terminal, log: Log): Promise<void> {
+export function stopSignal(terminal: Terminal, log: Log): Promise<void> {
   return new Promise((resolve) => {
     let first = true
     for (const name of ['SIGTERM', 'SIGINT'] as const)
       terminal.onSignal(name, () => {
-        if (!first) terminal.exit(128 + NUMBERS[name])
+        if (!first) terminal.exit(128 + SIGNAL_NUMBERS[name])
         first = false
         log.info({ signal: name }, 'stopping; a second signal stops at once')
         resolve()
@@ -68,7 +68,7 @@ export function stopped(terminal: Terminal, log: Log): Promise<void> {
 }
 
 /** What has been opened, closed in the reverse order, each even when another fails. */
-export function closing(log: Log) {
+export function createCloseStack(log: Log) {
   const opened: { name: string; close: () => Promise<void> }[] = []
   return {
     add(name: string, close: () => Promise<void>) {

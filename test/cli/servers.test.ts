@@ -35,7 +35,7 @@ t.test('a signal is heard from the first moment on: what was opened by then is c
       },
       ...{ colour: false, version: '1.2.3', pid: 1, env: {} },
       onSignal: (name, listener) => name === 'SIGTERM' && listeners.push(listener),
-      onFault: () => {},
+      onUncaughtError: () => {},
       exit: (code) => {
         throw new Error(`exit ${code}`)
       },

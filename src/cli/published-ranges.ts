@@ -11,7 +11,7 @@ import { OutboundError } from '../outbound/outbound.js'
  * What is held of the agents' published addresses, from the files themselves, whether an instance runs or not; and of how
  * many agents it could be. Throws one line where a file of `--ranges` cannot be used.
  */
-export function heldAt({ data, ranges }: Config, at: number): { held: RangesStatus[]; of: number } {
+export function cachedRanges({ data, ranges }: Config, at: number): { held: RangesStatus[]; of: number } {
   const catalog = loadCatalog()
   const { status: holdings } = createRanges({
     catalog,

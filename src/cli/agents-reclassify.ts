@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { formatNumber } from '../export/format.js'
 import { ReclassifyResult } from '../http/agent-control.js'
 import { connect } from './client.js'
-import { type Command, flagsOf, JSON_FLAG } from './command.js'
-import { safeJson } from './escape.js'
-import { progress } from './progress.js'
-import { table } from './table.js'
+import { type Command, JSON_FLAG, parseFlags } from './command.js'
+import { escapeJson } from './escape.js'
+import { createProgress } from './progress.js'
+import { formatTable } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const Flags = z.object({ json: z.boolean().default(false) })
@@ -17,7 +17,7 @@ export const agentsReclassify: Command = {
   settings: ['data'],
   flags: [JSON_FLAG],
   async run(call) {
-    const { json } = flagsOf(call, Flags)
+    const { json } = parseFlags(call, Flags)
     const { terminal } = call
     let stopped = false
     terminal.onSignal('SIGINT', () => {
@@ -26,7 +26,7 @@ export const agentsReclassify: Command = {
       stopped = true
     })
     const client = await connect(call.config, terminal)
-    const bar = progress(terminal, 'Reclassifying')
+    const bar = createProgress(terminal, 'Reclassifying')
     const total: Totals = { rows: 0, changed: 0, moves: new Map() }
     try {
       for (;;) {
@@ -70,7 +70,7 @@ const ranked = ({ moves }: Totals) =>
   [...moves.values()].sort((a, b) => b.rows - a.rows || (a.from + a.to < b.from + b.to ? -1 : 1))
 
 const asJson = (total: Totals, catalog_version: string) =>
-  `${safeJson({ catalog_version, rows: total.rows, changed: total.changed, moves: ranked(total) }, 2)}\n`
+  `${escapeJson({ catalog_version, rows: total.rows, changed: total.changed, moves: ranked(total) }, 2)}\n`
 
 function asText(terminal: Terminal, total: Totals, version: string): string {
   if (total.rows === 0) return `Every row is of the catalog of ${version}.\n`
@@ -78,6 +78,6 @@ function asText(terminal: Terminal, total: Totals, version: string): string {
   const shown =
     moves.length === 0
       ? ''
-      : table(terminal, [{ title: 'ROWS', right: true }, { title: 'WAS' }, { title: 'IS' }], moves)
+      : formatTable(terminal, [{ title: 'ROWS', right: true }, { title: 'WAS' }, { title: 'IS' }], moves)
   return `${shown}${formatNumber(total.rows)} rows identified again by the catalog of ${version}: ${formatNumber(total.changed)} have another agent.\n`
 }

@@ -1,4 +1,4 @@
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+const BAR_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 /** Columns of a bar in a terminal so wide; none where it would leave no room for words. */
 export const barWidth = (columns: number | undefined): number =>
@@ -8,5 +8,5 @@ export const barWidth = (columns: number | undefined): number =>
 export function bar(value: number, most: number, width: number): string {
   if (!(value > 0) || !(most > 0) || width < 1) return ''
   const eighths = Math.max(1, Math.round((Math.min(value, most) / most) * width * 8))
-  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '')
+  return '█'.repeat(Math.floor(eighths / 8)) + (BAR_EIGHTHS[eighths % 8] ?? '')
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { formatBytes } from '../export/format.js'
-import { visible } from './escape.js'
+import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
-import { fit } from './width.js'
+import { fitToWidth } from './text-width.js'
 
 const Common = { timestamp: z.string(), hostname: z.string(), pathname: z.string() }
 /** Of a committed row, what its line shows. */
-export const Row = z.discriminatedUnion('audience', [
+export const TailRow = z.discriminatedUnion('audience', [
   z.object({
     audience: z.literal('human'),
     ...Common,
@@ -32,9 +32,9 @@ export const Row = z.discriminatedUnion('audience', [
     robots_grace: z.boolean().nullish(),
   }),
 ])
-export type Row = z.infer<typeof Row>
+export type TailRow = z.infer<typeof TailRow>
 /** One row in one line: time, audience, who, verified mark, status, bytes, ms, path (contract 2), and what it broke. */
-export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
+export function formatTailLine(terminal: Pick<Terminal, 'colour'>, row: TailRow): string {
   const agent = row.audience === 'agent' ? row : undefined
   // What is in no catalog is told by its own words.
   const who =
@@ -49,28 +49,36 @@ export function lineOf(terminal: Pick<Terminal, 'colour'>, row: Row): string {
       : agent?.verified === false
         ? style(terminal, 'red', '✗')
         : ' '
-  const status = fit(String(row.status ?? ''), 3)
+  const status = fitToWidth(String(row.status ?? ''), 3)
   const time = new Date(row.timestamp)
   return [
-    style(terminal, 'dim', `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`),
+    style(
+      terminal,
+      'dim',
+      `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`,
+    ),
     row.audience === 'human' ? 'human' : style(terminal, 'cyan', 'agent'),
-    fit(visible(who), 24),
+    fitToWidth(escapeText(who), 24),
     mark,
     (row.status ?? 200) >= 400 ? style(terminal, 'red', status) : status,
-    fit(agent ? formatBytes(agent.bytes) : '', 8, true),
-    fit(row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`, 8, true),
-    visible(row.pathname),
-    ...(row.audience === 'human' && row.kind !== undefined && row.kind !== 'pageview' ? [deedOf(row)] : []),
+    fitToWidth(agent ? formatBytes(agent.bytes) : '', 8, true),
+    fitToWidth(
+      row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`,
+      8,
+      true,
+    ),
+    escapeText(row.pathname),
+    ...(row.audience === 'human' && row.kind !== undefined && row.kind !== 'pageview' ? [eventText(row)] : []),
     ...(agent?.robots_allowed === false ? [style(terminal, 'red', violationText(agent))] : []),
   ].join(' ')
 }
 
 /** What a browser told of besides a view. */
-const deedOf = ({ kind = '', event_name }: Extract<Row, { audience: 'human' }>): string =>
-  kind === 'custom' && event_name ? `"${visible(event_name)}"` : visible(kind).replaceAll('_', ' ')
+const eventText = ({ kind = '', event_name }: Extract<TailRow, { audience: 'human' }>): string =>
+  kind === 'custom' && event_name ? `"${escapeText(event_name)}"` : escapeText(kind).replaceAll('_', ' ')
 
 /** What disallowed it: the rule as robots.txt writes it, its line, and whether a copy a day old allowed it still. */
-const violationText = ({ robots_rule, robots_line, robots_grace }: Extract<Row, { audience: 'agent' }>): string =>
-  `disallowed by ${robots_rule ? `"${visible(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
+const violationText = ({ robots_rule, robots_line, robots_grace }: Extract<TailRow, { audience: 'agent' }>): string =>
+  `disallowed by ${robots_rule ? `"${escapeText(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
 
-const two = (n: number) => String(n).padStart(2, '0')
+const twoDigits = (n: number) => String(n).padStart(2, '0')

@@ -16,7 +16,7 @@ import { Failure } from './terminal.js'
 type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
 
 /** The public listener: the site, and under the base path what of readership is exposed. */
-export interface Front {
+export interface PublicListener {
   listen(host: string, port: number): Promise<number>
   stats(): ProxyCounts
   /** Reads the certificate again; one that is no good leaves the old one in use. */
@@ -25,7 +25,7 @@ export interface Front {
 }
 
 /** `--trust-proxy`; throws `Failure` (usage) naming the value that is none. */
-export function trustOf(config: Config): Trust {
+export function parseTrustedProxies(config: Config): Trust {
   try {
     return parseTrust(config.trust_proxy)
   } catch (error) {
@@ -34,7 +34,7 @@ export function trustOf(config: Config): Trust {
 }
 
 /** The certificate of `--tls-cert` and `--tls-key`, where they are given; throws `Failure` naming what is wrong. */
-export async function pairOf({ tls_cert, tls_key }: Config): Promise<TlsCertificate | undefined> {
+export async function loadCertificate({ tls_cert, tls_key }: Config): Promise<TlsCertificate | undefined> {
   if (tls_cert === undefined || tls_key === undefined) return undefined
   try {
     return await readCertificate(tls_cert, tls_key)
@@ -44,21 +44,21 @@ export async function pairOf({ tls_cert, tls_key }: Config): Promise<TlsCertific
 }
 
 /** The address of a request's client, through trusted hops only. */
-export const clientOf = ({ socket, headers }: Incoming, trust: Trust): string =>
-  clientAddress(socket.remoteAddress, listed(headers['x-forwarded-for']), trust)
+export const requestAddress = ({ socket, headers }: Incoming, trust: Trust): string =>
+  clientAddress(socket.remoteAddress, joinHeader(headers['x-forwarded-for']), trust)
 
 /** What is known of the connection of a request. */
-const hopOf = ({ socket }: Incoming, proto: 'http' | 'https', trust: Trust) => ({
+const connectionInfo = ({ socket }: Incoming, proto: 'http' | 'https', trust: Trust) => ({
   proto,
   trusted: isTrusted(socket.remoteAddress ?? '', trust),
 })
 
 /** What a request's client speaks, by the word of trusted hops only; a listener's own is `proto`. */
-export const clientScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
-  schemeOf(req, hopOf(req, proto, trust))
+export const requestScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
+  schemeOf(req, connectionInfo(req, proto, trust))
 
 /** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
-export function createFront(
+export function createPublicListener(
   config: Config,
   deps: {
     origin: URL
@@ -69,16 +69,16 @@ export function createFront(
     /** Files this process may have open; undefined where the system does not say. */
     openFiles?: number | undefined
   },
-): Front {
+): PublicListener {
   const { origin, trust, pair, instance, log, openFiles } = deps
-  const address = (req: Incoming) => clientOf(req, trust)
+  const address = (req: Incoming) => requestAddress(req, trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
   const script = (hostname: string) => {
     const site = instance.siteOf(hostname)
     return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`
   }
-  const own = (path: string) => isUnderBasePath(config.base_path, path)
+  const isServicePath = (path: string) => isUnderBasePath(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000
   const idleTimeout = config.origin_idle_timeout * 1000
 
@@ -86,7 +86,7 @@ export function createFront(
     origin,
     clientAddress: address,
     isTrustedPeer: trusts,
-    isServicePath: own,
+    isServicePath,
     headersTimeout,
     idleTimeout,
     record,
@@ -96,7 +96,7 @@ export function createFront(
     },
   })
   const scheme = pair ? 'https' : 'http'
-  const ours = toNodeHandler(
+  const handleServiceRequest = toNodeHandler(
     {
       fetch: createPublicApp((request, peer) => instance.fetch(request, peer), config.expose),
       hit: (req, res, taken) => instance.hit(req, res, taken),
@@ -108,14 +108,14 @@ export function createFront(
     record,
     clientAddress: address,
     isTrustedPeer: trusts,
-    isServicePath: own,
-    serve: (req, res) => void ours(req, res, address(req), { hop: hopOf(req, scheme, trust) }),
+    isServicePath,
+    serve: (req, res) => void handleServiceRequest(req, res, address(req), { hop: connectionInfo(req, scheme, trust) }),
     onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
     ...(config.inject ? { scriptFor: script } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,
-    ...(openFiles === undefined ? {} : { maxConnections: connectionsFor(openFiles) }),
+    ...(openFiles === undefined ? {} : { maxConnections: connectionLimit(openFiles) }),
   })
 
   const tls =
@@ -133,7 +133,7 @@ export function createFront(
     },
     async reload() {
       if (!tls) return
-      const said = await tls.reload(async () => (await pairOf(config)) ?? pair)
+      const said = await tls.reload(async () => (await loadCertificate(config)) ?? pair)
       if (said.ok)
         log.info({}, `the certificate was read again; it is good until ${said.certificate.expires.toISOString()}`)
       else log.error({}, `the certificate was not read again: ${said.reason}`)
@@ -145,8 +145,8 @@ export function createFront(
 }
 
 /** Some clients' connections need one to the origin as well; the rest is the store's and the service's. */
-export const connectionsFor = (openFiles: number): number =>
+export const connectionLimit = (openFiles: number): number =>
   Math.max(16, Math.min(20_000, Math.floor(((openFiles - 128) * 2) / 3)))
 
-const listed = (value: string | string[] | undefined): string | undefined =>
+const joinHeader = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value
