@@ -14,7 +14,7 @@ export function createRecentCache<K, V>(
   let current = new Map<K, V>()
   let previous = new Map<K, V>()
   let currentWeight = 0
-  /** Starts a new generation: entries that nobody reads before the next call are forgotten. */
+  /** Starts a new generation: entries that are not read before the next call are forgotten. */
   const rotate = () => {
     previous = current
     current = new Map()

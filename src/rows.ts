@@ -71,7 +71,7 @@ export interface EventRow {
   props: string | null
   /** At least two independent families of signals say that this is not a person. The row still counts as a person's. */
   suspected: boolean
-  /** The signals as `family:signal`, separated by commas, each at most once; null if there are none. */
+  /** The signals as `family:signal`, separated by commas, each at most once; null without any signal. */
   suspected_by: string | null
   recorded_by: 'server' | 'browser' | 'edge' | 'import'
   vitals: Vitals | null
@@ -110,7 +110,7 @@ export const BROWSER_COLUMNS = [
 ] as const
 export const SERVER_COLUMNS = ['status', 'duration_ms'] as const
 
-/** What the second report of a view (by browser or server) adds to its stored row; null adds nothing. */
+/** Columns that the second report of a view (by browser or server) adds to its stored row; null adds nothing. */
 export interface Addition extends Pick<EventRow, (typeof BROWSER_COLUMNS)[number] | (typeof SERVER_COLUMNS)[number]> {
   to: ViewKey
 }
@@ -148,7 +148,7 @@ export interface AgentEventRow {
   robots_line: number | null
   robots_grace: boolean | null
   llms_listed: 0 | 1 | null
-  /** What the response asked of its readers, as sent. */
+  /** The response's wishes to its readers, as sent. */
   x_robots_tag: string | null
   content_usage: string | null
 }

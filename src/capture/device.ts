@@ -3,7 +3,7 @@ import { createRecentCache } from '../cache.js'
 import type { Observation } from './observation.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
-/** What a browser says about itself; null where it says nothing. */
+/** A browser's description of itself; null where it says nothing. */
 export interface Device {
   browser: string | null
   /** As claimed, major and minor without trailing zeros: `142`, `26.1`. */

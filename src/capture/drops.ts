@@ -40,7 +40,7 @@ export const DROP_REASONS = [
 export type DropReason = (typeof DROP_REASONS)[number]
 export type DropCounts = Partial<Record<DropReason, number>>
 
-/** Where dropped evidence came in from outside: `track` from browsers (three endpoints), `edge` from other servers. */
+/** The endpoints at which evidence comes in from outside: `track` from browsers (three endpoints), `edge` from other servers. */
 export const INGEST_ENDPOINTS = ['track', 'edge'] as const
 export type IngestEndpoint = (typeof INGEST_ENDPOINTS)[number]
 

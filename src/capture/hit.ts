@@ -54,7 +54,7 @@ export interface Hit {
   signed?: { method: string } & NonNullable<Observation['signed']>
 }
 
-/** What rows are made from. */
+/** The input from which rows are made. */
 export type Evidence = Observation | Hit
 
 export const isHit = (evidence: Evidence): evidence is Hit => 'kind' in evidence

@@ -46,7 +46,10 @@ const UTF16_FORM = 1
 const HIT_FORM = 2
 const INITIAL_BUFFER_BYTES = 256 << 10
 
-/** Creates a packer, which copies evidence into one growing buffer. */
+/**
+ * Creates a packer, which copies evidence into one growing buffer. Long because every function shares the buffer: passing
+ * it around would cost the thread that serves the site.
+ */
 export function createPacker() {
   let scratch = Buffer.allocUnsafeSlow(INITIAL_BUFFER_BYTES)
   let view = new DataView(scratch.buffer)
@@ -204,7 +207,7 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
   return observation
 }
 
-/** Returns the fields that few observations have, as JSON; undefined if there are none. */
+/** Returns the fields that few observations have, as JSON; undefined if it has none of them. */
 function rareFieldsJson({ response, signed, shipped, opted_out }: Observation): string | undefined {
   if (response === undefined && signed === undefined && shipped === undefined && !opted_out) return undefined
   const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out'> = {}

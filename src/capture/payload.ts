@@ -3,7 +3,7 @@ import { fragmentRoute } from './fragment-route.js'
 import { HIT_KINDS, type Hit, type HitKind } from './hit.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
-/** What a message of the browser script says by itself; the rest of a hit comes from its HTTP request. */
+/** The content of a message of the browser script; the rest of a hit comes from its HTTP request. */
 export type Payload = Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'>
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -148,7 +148,7 @@ function readVitals(value: unknown): Partial<Vitals> | undefined {
   return Object.keys(vitals).length > 0 ? vitals : undefined
 }
 
-/** Copies properties within the bounds above. Returns undefined if there are none, null if they nest too deeply. */
+/** Copies properties within the bounds above. Returns undefined if none are left, null if they nest too deeply. */
 function readProps(value: unknown): JsonObject | undefined | null {
   if (!isJsonObject(value)) return undefined
   let membersLeft = MAX_PROPS_MEMBERS

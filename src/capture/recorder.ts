@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000
 
 /**
  * Creates the recorder, which stands between the website and everything that is ours: it holds a bounded number of rows,
- * catches every error, and counts what it drops. One closure, longer than 80 lines, because every function shares its counters.
+ * catches every error, and counts what it drops. Long because every function shares the counters.
  */
 export function createRecorder({
   send,

@@ -1,4 +1,4 @@
-/** What classification needs to know about a site. */
+/** The settings of a site that classification needs. */
 export interface Site {
   id: number
   /** Its hostnames in lower case. A site with an empty list gets every hostname that no other site lists. */

@@ -37,7 +37,7 @@ const createClaim = (engine: BrowserClaim['engine'], version: number, stale: boo
   stale,
 })
 
-/** Returns the number right after `token`; undefined if there is none. */
+/** Returns the number right after `token`; undefined if no number follows. */
 function numberAfter(userAgent: string, token: string): number | undefined {
   const at = userAgent.indexOf(token)
   if (at < 0) return undefined

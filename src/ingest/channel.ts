@@ -1,7 +1,7 @@
 import type { Campaign } from '../capture/campaign.js'
 import { AI_UTM_MEDIUMS, type Source } from './source.js'
 
-/** What rules may test, in lower case; empty if absent. */
+/** The values that rules may test, in lower case; empty if absent. */
 interface Visit {
   category: Source['category']
   source: string

@@ -27,7 +27,7 @@ export interface UnmatchedView {
   view: PendingView
 }
 
-/** What a batch becomes. */
+/** The result of classifying a batch. */
 export interface ClassifiedBatch {
   rows: Rows
   drops: DropCounts
@@ -36,7 +36,7 @@ export interface ClassifiedBatch {
   pendingVerifications: PendingVerification[]
   /** Rows whose session the store must tell before they are stored. */
   unplacedRows: UnplacedRow[]
-  /** What is added to rows that are stored already. */
+  /** Columns to add to rows that are stored already. */
   additions: Addition[]
   /** Rows of which the store must tell whether they are added to stored rows instead. */
   unmatchedViews: UnmatchedView[]

@@ -49,7 +49,7 @@ export type Classifier = ReturnType<typeof createClassifier>
 /**
  * Creates the write path from observation or hit to row: find the site, tell agents from people, make the row. Rows come
  * out in the order of their timestamps, because responses end in another order than requests begin, and the first hit of
- * a session decides for all.
+ * a session decides for all. Long because both paths share one set of caches.
  */
 export function createClassifier(deps: ClassifierDeps) {
   const { siteOf, siteById, verifier } = deps

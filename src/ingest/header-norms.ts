@@ -20,7 +20,7 @@ type HostnameCounts = Record<HeaderCheck | 'sampled' | 'visitors' | 'fromHosting
 
 /** A norm needs at least this many visitors, and over half of them with the header. */
 const MIN_VISITORS = 20
-/** At this many visitors all counts are halved, so a site that moves to TLS or another CDN is learned anew within as many. */
+/** At this many visitors all counts are halved, so a site that moves to TLS or another CDN is learned within as many visitors. */
 const MAX_VISITORS = 1000
 
 /**

@@ -7,7 +7,7 @@ export interface Pace {
   sweep: number[]
 }
 
-/** Nobody reads more than 30 pages in 10 s, or 25 different ones in 60 s. */
+/** No person reads more than 30 pages in 10 s, or 25 different ones in 60 s. */
 const MAX_BURST = { pages: 30, ms: 10_000 }
 const MAX_SWEEP = { paths: 25, ms: 60_000 }
 

@@ -27,7 +27,7 @@ import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 const PAGE_STATE_KINDS: ReadonlySet<HitKind> = new Set<HitKind>(['engagement', 'web_vitals', 'error'])
 
 /**
- * What a person's hit must pass, in order; the first gate that rejects it names the drop. Ingest endpoints apply the same
+ * Checks that a person's hit must pass, in order; the first check that rejects it names the drop. Ingest endpoints apply the same
  * rules, but a hit that another server relays passes none of them.
  */
 const GATES: readonly (readonly [DropReason, (hit: Hit, report: BrowserReport, site: Site) => boolean])[] = [

@@ -22,11 +22,11 @@ import { isPolicyFile, type PersonView, type Suspicion, type SuspicionColumns } 
 import { MAX_CLOCK_SKEW_MS, type PageLocation, pageKey, type ViewMemory, viewDistance } from './view-memory.js'
 import { allVisitorIds, hashVisitorId, type VisitorIds } from './visitor-ids.js'
 
-/** What a person's response must pass to become a row, in order. The first gate that rejects it names the drop. */
+/** Checks that a person's response must pass to become a row, in order. The first check that rejects it names the drop. */
 const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
   [
     'not_a_page',
-    // What another server declares to be a view is one, however little it sends with it.
+    // A row that another server declares to be a view is one, however little it sends with it.
     (observation) => observation.shipped?.as === 'human' || (isPage(observation) && isNavigation(observation)),
   ],
   ['prefetch', (observation) => !isPrefetch(observation)],

@@ -11,7 +11,7 @@ export interface Referrer {
   isApp: boolean
 }
 
-/** The visitor's own machine refers nobody. */
+/** Hosts of the visitor's own machine, which is no source. */
 const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
 
 /**

@@ -4,7 +4,7 @@ import type { Site } from '../capture/site.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** The salts that are active at one moment. */
-export interface PeriodSalts {
+interface PeriodSalts {
   secret: Buffer
   /** The previous period's, within the first half hour of a period, because a visit may continue; null if not known. */
   previous: Buffer | null
@@ -12,7 +12,7 @@ export interface PeriodSalts {
   next: Buffer | null
 }
 
-/** Where salts survive a restart. */
+/** The storage in which salts survive a restart. */
 export interface SaltFile {
   /** Returns the file's text; undefined if there is no file yet. */
   read(): string | undefined

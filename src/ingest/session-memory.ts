@@ -138,7 +138,7 @@ export class SessionMemory {
     }
   }
 
-  /** Forgets visitors whose rows are erased, so that their next hit begins anew. Returns the keys of their sessions. */
+  /** Forgets visitors whose rows are erased, so that their next hit begins a new session. Returns the keys of their sessions. */
   forget(visitors: Iterable<bigint>): bigint[] {
     const keys: bigint[] = []
     for (const visitor of visitors) {

@@ -7,7 +7,7 @@ import type { Referrer } from './referrer.js'
 
 const CATEGORIES = ['search', 'social', 'video', 'shopping', 'email', 'ai', 'other', 'ignored'] as const
 
-/** Where a visitor came from. */
+/** The place that a visitor came from. */
 export interface Source {
   /** A known name (`Google`), else the tag or host itself. */
   name: string
@@ -59,7 +59,7 @@ const pathRules = ASSISTANT_REFERRERS.path_rules.map((rule) => ({ ...rule, sourc
 /** The `utm_medium` values that name an AI assistant, whatever the source. */
 export const AI_UTM_MEDIUMS: ReadonlySet<string> = new Set(ASSISTANT_REFERRERS.utm_medium)
 
-/** What may follow a family's name. */
+/** Matches the endings that may follow a family's name. */
 const COUNTRY_ENDING = /^(?:com|[a-z]{2}|com?\.[a-z]{2})$/
 
 /** Names of private mail servers. */

@@ -92,7 +92,7 @@ export type Suspicion = ReturnType<typeof createSuspicion>
  * families speak against the visitor: headers, network, behaviour; several signals of one family count once. Signals add
  * up over a session, so rows are suspected from the moment the second family spoke; earlier rows are stored already, and
  * stay. The result is a lower bound: an agent in a real browser on a home network is not seen. No address is kept, and at
- * most `limit` visitors, by their id.
+ * most `limit` visitors, by their id. Long because the signals share these caches.
  */
 export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
   const visitors = createRecentCache<bigint, VisitorSignals>(limit)
@@ -191,7 +191,7 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
   }
 }
 
-/** Returns whether somebody opened the file in a browser, as people who maintain sites do. */
+/** Returns whether a person opened the file in a browser, as people who maintain sites do. */
 const isBrowserNavigation = (headers: Observation['headers']) => headers?.['sec-fetch-mode'] === 'navigate'
 
 /** Returns whether a path is what robots ask for first: robots.txt, llms.txt or a sitemap. */

@@ -87,13 +87,13 @@ function createPendingViews({ since, maxEntries = 65_536, maxCharacters = 16 << 
 const laterOf = (newest: number, at: number): number =>
   at <= newest ? newest : newest < 0 ? at : Math.min(at, newest + MAX_LATENESS_MS)
 
-/** What the browsers of a session reported about themselves. The server's later rows of the session get the same values. */
-export type SessionFacts = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'identified_id'> & {
+/** Facts that the browsers of a session reported about themselves. The server's later rows of the session get the same values. */
+type SessionFacts = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'identified_id'> & {
   lastPage: PageLocation | undefined
 }
 export type PageLocation = Pick<EventRow, 'hostname' | 'pathname'>
 
-/** What the store knows about the last half hour. */
+/** The store's knowledge of the last half hour. */
 export interface StoredViews {
   views: readonly ({ from: 'server' | 'browser'; name: string } & Pick<
     PendingView,
@@ -108,7 +108,7 @@ export interface StoredViews {
 }
 
 /**
- * What hits and the server's rows must know about each other. A site whose browsers have not reported anything yet has
+ * The memory that hits and the server's rows share. A site whose browsers have not reported anything yet has
  * nothing to match, and pays for none of it.
  */
 export type ViewMemory = ReturnType<typeof createViewMemory>

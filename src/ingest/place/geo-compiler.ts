@@ -8,21 +8,15 @@ interface SourceRange {
 }
 
 /** The comma-separated files of @ip-location-db, in their numeric form. */
-export interface GeoSources {
-  sources: GeoFile['sources']
-  country4: string
-  country6: string
-  asn4: string
-  asn6: string
-}
+type GeoSources = Pick<GeoFile, 'sources'> & Record<'country4' | 'country6' | 'asn4' | 'asn6', string>
 
-/** The compact tables of what the sources say. Throws where a line is not `first,last,value`. */
+/** Compiles the sources into compact tables. Throws if a line is not `first,last,value`. */
 export function compileGeoFile({ sources, ...csv }: GeoSources): GeoFile {
   const countries: string[] = []
   const country = (code: string) => {
     if (!/^[A-Z]{2}$/.test(code)) throw new Error(`not a country code: ${code}`)
-    const known = countries.indexOf(code)
-    return known < 0 ? countries.push(code) : known + 1
+    const index = countries.indexOf(code)
+    return index < 0 ? countries.push(code) : index + 1
   }
   return {
     sources,
@@ -34,32 +28,32 @@ export function compileGeoFile({ sources, ...csv }: GeoSources): GeoFile {
   }
 }
 
-/** 0 for numbers that no network on the internet has (RFC 7607, 4893, 5398, 6996, 7300). */
+/** Returns an AS number; 0 for numbers that no network on the internet uses (RFC 7607, 4893, 5398, 6996, 7300). */
 function parseAsn(text: string): number {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 0) throw new Error(`not an AS number: ${text}`)
   return value === 23456 || (value >= 64496 && value <= 131071) || value >= 4200000000 ? 0 : value
 }
 
-function parseRanges(csv: string, drop: bigint, parse: (value: string) => number): SourceRange[] {
-  const rows: SourceRange[] = []
+/** Parses lines into sorted ranges without their lowest `dropBits` bits. */
+function parseRanges(csv: string, dropBits: bigint, parseValue: (text: string) => number): SourceRange[] {
+  const ranges: SourceRange[] = []
   for (const line of csv.split('\n')) {
     if (line === '') continue
-    const [from, to, value] = line.split(',', 3)
-    if (from === undefined || to === undefined || value === undefined) throw new Error(`not a range: ${line}`)
-    // Where blocks are finer than the 64 bits kept, only what fills whole ones counts.
-    const first = (BigInt(from) + (1n << drop) - 1n) >> drop
-    const last = ((BigInt(to) + 1n) >> drop) - 1n
-    const known = parse(value)
-    if (first <= last && known > 0) rows.push({ first, last, value: known })
+    const [from, to, text] = line.split(',', 3)
+    if (from === undefined || to === undefined || text === undefined) throw new Error(`not a range: ${line}`)
+    // A block finer than the bits that are kept counts only where it fills whole ones.
+    const first = (BigInt(from) + (1n << dropBits) - 1n) >> dropBits
+    const last = ((BigInt(to) + 1n) >> dropBits) - 1n
+    const value = parseValue(text)
+    if (first <= last && value > 0) ranges.push({ first, last, value })
   }
-  return rows.sort((a, b) =>
-    a.first < b.first ? -1 : a.first > b.first ? 1 : a.last > b.last ? -1 : a.last < b.last ? 1 : 0,
-  )
+  const order = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
+  return ranges.sort((a, b) => order(a.first, b.first) || order(b.last, a.last))
 }
 
-/** Ranges in their order to starts and values: of nested ones the inner wins, neighbours of one value become one. */
-function createTable(rows: readonly SourceRange[], width: 1 | 2): RangeTable {
+/** Turns sorted ranges into starts and values: of nested ranges the inner one wins, and equal neighbours are merged. */
+function createTable(ranges: readonly SourceRange[], width: 1 | 2): RangeTable {
   const starts: bigint[] = []
   const values: number[] = []
   const emit = (start: bigint, value: number) => {
@@ -79,10 +73,10 @@ function createTable(rows: readonly SourceRange[], width: 1 | 2): RangeTable {
       emit(inner.last + 1n, open.at(-1)?.value ?? 0)
     }
   }
-  for (const row of rows) {
-    closeUntil(row.first)
-    emit(row.first, row.value)
-    open.push(row)
+  for (const range of ranges) {
+    closeUntil(range.first)
+    emit(range.first, range.value)
+    open.push(range)
   }
   closeUntil(undefined)
   const word = (shift: bigint) => Uint32Array.from(starts, (start) => Number((start >> shift) & 0xffffffffn))

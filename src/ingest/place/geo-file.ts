@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { Address } from '../../address.js'
 
 /**
- * Ranges of addresses with a number each. Range `i` runs from `starts[0][i]` (IPv6: `starts[0][i]`, `starts[1][i]`, the
- * upper 64 bits) to the next one's start; value 0 is unknown.
+ * Address ranges, each with a number. Range `i` runs from `starts[0][i]` (IPv6: `starts[0][i]`, `starts[1][i]`, the
+ * upper 64 bits) to the start of the next range; value 0 means unknown.
  */
 export interface RangeTable {
   starts: readonly Uint32Array[]
@@ -12,7 +12,7 @@ export interface RangeTable {
 }
 
 export interface GeoFile {
-  /** Where each half comes from, with the day its facts are of. */
+  /** The source of each half, with the day of its facts. */
   sources: { country: { name: string; date: string }; asn: { name: string; date: string } }
   /** ISO 3166-1 alpha-2; value `n` of a country table is `countries[n - 1]`. */
   countries: readonly string[]
@@ -22,10 +22,10 @@ export interface GeoFile {
   asn6: RangeTable
 }
 
-/** In the file's name too: one that an earlier build left is made anew. */
+/** Part of the file's name too, so that a file of an earlier build is not reused. */
 export const GEO_FILE_FORMAT = 2
 const MAGIC = 'readership-geo'
-/** What is damaged may say any length. */
+/** Bounds the length that a damaged file may claim. */
 const MAX_FILE_BYTES = 64 << 20
 const source = z.object({ name: z.string(), date: z.iso.date() })
 const rows = z.int().nonnegative()
@@ -39,7 +39,7 @@ const Header = z.object({
 const TABLES = ['country4', 'country6', 'asn4', 'asn6'] as const
 const WIDTH = { country4: 1, country6: 2, asn4: 1, asn6: 2 } as const
 
-/** The value of the range that holds `address`, 0 when none does. */
+/** Returns the value of the range that contains `address`; 0 if no range does. */
 export function findValue(table: RangeTable, address: Address): number {
   const [upper, lower] = table.starts
   const [first = 0, second = 0] = address.words
@@ -56,9 +56,9 @@ export function findValue(table: RangeTable, address: Address): number {
 }
 
 /**
- * One file: a line of JSON, then every column as little-endian words, gzip over both: as small as brotli here, and each
- * start of a worker reads it in half the time. Starts are stored as the difference to the row before and all bytes of
- * one significance together: it makes the file a third.
+ * Encodes a geo file: a line of JSON, then every column as little-endian words, gzip over both. Gzip is as small as brotli
+ * here, and each start of a worker decodes it in half the time. Starts are stored as the difference from the row before,
+ * and bytes of the same significance together, which makes the file a third of the size.
  */
 export function encodeGeoFile(geo: GeoFile): Buffer {
   const { sources, countries } = geo
@@ -71,9 +71,9 @@ export function encodeGeoFile(geo: GeoFile): Buffer {
   return gzipSync(Buffer.concat([header, ...columns]), { level: constants.Z_BEST_COMPRESSION })
 }
 
-/** Throws where `file` is not what `encode` made. */
+/** Throws if `file` is not the result of `encodeGeoFile`. */
 export function decodeGeoFile(file: Buffer): GeoFile {
-  // In one piece of the length that its last word says: in many it would be copied once more.
+  // In one chunk of the length in its last word: with several chunks, the data would be copied once more.
   const length = file.length < 4 ? 0 : file.readUInt32LE(file.length - 4)
   const bytes = gunzipSync(file, { chunkSize: Math.min(length, MAX_FILE_BYTES) + 64 })
   const end = bytes.indexOf('\n')
