@@ -196,7 +196,7 @@ async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<v
 const countRows = async (writer: DuckDBConnection, query: Sql): Promise<number> =>
   Number((await runQuery(writer, query))[0]?.n ?? 0)
 
-/** What to aggregate next: from the watermark to `target`, or to where there are about `HITS_PER_STEP` hits. */
+/** The next span to aggregate: from the watermark to `target`, or less if that has more than `HITS_PER_STEP` hits. */
 async function findNextSpan(writer: DuckDBConnection, watermark: Date | undefined, target: Date) {
   const [row] = await runQuery(
     writer,

@@ -8,7 +8,7 @@ import { inTransaction, runQuery, toTimestamp } from './query.js'
 import { appendRows, COLUMN_TYPES } from './row-appender.js'
 import { buildSessionMoves, buildViewAdditions, type SessionMove } from './row-updates.js'
 
-/** What a commit changes besides adding rows. */
+/** Changes that a commit makes besides adding rows. */
 export interface StoredChanges {
   moves?: readonly SessionMove[]
   additions?: readonly Addition[]

@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.js'
+import type { Migration } from './datafile.js'
 
 /** Records: few, updated in place, without references between tables (with one, even renaming a parent row fails). */
 export const CONTROL_SCHEMA: readonly Migration[] = [
@@ -30,7 +30,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     "insert into last_ids values ('goals', 0), ('funnels', 0), ('segments', 0)",
   ],
   [
-    // Hits that arrived at an ingest endpoint (door) and became no row, by UTC day (2026-11-21) and reason.
+    // Hits that an ingest endpoint received and that became no row, by UTC day (2026-11-21) and reason.
     'create table drops (day varchar, site integer, door varchar, reason varchar, count bigint)',
   ],
   [

@@ -6,9 +6,9 @@ import { isFatal, queryTimedOut, queueTimedOut } from './query-errors.js'
 import { createSlots, type Slots } from './slots.js'
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
-export type Run = <T>(work: Work<T>) => Promise<T>
+type Run = <T>(work: Work<T>) => Promise<T>
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** Milliseconds of a monotonic clock. */
   clock: () => number
   /** Delay after the first failure to reopen, doubled with each further one up to the maximum. */
@@ -48,37 +48,7 @@ export function createReopeningDatabase(
   const streamSlots = createSlots(1)
   const writeSlots = createSlots(1)
 
-  const readOn = async <T>(
-    connections: Connections,
-    connection: DuckDBConnection,
-    work: Work<T>,
-    signal?: AbortSignal,
-  ): Promise<T> => {
-    if (signal?.aborted) throw queryCancelled()
-    let reason: ApiError | undefined
-    let interrupting: NodeJS.Timeout | undefined
-    const stop = (why: ApiError): void => {
-      if (reason) return
-      reason = why
-      connection.interrupt()
-      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
-    }
-    const cancel = () => stop(queryCancelled())
-    const timer = setTimeout(() => stop(queryTimedOut(timeout_ms)), timeout_ms)
-    signal?.addEventListener('abort', cancel, { once: true })
-    instance.interruptible.add(stop)
-    try {
-      return await instance.run(connections, connection, work)
-    } catch (error) {
-      throw reason ?? error
-    } finally {
-      instance.interruptible.delete(stop)
-      signal?.removeEventListener('abort', cancel)
-      clearTimeout(timer)
-      clearInterval(interrupting)
-    }
-  }
-
+  const readOn = createInterruptibleRead(instance, timeout_ms)
   const inQueue = async <T>(
     slots: Slots,
     task: (slot: number) => Promise<T>,
@@ -135,6 +105,40 @@ export function createReopeningDatabase(
     close: (): Promise<void> => instance.close((markClosed) => writeSlots(markClosed)),
   }
 }
+
+/** Runs reads on a connection; each is interrupted when it takes too long, is cancelled, or the instance closes. */
+const createInterruptibleRead =
+  (instance: ReturnType<typeof createInstance>, timeout_ms: number) =>
+  async <T>(
+    connections: Connections,
+    connection: DuckDBConnection,
+    work: Work<T>,
+    signal?: AbortSignal,
+  ): Promise<T> => {
+    if (signal?.aborted) throw queryCancelled()
+    let reason: ApiError | undefined
+    let interrupting: NodeJS.Timeout | undefined
+    const stop = (why: ApiError): void => {
+      if (reason) return
+      reason = why
+      connection.interrupt()
+      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
+    }
+    const cancel = () => stop(queryCancelled())
+    const timer = setTimeout(() => stop(queryTimedOut(timeout_ms)), timeout_ms)
+    signal?.addEventListener('abort', cancel, { once: true })
+    instance.interruptible.add(stop)
+    try {
+      return await instance.run(connections, connection, work)
+    } catch (error) {
+      throw reason ?? error
+    } finally {
+      instance.interruptible.delete(stop)
+      signal?.removeEventListener('abort', cancel)
+      clearTimeout(timer)
+      clearInterval(interrupting)
+    }
+  }
 
 /** The connections of the current instance; after a fatal error they are replaced. */
 function createInstance(opened: Connections, open: () => Promise<Connections>, options: DatabaseOptions) {

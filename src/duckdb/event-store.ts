@@ -17,16 +17,13 @@ import { RowError } from './row-appender.js'
 import { streamRows } from './row-stream.js'
 import { buildVerdictUpdate, type LateVerdict } from './row-updates.js'
 
-/** A repair with the committed rows that it cost; undefined if the log does not say. */
-export interface Loss extends Repair {
-  rows: number | undefined
-}
-
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
 
 export type EventStore = Awaited<ReturnType<typeof openEvents>>
 
-/** Opens `events.duckdb`, the store of hits and fetches. Throws `StoreOpenError`. */
+/**
+ * Opens `events.duckdb`, the store of hits and fetches. Throws `StoreOpenError`. Long because it lists the store's methods.
+ */
 export async function openEvents(options: EventStoreOptions) {
   const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
   const losses = await findLosses(file)
@@ -51,7 +48,7 @@ export async function openEvents(options: EventStoreOptions) {
 
   return {
     dialect: duckdbDialect,
-    /** What was lost when the file was opened, with the rows if the log still says how many. */
+    /** Losses at opening, with their rows if the log still says how many. */
     losses,
     /** The last commit of a run; undefined before its first. */
     lastCommit,
@@ -137,8 +134,11 @@ export async function openEvents(options: EventStoreOptions) {
   }
 }
 
-/** Rows that repairs cost: per run, the last position in the log less the last that is stored. */
-async function findLosses(file: DataFile): Promise<Loss[]> {
+/**
+ * Repairs with the committed rows that they cost: per run, the last position in the log less the last that is stored.
+ * Undefined if the log does not say.
+ */
+async function findLosses(file: DataFile): Promise<(Repair & { rows: number | undefined })[]> {
   if (file.repairs.length === 0) return []
   const stored = await file.read((reader) =>
     runQuery(reader, sql`select run, arg_max(mark, sequence) as mark from commits group by run`),

@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.js'
+import type { Migration } from './datafile.js'
 
 /** Session aggregates; `aggregate-step.ts` says what the columns mean. */
 const AGGREGATES_SCHEMA: readonly string[] = [
@@ -78,7 +78,7 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ],
   PRIORS_SCHEMA,
   [
-    // What the steps of a removal removed so far, written in their transactions and kept until the records have it too: a
+    // Results of removals so far, written in the transactions of their steps and kept until the records have them too: a
     // crash between the two files loses nothing. Ids are 16 hex digits, joined by comma.
     'create table removed (key varchar, rows bigint, visitor_ids varchar)',
   ],

@@ -6,7 +6,7 @@ import { readWatermark } from './aggregate-step.js'
 import { inTransaction, runQuery, toHexId } from './query.js'
 
 /**
- * What to remove from a site: one person, what began before a moment, or everything with the sitemaps of its hostnames.
+ * The rows to remove from a site: those of one person, those that began before a moment, or all of them with the sitemaps of its hostnames.
  * The `key` identifies a removal that is repeated because its result was lost: until `forgetRemovals`, a person's removal
  * is not done twice, and `rows` are those of all its steps.
  */
@@ -20,7 +20,7 @@ interface SiteRemoval {
   hostnames: readonly string[]
 }
 
-/** What one step removed; with a `key`, what all of its steps removed. */
+/** The result of one step; with a `key`, of all its steps. */
 export interface RemovalStep {
   /** Rows of `events` and `agent_events`. */
   rows: number
@@ -58,7 +58,7 @@ export async function forgetRemovals(writer: DuckDBConnection, key?: string): Pr
   return Number(row?.n)
 }
 
-/** What earlier steps of this key removed. */
+/** The result of earlier steps of this key. */
 async function readRemovalNote(writer: DuckDBConnection, key: string | undefined): Promise<RemovalNote | undefined> {
   if (key === undefined) return undefined
   const [row] = await runQuery(writer, sql`select rows, visitor_ids from removed where key = ${key}`)
@@ -201,7 +201,7 @@ function clearPriors(table: string, columns: readonly string[], site: number, en
   return sql`update ${raw(table)} set ${join(sets, ', ')} where site_id = ${site} and (${join(affected, ' or ')})`
 }
 
-/** Up to when there are at most `ROWS_PER_STEP` rows that began before `limit`; undefined if there are none. */
+/** Up to when there are at most `ROWS_PER_STEP` rows that began before `limit`; undefined without such rows. */
 async function findStepEnd(writer: DuckDBConnection, site: number, limit: Date): Promise<Date | undefined> {
   const rowsBefore = (end: Date) => sql`(
     select session_start as began from events where site_id = ${site} and session_start < ${end}

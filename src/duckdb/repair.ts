@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { type Connections, StoreLockedError, StoreOpenError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
-/** What was given up so that a file could be opened. Nothing is deleted: `backup` is where it lies. */
+/** A loss that let a file be opened. Nothing is deleted: `backup` is the path of the original. */
 export interface Repair {
   /** The log was cut at the damage, the whole log was left out, or the file itself was replaced by an empty one. */
   what: 'wal_cut' | 'wal_set_aside' | 'file_set_aside'
@@ -15,7 +15,7 @@ export interface Repair {
 interface RepairedFile {
   connections: Connections
   repairs: Repair[]
-  /** The log as it was found; undefined if there was none. */
+  /** The log as it was found; undefined without a log. */
   wal: WalReport | undefined
 }
 

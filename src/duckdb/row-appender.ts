@@ -15,7 +15,7 @@ export class RowError extends Error {
   }
 }
 
-export type Table = 'events' | 'agent_events'
+type Table = 'events' | 'agent_events'
 type PlainType = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
 /** `vitals` is five columns of doubles; `json` is text. */
 type ColumnType = PlainType | 'vitals' | 'json'

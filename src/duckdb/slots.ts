@@ -1,7 +1,7 @@
 /** Runs a task on a free slot; tasks that find none wait in order. */
 export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: WaitOptions) => Promise<T>
 
-export interface WaitOptions {
+interface WaitOptions {
   /** A task whose signal is aborted while it waits never starts; the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** The call rejects with `late()` after the task waited this many milliseconds. */

@@ -1,7 +1,7 @@
-/** What a write-ahead log shows without being replayed. */
+/** Facts about a write-ahead log that is not replayed. */
 export interface WalReport {
   bytes: number
-  /** Where the last whole entry ends. */
+  /** The end of the last whole entry. */
   end: number
   /**
    * Whole entries follow a place that cannot be read: this is damage, not the torn end that a kill leaves. DuckDB takes a

@@ -4,7 +4,7 @@ import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { ApiError } from '../errors.js'
-import type { ReadTimeouts, Records, Store } from '../store.js'
+import type { Records, Store } from '../store.js'
 import { createCalls } from './calls.js'
 import type { CommitPosition } from './commit-position.js'
 import { defaultMemoryLimit, inspectMachine, readThreads, usableCores } from './machine.js'
@@ -20,37 +20,21 @@ export interface EngineLog {
   error(details: object, message: string): void
 }
 
-export interface EngineOptions {
+/** Settings of the worker, most of them with defaults, and of its process. */
+export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from'>> {
   /** The data directory with `events.duckdb`, `control.duckdb` and `salts.json`; created if it does not exist. */
   data: string
-  /** Memory for queries and buffers of the event store, as DuckDB writes sizes; by default `defaultMemoryLimit`. */
-  memory_limit?: string | undefined
-  /** Bytes. While less disk is free, rows wait and are not stored; 512 MB by default. */
-  min_free_disk?: number | undefined
-  /** A MaxMind database of places. */
-  geoip?: string | undefined
-  /** Files or directories with published address ranges that the operator supplies. */
-  ranges?: readonly string[] | undefined
-  /** The worker sends no request except to the origin, and no DNS query. */
-  offline?: boolean | undefined
-  /** Version of readership, sent as part of the user agent. */
-  version?: string | undefined
-  /** URL of the site whose robots.txt and llms.txt apply. */
-  origin?: string | undefined
   /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
   prepare?: (records: Records) => Promise<void>
   log: EngineLog
-  /** The options below have defaults that only tests change. */
-  limits?: Partial<ReadTimeouts> | undefined
-  /** The program of the worker's process, and its heap in MB. */
+  /** The options below have defaults that only tests change: the worker's program, and its heap in MB. */
   entry?: URL
   heap_mb?: number
   /** Milliseconds that `close` waits for rows to be stored, and then for the files to be closed. */
   drain_ms?: number
   close_ms?: number
-  /** Milliseconds that a start waits for files which another process has open. */
-  lock_ms?: number
 }
+type AllOptional<T> = { [K in keyof T]?: T[K] | undefined }
 
 export interface EngineStatus {
   /** `degraded`: the site is served as before; rows wait, or are dropped and counted. */
@@ -62,9 +46,9 @@ export interface EngineStatus {
   drops: DropCounts
   /** How often the worker was started again. */
   restarts: number
-  /** CPU and memory of the worker's process, absent while there is none. The site's process uses none for the store. */
+  /** CPU and memory of the worker's process, absent while none runs. */
   worker?: WorkerUsage
-  /** What was lost when damaged files were opened, one line each; absent if nothing was. */
+  /** Losses at the opening of damaged files, one line each; absent without a loss. */
   losses?: readonly string[]
   /** Durations of the last commits, newest last, at most `MAX_COMMIT_DURATIONS`. */
   flush_ms: readonly number[]

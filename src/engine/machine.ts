@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 
-/** What the limits below are computed from; tests supply other machines. */
-export interface Machine {
+/** Facts that the limits below are computed from; tests supply other machines. */
+interface Machine {
   /** Text of a file; undefined if it does not exist. */
   readText(path: string): string | undefined
   total_bytes: number

@@ -12,12 +12,13 @@ import type { CommitPosition } from './commit-position.js'
 export interface WorkerOptions {
   /** The data directory. */
   data: string
-  /** As DuckDB writes sizes. */
+  /** Memory for queries and buffers of the event store, as DuckDB writes sizes; by default `defaultMemoryLimit`. */
   memory_limit: string
   /** Threads of one read. */
   threads: number
-  /** Bytes; while less disk is free, nothing is stored. */
+  /** Bytes, by default 512 MB. While less disk is free, rows wait and are not stored. */
   min_free_disk: number
+  /** A MaxMind database of places. */
   geoip?: string | undefined
   /** Version of readership, sent as part of the user agent. */
   version: string

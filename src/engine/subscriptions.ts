@@ -2,7 +2,7 @@ import type { EndpointDrop } from '../capture/drops.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { FromWorker, TailRow, ToWorker } from './protocol.js'
 
-/** What other parts of the site's process hear of the worker's messages. */
+/** Passes the worker's messages on to other parts of the site's process. */
 export function createSubscriptions(worker: { postIfRunning: (message: ToWorker) => void }) {
   const tail = createListeners<TailRow>()
   const policyChanges = createListeners<PolicyChange>()

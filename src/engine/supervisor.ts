@@ -9,7 +9,7 @@ const MAX_RESTART_DELAY_MS = 10_000
 /** A worker that ran this long resets the delay. */
 const HEALTHY_UPTIME_MS = 60_000
 
-export interface SupervisorDeps {
+interface SupervisorDeps {
   /** Forks a worker, which sends its messages to `receive`. */
   fork: (receive: (message: FromWorker) => void) => WorkerProcess
   /** Takes every message of a worker. */
@@ -25,9 +25,10 @@ export interface SupervisorDeps {
   log: EngineLog
 }
 
-export type Supervisor = ReturnType<typeof createSupervisor>
-
-/** Keeps one worker process running: starts it, and starts the next one after a crash. */
+/**
+ * Keeps one worker process running: starts it, and starts the next one after a crash. Long because its functions share the
+ * state of one process.
+ */
 export function createSupervisor(deps: SupervisorDeps) {
   let worker: WorkerProcess | undefined
   let state: { state: 'starting' | 'ready' | 'degraded' | 'closed'; reason?: string } = { state: 'starting' }

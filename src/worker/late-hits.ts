@@ -11,7 +11,7 @@ import { matchStoredViews } from './stored-views.js'
 /** Rows of a batch that need to be looked up in the store. */
 export type Unresolved = Pick<ClassifiedBatch, 'unplacedRows' | 'unmatchedViews' | 'additions'>
 
-/** What the lookup means for the stored rows and for the batch. */
+/** The result of the lookup for the stored rows and for the batch. */
 export interface Resolution {
   moves: SessionMove[]
   additions: Addition[]

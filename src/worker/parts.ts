@@ -6,8 +6,11 @@ import { openListCache } from '../agents/ranges/list-cache.js'
 import { createRanges } from '../agents/ranges/ranges.js'
 import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
+import type { SiteByHostname, SiteById } from '../capture/site.js'
+import type { Log } from '../duckdb/datafile.js'
+import type { EventStore } from '../duckdb/event-store.js'
 import type { WorkerOptions } from '../engine/protocol.js'
-import { createClassifier } from '../ingest/classifier.js'
+import { type Classifier, createClassifier } from '../ingest/classifier.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { openSaltFile, SaltStore } from '../ingest/salts.js'
 import { SessionMemory } from '../ingest/session-memory.js'
@@ -15,21 +18,25 @@ import { createViewMemory } from '../ingest/view-memory.js'
 import { createOutbound, createResolve } from '../outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../outbound/origin-outbound.js'
 import type { Outbound } from '../outbound/outbound.js'
+import type { PolicyChange } from '../policy/change.js'
 import { createPolicyMonitor } from '../policy/policy-monitor.js'
 import { createSitemapMonitor } from '../policy/sitemap-monitor.js'
 import { createPolicyApi } from '../policy/worker-api.js'
+import type { Records } from '../store.js'
 import { createAgentApi } from './agent-api.js'
 import { createReclassify } from './reclassify.js'
-import type { CreateParts } from './serve.js'
 
-/** What the worker requests from the internet. */
-export interface Network {
+/** Functions that the site's process calls by name; each parses its argument. */
+export type WorkerApi = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
+
+/** The worker's access to the internet. */
+interface Network {
   outbound: Outbound
   /** Absent: no DNS. */
   resolver?: DnsResolver
 }
 
-/** The internet behind the guard of public addresses; with `offline`, every request is refused. */
+/** Opens the internet, guarded against private addresses; with `offline`, every request is refused. */
 export function openNetwork({ offline, version }: Pick<WorkerOptions, 'offline' | 'version'>): Network {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 })
   const outbound = createOutbound({ resolve: createResolve(resolver), offline, version })
@@ -40,74 +47,84 @@ const now = () => Date.now()
 const clock = () => performance.now()
 const random = Math.random
 
-/** Returns the function that builds the write path; tests open another network. */
-export const createPartsFactory =
-  (open: (options: WorkerOptions) => Network): CreateParts =>
-  (deps) => {
-    const { options, siteOf, siteById, log, events, obstacle } = deps
-    const { offline } = options
-    const logError = (message: string, error: unknown) => log('error', message, error)
-    const network = open(options)
-    const catalog = loadCatalog()
-    const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
-    const { policies, sitemaps } = createPolicyMonitors(deps, network)
-    const salts = new SaltStore({
-      file: openSaltFile(`${options.data}/salts.json`),
-      now,
-      random: randomBytes,
-      log: logError,
-    })
-    const sessions = new SessionMemory({ now })
-    const views = createViewMemory()
-    const classifier = createClassifier({
-      catalog,
-      places: openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip }),
-      siteOf,
-      siteById,
-      salts,
-      sessions,
-      viewMemory: views,
-      verifier,
-      policyJudge: policies.judge,
-      log: logError,
-      // The clock limits a flood of new user agents to half of the worker's time.
-      clock,
-    })
+interface PartsDeps {
+  options: WorkerOptions
+  siteOf: SiteByHostname
+  siteById: SiteById
+  records: Records
+  events: EventStore
+  /** Why nothing may be written at present; undefined if it may. */
+  obstacle: () => string | undefined
+  log: Log
+  policyChanged: (change: PolicyChange) => void
+}
 
-    return {
-      classifier,
-      sessions,
-      views,
-      async start() {
-        if (!offline) signatures.start()
-        await policies.start()
-      },
-      tick() {
-        salts.expire()
-        ranges.tick()
-        void policies.tick()
-        void sitemaps.tick()
-      },
-      close() {
-        signatures.close()
-        sitemaps.close()
-        return policies.close()
-      },
-      api: {
-        ...createPolicyApi({ monitor: policies, siteOf, catalog }),
-        ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
-        reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
-      },
-    }
+export type CreateParts = ReturnType<typeof createPartsFactory>
+
+/** Returns the function that builds the write path; tests open another network. */
+export const createPartsFactory = (open: (options: WorkerOptions) => Network) => (deps: PartsDeps) => {
+  const { options, siteOf, siteById, log, events, obstacle } = deps
+  const { offline } = options
+  const logError = (message: string, error: unknown) => log('error', message, error)
+  const network = open(options)
+  const catalog = loadCatalog()
+  const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
+  const { policies, sitemaps } = createPolicyMonitors(deps, network)
+  const file = openSaltFile(`${options.data}/salts.json`)
+  const salts = new SaltStore({ file, now, random: randomBytes, log: logError })
+  const sessions = new SessionMemory({ now })
+  const views = createViewMemory()
+  const classifier: Classifier = createClassifier({
+    catalog,
+    places: openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip }),
+    siteOf,
+    siteById,
+    salts,
+    sessions,
+    viewMemory: views,
+    verifier,
+    policyJudge: policies.judge,
+    log: logError,
+    // The clock limits a flood of new user agents to half of the worker's time.
+    clock,
+  })
+  const api: WorkerApi = {
+    ...createPolicyApi({ monitor: policies, siteOf, catalog }),
+    ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
+    reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
   }
 
-type PartsDeps = Parameters<CreateParts>[0]
+  return {
+    classifier,
+    sessions,
+    views,
+    api,
+    /** Call it before the first row; never rejects. */
+    async start(): Promise<void> {
+      if (!offline) signatures.start()
+      await policies.start()
+    },
+    /** Call it each second. */
+    tick(): void {
+      salts.expire()
+      ranges.tick()
+      void policies.tick()
+      void sitemaps.tick()
+    },
+    /** Stores what is not stored yet; call it before the files are closed. Never rejects. */
+    close(): Promise<void> {
+      signatures.close()
+      sitemaps.close()
+      return policies.close()
+    },
+  }
+}
 
 function createVerification(
   { data, ranges: localPaths, offline }: WorkerOptions,
   { outbound, resolver }: Network,
   catalog: ReturnType<typeof loadCatalog>,
-  log: PartsDeps['log'],
+  log: Log,
 ) {
   const cache = openListCache(`${data}/agents`)
   const ranges = createRanges({ catalog, outbound, cache, localPaths, offline, now, random, log })

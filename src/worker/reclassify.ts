@@ -8,7 +8,7 @@ import { rowsAsTable } from '../duckdb/query.js'
 import { ApiError } from '../errors.js'
 import { type Sql, sql } from '../sql.js'
 
-export interface ReclassifyDeps {
+interface ReclassifyDeps {
   store: Pick<EventStore, 'query' | 'updateRows'>
   catalog: Catalog
   /** Milliseconds of a monotonic clock. */
@@ -17,8 +17,8 @@ export interface ReclassifyDeps {
   obstacle?: () => string | undefined
 }
 
-/** What one step did, and what is left. */
-export interface ReclassifyStep {
+/** The result of one step. */
+interface ReclassifyStep {
   catalog_version: string
   /** Rows that the step brought to this catalogue, and those of them whose agent changed. */
   rows: number

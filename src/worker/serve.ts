@@ -1,81 +1,23 @@
 import { z } from 'zod'
-import type { SiteByHostname, SiteById } from '../capture/site.js'
 import type { Log } from '../duckdb/datafile.js'
 import { type EventStore, openEvents } from '../duckdb/event-store.js'
 import { toHexId } from '../duckdb/query.js'
 import { openRecords, type RecordStore } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import type { FromWorker, TailRow, ToWorker, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
+import type { TailRow, WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
-import type { Classifier } from '../ingest/classifier.js'
-import type { SessionMemory } from '../ingest/session-memory.js'
-import type { ViewMemory } from '../ingest/view-memory.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
-import type { Records } from '../store.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateVerdicts } from './late-verdicts.js'
+import { freeDisk, heapShare, killSelf, type ParentPort, processUsage } from './parent-port.js'
+import type { CreateParts, WorkerApi } from './parts.js'
 import { createRemovalStep } from './removal.js'
 import { createRequests, formatError, toSql } from './requests.js'
 import { openSites } from './sites.js'
 import { readActiveSessions } from './stored-sessions.js'
 import { readRecentViews } from './stored-views.js'
 import { createWriter, type Writer } from './writer.js'
-
-/** The write path with its state, and what it asks of the network. */
-export interface WorkerParts {
-  classifier: Classifier
-  sessions: Pick<SessionMemory, 'restore' | 'settle' | 'forget'>
-  views: Pick<ViewMemory, 'restore' | 'forget'>
-  /** Called before the first row; never rejects. */
-  start: () => Promise<void>
-  /** Called each second. */
-  tick: () => void
-  /** Stores what is not stored yet; called before the files are closed. Never rejects. */
-  close: () => Promise<void>
-  api: WorkerApi
-}
-
-/** Functions that the site's process calls by name; each parses its argument. */
-export type WorkerApi = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
-
-/** What `serve` needs of its process; tests replace it. */
-export interface ProcessContext {
-  now: () => Date
-  /** Milliseconds of a monotonic clock. */
-  clock: () => number
-  /** Bytes that can still be written to the data directory. */
-  freeDisk: () => number
-  /** Used share of this process's JavaScript heap, 0 to 1. */
-  heapUsed: () => number
-  usage: () => WorkerUsage
-  /** Ends the process when all posted messages are sent. */
-  exit: (code: number) => void
-  /** Ends the process at once. */
-  kill: () => void
-}
-
-/** The channel to the site's process. */
-export interface ParentPort {
-  /** Throws if the message cannot be serialised. */
-  post(message: FromWorker): void
-  /** Call once: earlier messages are delivered then. */
-  listen(listener: (message: ToWorker) => void): void
-  /** Calls `listener` when the site's process is gone. */
-  onDisconnect(listener: () => void): void
-}
-
-export type CreateParts = (deps: {
-  options: WorkerOptions
-  siteOf: SiteByHostname
-  siteById: SiteById
-  records: Records
-  events: EventStore
-  /** Why nothing may be written at present; undefined if it may. */
-  obstacle: () => string | undefined
-  log: Log
-  policyChanged: (change: PolicyChange) => void
-}) => WorkerParts
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
@@ -88,22 +30,19 @@ const TAIL_ROWS_PER_MESSAGE = 500
  * Runs the worker: opens both files, answers messages, closes in order. A DuckDB call that is running while its
  * environment is torn down aborts the process, so every way out that we control stops and awaits the calls first.
  */
-export async function serve(
-  port: ParentPort,
-  options: WorkerOptions,
-  createParts: CreateParts,
-  context: ProcessContext,
-): Promise<void> {
+export async function serve(port: ParentPort, options: WorkerOptions, createParts: CreateParts): Promise<void> {
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  const { events, records } = await openStores(options, context, log)
+  const { events, records } = await openStores(options, log)
   const sites = await openSites(records)
   const obstacle = () =>
-    context.freeDisk() < options.min_free_disk ? `less than ${options.min_free_disk} bytes are free on disk` : undefined
+    freeDisk(options.data) < options.min_free_disk
+      ? `less than ${options.min_free_disk} bytes are free on disk`
+      : undefined
   const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
   const parts = createParts({ options, ...sites, records, events, obstacle, log, policyChanged })
-  await restoreMemory(parts, events, context.now(), log)
+  await restoreMemory(parts, events, new Date(), log)
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
@@ -116,7 +55,7 @@ export async function serve(
     resolveLate: createLateHitResolver({ store: events, sessions: parts.sessions }),
     from,
     obstacle,
-    clock: context.clock,
+    clock: () => performance.now(),
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onCommit({ position, rows, drops, pending, ms }) {
       lateVerdicts.add(pending)
@@ -140,14 +79,14 @@ export async function serve(
     // Verdicts of the last second may wait that no tick has written.
     void Promise.allSettled([parts.close(), lateVerdicts.flush()])
       .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
-      .then(() => context.exit(code))
+      .then(() => port.exit(code))
   }
   const ticking = setInterval(() => {
     parts.tick()
     void lateVerdicts.flush()
     void events.maintain()
-    post({ type: 'usage', usage: context.usage() })
-    if (context.heapUsed() > MAX_HEAP_SHARE) {
+    post({ type: 'usage', usage: processUsage() })
+    if (heapShare() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
     }
@@ -157,7 +96,7 @@ export async function serve(
     end(1)
   })
   // The next process waits for the files: only the commit that is running may finish.
-  port.onDisconnect(() => void writer.stop().then(context.kill))
+  port.onDisconnect(() => void writer.stop().then(killSelf))
 
   const setTailing = (on: boolean) => {
     tailing = on
@@ -168,11 +107,13 @@ export async function serve(
     ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (with the sites and keys in it)`),
   ]
   post({ type: 'ready', position: from, losses })
-  post({ type: 'usage', usage: context.usage() })
+  post({ type: 'usage', usage: processUsage() })
 }
 
-async function openStores(options: WorkerOptions, { now, clock }: ProcessContext, log: Log) {
+async function openStores(options: WorkerOptions, log: Log) {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
+  const now = () => new Date()
+  const clock = () => performance.now()
   const common = { now, clock, log, limits: options.limits, lock_ms: options.lock_ms ?? LOCK_WAIT_MS }
   const events = await openEvents({ ...common, settings, file: `${options.data}/events.duckdb` })
   try {
@@ -189,7 +130,7 @@ async function openStores(options: WorkerOptions, { now, clock }: ProcessContext
 }
 
 /** Reads running sessions and recent views back; if that fails, memory is empty and each hit is looked up. */
-async function restoreMemory(parts: WorkerParts, events: EventStore, now: Date, log: Log): Promise<void> {
+async function restoreMemory(parts: ReturnType<CreateParts>, events: EventStore, now: Date, log: Log): Promise<void> {
   try {
     const { sessions, since } = await readActiveSessions(events, now)
     parts.sessions.restore(sessions, since)

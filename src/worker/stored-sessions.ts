@@ -3,7 +3,8 @@ import type { EventStore } from '../duckdb/event-store.js'
 import { rowsAsTable } from '../duckdb/query.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
 import { SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
-import { sql } from '../sql.js'
+import { ARRIVAL_COLUMNS } from '../rows.js'
+import { raw, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 
 const id = z.string().transform((hex) => BigInt(`0x${hex}`))
@@ -31,9 +32,7 @@ function parseSession(row: ResultRow): StoredSession {
 
 /** Columns of a session, from its rows grouped by session and visitor. */
 const SESSION_COLUMNS = sql`visitor_id, session_id, min(session_start) as session_start, max(timestamp) as last_seen,
-  min(entry_page) as entry_page, min(referrer) as referrer, min(source) as source, min(channel) as channel,
-  min(utm_source) as utm_source, min(utm_medium) as utm_medium, min(utm_campaign) as utm_campaign,
-  min(utm_content) as utm_content, min(utm_term) as utm_term`
+  ${raw(ARRIVAL_COLUMNS.map((column) => `min(${column}) as ${column}`).join(', '))}`
 
 /** A flood of sessions with long texts must not fill the memory of every new worker. */
 const MAX_TEXT_CHARACTERS = 16 << 20

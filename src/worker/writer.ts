@@ -65,74 +65,12 @@ export type Writer = ReturnType<typeof createWriter>
  */
 export function createWriter(deps: WriterDeps) {
   const queue: (QueuedBatch | ExclusiveTask)[] = []
+  const state = createWriterState(deps.onState)
   let position = deps.from
-  let stopped = false
-  let obstacle: string | undefined
   let running: Promise<void> | undefined
-  let signalStop = () => {}
-  const stopping = new Promise<void>((resolve) => {
-    signalStop = resolve
-  })
-
-  const setState = (reason: string | undefined): void => {
-    if (reason === obstacle) return
-    obstacle = reason
-    deps.onState(reason)
-  }
-
-  /** Verifies what can be verified soon, and returns what cannot. */
-  const awaitVerifications = async (
-    pending: readonly PendingVerification[],
-  ): Promise<readonly PendingVerification[]> => {
-    if (pending.length === 0 || queue.length > 0) return pending
-    const late = new Set(pending)
-    let timedOut = false
-    const verdicts = pending.map(async (one) => {
-      const verdict = await one.verdict
-      if (timedOut) return
-      Object.assign(one.row, verdict)
-      late.delete(one)
-    })
-    await Promise.race([Promise.all(verdicts), deps.sleep(VERIFICATION_WAIT_MS), stopping])
-    timedOut = true
-    return [...late]
-  }
-
-  /** Stores one classified batch, however often that takes; undefined if the writer stopped before. */
-  const commit = async (
-    batch: ClassifiedBatch,
-    deliveries: readonly EdgeDelivery[],
-    start: CommitPosition,
-  ): Promise<CommitPosition | undefined> => {
-    const { store, dropRow } = createCommit(deps, batch, deliveries, start)
-    let wait = FIRST_RETRY_MS
-    while (!stopped) {
-      let reason = deps.obstacle()
-      if (reason === undefined) {
-        try {
-          const reached = await store()
-          setState(undefined)
-          return reached
-        } catch (error) {
-          if (error instanceof RowError) {
-            dropRow(error)
-            deps.log('error', 'a row was dropped because the store cannot hold one of its values', error)
-            wait = FIRST_RETRY_MS
-            continue
-          }
-          reason = formatCause(error)
-          if (obstacle === undefined) deps.log('error', 'rows cannot be stored and wait', error)
-        }
-      }
-      setState(reason)
-      await Promise.race([deps.sleep(wait), stopping])
-      wait = Math.min(wait * 2, MAX_RETRY_MS)
-    }
-    return undefined
-  }
 
   const run = async (): Promise<void> => {
-    while (queue.length > 0 && !stopped) {
+    while (queue.length > 0 && !state.stopped()) {
       const [first] = queue
       if (first && 'work' in first) {
         queue.shift()
@@ -143,9 +81,14 @@ export function createWriter(deps: WriterDeps) {
       if (!next) return
       const startedAt = deps.clock()
       const batch = deps.classifier.classify(next.observations)
-      const pending = await awaitVerifications(batch.pendingVerifications)
+      const { pendingVerifications } = batch
+      const pending =
+        pendingVerifications.length === 0 || queue.length > 0
+          ? pendingVerifications
+          : await awaitVerifications(pendingVerifications, [deps.sleep(VERIFICATION_WAIT_MS), state.stopping])
       const drops = sumDrops(position.drops, batch.drops)
-      const reached = await commit(batch, next.deliveries, { ...position, sequence: next.sequence, drops })
+      const start = { ...position, sequence: next.sequence, drops }
+      const reached = await storeWithRetry(createCommit(deps, batch, next.deliveries, start), deps, state)
       if (reached === undefined) return
       position = reached
       const ms = deps.clock() - startedAt
@@ -171,17 +114,85 @@ export function createWriter(deps: WriterDeps) {
     runExclusive: <T>(work: () => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         const onStop = () => reject(new ApiError('database_error', 'The store is being closed.'))
-        if (stopped) onStop()
+        if (state.stopped()) onStop()
         else enqueue({ work: () => work().then(resolve, reject), onStop })
       }),
     /** Gives up what is not committed yet; resolves when nothing runs. */
     async stop(): Promise<void> {
-      stopped = true
-      signalStop()
+      state.stop()
       await running
       for (const next of queue.splice(0)) if ('work' in next) next.onStop()
     },
   }
+}
+
+/** Whether the writer is to stop, and why it cannot store rows at present. */
+function createWriterState(onState: WriterDeps['onState']) {
+  const stop = new AbortController()
+  let obstacle: string | undefined
+  return {
+    stopped: () => stop.signal.aborted,
+    stopping: new Promise<void>((resolve) => {
+      stop.signal.addEventListener('abort', () => resolve(), { once: true })
+    }),
+    stop: () => stop.abort(),
+    storing: () => obstacle === undefined,
+    report(reason: string | undefined): void {
+      if (reason === obstacle) return
+      obstacle = reason
+      onState(reason)
+    },
+  }
+}
+
+/** Gives rows the verdicts that arrive before one of `limits` resolves, and returns the others. */
+async function awaitVerifications(
+  pending: readonly PendingVerification[],
+  limits: readonly Promise<void>[],
+): Promise<readonly PendingVerification[]> {
+  const late = new Set(pending)
+  let timedOut = false
+  const verdicts = pending.map(async (one) => {
+    const verdict = await one.verdict
+    if (timedOut) return
+    Object.assign(one.row, verdict)
+    late.delete(one)
+  })
+  await Promise.race([Promise.all(verdicts), ...limits])
+  timedOut = true
+  return [...late]
+}
+
+/** Stores a commit, however often that must be tried; undefined if the writer stopped first. */
+async function storeWithRetry(
+  { store, dropRow }: ReturnType<typeof createCommit>,
+  deps: WriterDeps,
+  state: ReturnType<typeof createWriterState>,
+): Promise<CommitPosition | undefined> {
+  let wait = FIRST_RETRY_MS
+  while (!state.stopped()) {
+    let reason = deps.obstacle()
+    if (reason === undefined) {
+      try {
+        const reached = await store()
+        state.report(undefined)
+        return reached
+      } catch (error) {
+        if (error instanceof RowError) {
+          dropRow(error)
+          deps.log('error', 'a row was dropped because the store cannot hold one of its values', error)
+          wait = FIRST_RETRY_MS
+          continue
+        }
+        reason = formatCause(error)
+        if (state.storing()) deps.log('error', 'rows cannot be stored and wait', error)
+      }
+    }
+    state.report(reason)
+    await Promise.race([deps.sleep(wait), state.stopping])
+    wait = Math.min(wait * 2, MAX_RETRY_MS)
+  }
+  return undefined
 }
 
 /** Takes waiting batches that are committed together off the queue; undefined if none waits before the next task. */

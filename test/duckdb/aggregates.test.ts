@@ -22,7 +22,7 @@ import { openStoreAt } from '../fixtures/store.js'
 
 const MINUTE = 60_000
 
-t.test('what is summed up answers as its hits do, whatever was sealed when', async (t) => {
+t.test('reads return the same from aggregates as from hits, whenever sessions were aggregated', async (t) => {
   const [plain, sealed] = [await openStore(t), await openStore(t)]
   let base = Date.parse('2026-01-01T00:00:00Z')
   await fc.assert(
@@ -57,7 +57,7 @@ t.test('what is summed up answers as its hits do, whatever was sealed when', asy
   t.ok(Number(sum?.n) > 20 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were sealed')
 })
 
-t.test('visitors are counted by when the one before was, wherever there is a column of it', async (t) => {
+t.test('visitors are counted by their previous session for every dimension with a prior column', async (t) => {
   const store = await openStore(t)
   const timestamp = new Date('2026-03-01T10:00:00Z')
   await store.append({ events: [eventRow({ timestamp })], agent_events: [] })
@@ -81,7 +81,7 @@ t.test('visitors are counted by when the one before was, wherever there is a col
   t.strictSame(reads.flatMap(([, columns]) => columns).sort(), [...PRIOR_COLUMNS].sort(), 'none is kept for nothing')
 })
 
-t.test('a hit that comes to a sealed session is in the next answer, and behind a restart', async (t) => {
+t.test('a hit of an aggregated session is in the next result, and in results after a restart', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
   const row = (time: string, given: Partial<EventRow> = {}) =>
@@ -133,7 +133,7 @@ t.test(
         },
         entry_page: '/a',
       })
-    // Visitor 1 is there in the morning and in the evening, visitor 2 once, of two countries.
+    // Visitor 1 visits in the morning and in the evening, visitor 2 once, from two countries.
     const events = [
       row('10:00', 1n, '10:00', 1n, '/a', 'DE'),
       row('11:00', 2n, '11:00', 2n, '/a', 'DE'),
@@ -150,7 +150,7 @@ t.test(
       [
         'breakdown?dimension=country',
         [
-          // Of its sessions two bounced, one had two views in 600 s; the other country has that one alone.
+          // Two of its sessions bounced, one had two views in 600 s; the other country has only that one.
           {
             value: 'DE',
             visitors: 2,
@@ -203,7 +203,7 @@ t.test(
   },
 )
 
-t.test('a page seen under another id of a session counts both its visitors', async (t) => {
+t.test('a page viewed under another visitor id of the session counts for both visitors', async (t) => {
   const store = await openStore(t)
   const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
   const row = (time: string, session: bigint, start: string, visitor: bigint, pathname: string) =>
@@ -244,7 +244,7 @@ t.test(
     await store.append({ events, agent_events: [] })
     await store.aggregate(at('20:00'))
     t.match(await asked(), { overview: { sessions: 3, visitors: 1, pageviews: 3 } })
-    // A hit at 10:25 is within half an hour of both; one at 09:50 came before either.
+    // A hit at 10:25 is within half an hour of both sessions; one at 09:50 is before either.
     const late = [row('10:25', 6n, '09:50', arrival), row('09:50', 6n, '09:50', { ...arrival, pathname: '/z' })]
     const to = { session_id: 6n, session_start: at('09:50'), arrival }
     await store.append({ events: late, agent_events: [] }, undefined, {
@@ -265,7 +265,7 @@ t.test(
   },
 )
 
-t.test('sealing goes in bounded steps, by itself, and leaves out what is not over', async (t) => {
+t.test('aggregation runs by itself in bounded steps and leaves out sessions that may go on', async (t) => {
   let now = Date.parse('2026-03-10T00:00:00Z')
   let clock = 0
   const store = await openStoreAt(join(directory(t), 'events.duckdb'), {

@@ -9,7 +9,7 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-t.test('deliveries are kept for as long as they could come again', async (t) => {
+t.test('deliveries are kept while they can arrive again', async (t) => {
   const store = await openStoreAt(join(directory(t), 'events.duckdb'), { now: () => new Date(NOW), wal_bytes: 0 })
   t.teardown(() => store.close())
   const of = (

@@ -25,7 +25,7 @@ const WIDE: Readonly<Record<string, (name: string) => [column: string, type: str
   vitals: () => ['lcp', 'cls', 'inp', 'fcp', 'ttfb'].map((vital) => [vital, 'double']),
   json: (name) => [[name, 'varchar']],
 }
-t.test('the columns written are the columns of the tables, in their order', async (t) => {
+t.test('the appended columns are those of the tables, in the same order', async (t) => {
   const store = await opened(t)
   for (const [table, columns] of Object.entries(COLUMN_TYPES)) {
     const found = await store.query(sql`select column_name, data_type from duckdb_columns()
@@ -62,7 +62,7 @@ t.test('SQL reaches no file, extension or setting', async (t) => {
   t.notOk(existsSync(join(at, 'out.csv')) || existsSync(join(at, 'other.duckdb')))
 })
 
-t.test('a query larger than memory spills beside the file', async (t) => {
+t.test('a query larger than memory spills to disk next to the file', async (t) => {
   const at = directory(t)
   const store = await openStoreAt(join(at, 'events.duckdb'), { settings: { ...SETTINGS, memory_limit: '50MB' } })
   t.teardown(() => store.close())
@@ -76,7 +76,7 @@ t.test('a query larger than memory spills beside the file', async (t) => {
   t.strictSame(await narrow.query(sql`select 1 as n`), [{ n: 1 }], 'which harms that query alone')
 })
 
-t.test('a mark that is stored keeps its rows from being stored again', async (t) => {
+t.test('rows whose commit position is stored are not stored again', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const rows = { events: [eventRow()], agent_events: [agentRow()] }
   const run = '00000000000000aa'
@@ -96,7 +96,7 @@ t.test('a mark that is stored keeps its rows from being stored again', async (t)
   await again.close()
 })
 
-t.test('an append repeated after a failure of unknown outcome stores nothing twice', async (t) => {
+t.test('an append that is repeated after an unknown outcome stores nothing twice', async (t) => {
   const store = await opened(t)
   const mark = (sequence: number) => ({ run: '00000000000000aa', sequence, human: sequence, agent: 0, drops: {} })
   const one = { events: [eventRow()], agent_events: [] }
@@ -111,9 +111,9 @@ t.test('an append repeated after a failure of unknown outcome stores nothing twi
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 2 }], 'that one was not')
 })
 
-t.test('rows of a failed append do not come in when its appender is collected', async (t) => {
+t.test('rows of a failed append are not stored when its appender is collected', async (t) => {
   const store = await opened(t)
-  // The first column of a row: an appender in the middle of one writes nothing anyway.
+  // The first column of a row fails: an appender in the middle of a row writes nothing anyway.
   const bad = eventRow({ site_id: Number.NaN })
   for (let n = 0; n < 5; n++) {
     await t.rejects(store.append({ events: [eventRow(), eventRow(), bad], agent_events: [] }))
@@ -128,7 +128,7 @@ t.test('rows of a failed append do not come in when its appender is collected', 
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 0 }])
 })
 
-t.test('a late verdict reaches the rows it is about and no other', async (t) => {
+t.test('a late verdict changes its own rows and no others', async (t) => {
   const store = await openStoreAt(join(directory(t), 'events.duckdb'))
   t.teardown(() => store.close())
   const open = {
@@ -156,7 +156,7 @@ t.test('a late verdict reaches the rows it is about and no other', async (t) => 
   })
 })
 
-t.test('checkpoints keep the log short, under load and at rest', async (t) => {
+t.test('checkpoints keep the log short, under load and when idle', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   let clock = 0
   const now = () => new Date('2026-11-21T08:10:00Z')
@@ -185,7 +185,7 @@ t.test('checkpoints keep the log short, under load and at rest', async (t) => {
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 6_400 }])
 })
 
-t.test('a checkpoint passes beside a running read', async (t) => {
+t.test('a checkpoint succeeds during a running read', async (t) => {
   const { options, lines } = storeOptions(join(directory(t), 'events.duckdb'), { wal_bytes: 1 })
   const store = await openStoreAt(options.file, options)
   t.teardown(() => store.close())
@@ -197,7 +197,7 @@ t.test('a checkpoint passes beside a running read', async (t) => {
   t.strictSame(lines, [])
 })
 
-t.test('close stops a long read', async (t) => {
+t.test('close interrupts a long read', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const store = await openStoreAt(at)
   const long = store.query(
@@ -212,7 +212,7 @@ t.test('close stops a long read', async (t) => {
   t.notOk(isOpenHere(at))
 })
 
-t.test('records: written together or not at all, found after a restart', async (t) => {
+t.test('records are written together or not at all, and found after a restart', async (t) => {
   const { options } = storeOptions(join(directory(t), 'control.duckdb'))
   const records = await openRecords(options)
   const add = (id: number, name: string) =>
@@ -230,7 +230,7 @@ t.test('records: written together or not at all, found after a restart', async (
   await again.close()
 })
 
-t.test('a file of a later schema is not touched', async (t) => {
+t.test('a file with a later schema is not changed', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const store = await openStoreAt(at)
   await store.close()

@@ -18,11 +18,11 @@ const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const LATER = new Date('2026-12-01T00:00:00Z')
 const rows = generateRows({ seed: 20261122, sessions: 150, agents: 0 })
 
-/** A row by its columns of now. */
+/** A row by its present columns. */
 const columnsOf = ({ vitals, error, ...row }: EventRow) =>
   Object.entries({ ...row, ...vitals, error: error && JSON.stringify(error) })
 
-/** By the columns of version 5, and wrong: an answer that is made of it shows. */
+/** Aggregates with the columns of version 5 and wrong values, which show in any result made of them. */
 const SUMMED: readonly Sql[] = [
   sql`insert into sessions (site_id, session_id, visitor_id, started, ended, ms, views, acts, bounced, ids, mixed, entry_page,
       exit_page, channel, source, utm_campaign)
@@ -36,7 +36,7 @@ const SUMMED: readonly Sql[] = [
   sql`insert into seals values (${LATER})`,
 ]
 
-/** A file as version 5 left it, with every row stored and summed up. */
+/** A file as version 5 left it, with every row stored and aggregated. */
 async function oldFile(file: string): Promise<void> {
   const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA.slice(0, 5) })
   await old.write(async (writer) => {
@@ -59,7 +59,7 @@ async function oldFile(file: string): Promise<void> {
   await old.close()
 }
 
-/** With these every column of `PRIOR_COLUMNS` is asked. */
+/** Reads that together use every column of `PRIOR_COLUMNS`. */
 const READS = ['overview', 'sources', 'locations', 'devices', 'pages']
 const TABLES = ['events', 'sessions', 'session_pages', 'unsealed', 'seals'] as const
 const counts = async (store: EventStore) => {
@@ -71,7 +71,7 @@ const counts = async (store: EventStore) => {
   return found
 }
 
-t.test('a file from before sessions knew the one before by channel, place and device', async (t) => {
+t.test('a file without prior columns for channel, place and device is migrated', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   await oldFile(file)
   const answersAsItsHits = async (store: EventStore, when: string) => {

@@ -12,7 +12,7 @@ import { directory } from '../fixtures/files.js'
 import { eventRow } from '../fixtures/rows.js'
 import { openStoreAt, SETTINGS, storeOptions } from '../fixtures/store.js'
 
-/** Hours of work where nobody stops it. */
+/** Hours of work unless it is interrupted. */
 const endless = (n = 0) =>
   sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = ${n}`
 
@@ -29,7 +29,7 @@ async function elapsed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-t.test('slots: so many at once, the rest in the order of asking', async (t) => {
+t.test('slots run a bounded number of tasks at once, and the others in order', async (t) => {
   const slots = createSlots(2)
   const said: string[] = []
   const ends = new Map<string, () => void>()
@@ -81,26 +81,29 @@ t.test('slots: so many at once, the rest in the order of asking', async (t) => {
   t.strictSame(free.toSorted(), [0, 1], 'and all are free')
 })
 
-t.test('a read is stopped after its time, in words, and its connection answers the next', async (t) => {
-  const { store } = await storeFor(t, { limits: { timeout_ms: 300 } })
-  const ms = await elapsed(() =>
-    t.rejects(Promise.all([endless(1), endless(2)].map((query) => store.query(query))), {
-      code: 'database_error',
-      message: 'The query took longer than 0.3 s: ask for a shorter window or fewer values.',
-    }),
-  )
-  t.ok(ms >= 300 && ms < 5_000, `${Math.round(ms)} ms`)
-  for (let n = 0; n < 2 * READ_CONNECTIONS; n++) t.strictSame(await store.query(sql`select ${n} as n`), [{ n }])
-})
+t.test(
+  'a read is interrupted after its timeout with a clear error, and its connection serves the next read',
+  async (t) => {
+    const { store } = await storeFor(t, { limits: { timeout_ms: 300 } })
+    const ms = await elapsed(() =>
+      t.rejects(Promise.all([endless(1), endless(2)].map((query) => store.query(query))), {
+        code: 'database_error',
+        message: 'The query took longer than 0.3 s: ask for a shorter window or fewer values.',
+      }),
+    )
+    t.ok(ms >= 300 && ms < 5_000, `${Math.round(ms)} ms`)
+    for (let n = 0; n < 2 * READ_CONNECTIONS; n++) t.strictSame(await store.query(sql`select ${n} as n`), [{ n }])
+  },
+)
 
-t.test('a read is cancelled where it runs, and no other with it', async (t) => {
+t.test('cancelling a running read does not affect others', async (t) => {
   const { store } = await storeFor(t)
   const leaving = new AbortController()
   const cancelled = t.rejects(store.query(endless(), leaving.signal), {
     code: 'database_error',
     message: 'The query was cancelled.',
   })
-  // Behind it on the same connection, and beside it on the other.
+  // One after it on the same connection, and one at the same time on the other.
   const count = sql`select count(*) as n from range(3000) a, range(3000) b where (a.range + b.range) % 7 = 3`
   const others = Array.from({ length: 6 }, () => store.query(count))
   await sleep(100)
@@ -111,7 +114,7 @@ t.test('a read is cancelled where it runs, and no other with it', async (t) => {
   await t.rejects(store.query(sql`select 1`, AbortSignal.abort()), { code: 'database_error' }, 'or never started')
 })
 
-t.test('cancelled at any moment of its life, a read harms no other', async (t) => {
+t.test('a read that is cancelled at any moment does not affect others', async (t) => {
   const { store } = await storeFor(t)
   let cancelled = 0
   for (let n = 0; n < 120; n++) {
@@ -127,7 +130,7 @@ t.test('cancelled at any moment of its life, a read harms no other', async (t) =
     await first
   }
   t.ok(cancelled > 0, `${cancelled} were`)
-  // An interrupt that comes before the statement has begun must not be lost.
+  // An interrupt before the statement has begun must not be lost.
   for (const moment of [0, 0, 1, 1, 2, 3, 5, 8]) {
     const leaving = new AbortController()
     const ended = t.rejects(store.query(endless(moment), leaving.signal), { message: 'The query was cancelled.' })
@@ -137,7 +140,7 @@ t.test('cancelled at any moment of its life, a read harms no other', async (t) =
   }
 })
 
-t.test('no more than so many at once; one that waits and is cancelled, or waits too long, never runs', async (t) => {
+t.test('reads at once are bounded; a waiting read that is cancelled or waits too long never runs', async (t) => {
   const { store } = await storeFor(t, { limits: { timeout_ms: 1_500, wait_ms: 300 } })
   const running = Array.from({ length: READ_CONNECTIONS }, (_, n) => store.query(endless(n)))
   const ended = running.map((one) => t.rejects(one, { message: /took longer/ }))
@@ -157,7 +160,7 @@ t.test('no more than so many at once; one that waits and is cancelled, or waits 
   t.strictSame(await store.query(sql`select 1 as n`), [{ n: 1 }])
 })
 
-t.test('rows go in while every reader is busy', async (t) => {
+t.test('rows are stored while every reading connection is busy', async (t) => {
   const { store } = await storeFor(t)
   const leaving = new AbortController()
   const busy = Array.from({ length: READ_CONNECTIONS + 2 }, (_, n) =>
@@ -170,7 +173,7 @@ t.test('rows go in while every reader is busy', async (t) => {
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 5 }])
 })
 
-t.test('too little memory is told from a broken store', async (t) => {
+t.test('too little memory has its own error, different from a broken store', async (t) => {
   const { store } = await storeFor(t, { settings: { ...SETTINGS, memory_limit: '50MB', temp_limit: '1MB' } })
   const large = sql`select count(*) as n from
     (select md5(range::varchar) as m, max(range) as r from range(800000) group by m) where r >= 0`
@@ -183,7 +186,7 @@ t.test('too little memory is told from a broken store', async (t) => {
   t.strictSame(await store.query(sql`select 1 as n`), [{ n: 1 }])
 })
 
-/** All rows of a stream, and the sizes of its pieces. */
+/** All rows of a stream, and the sizes of its chunks. */
 async function take(stream: AsyncIterable<ResultRow[]>) {
   const rows: ResultRow[] = []
   const sizes: number[] = []
@@ -194,7 +197,7 @@ async function take(stream: AsyncIterable<ResultRow[]>) {
   return { rows, sizes }
 }
 
-t.test('a stream gives every row once, in its order, as a query gives them', async (t) => {
+t.test('a stream returns every row once, in order, as a query does', async (t) => {
   const { store } = await storeFor(t)
   const events = Array.from({ length: 9_001 }, (_, n) => eventRow({ visitor_id: BigInt(n), asn: (n * 7919) % 9_001 }))
   await store.append({ events, agent_events: [] })
@@ -214,14 +217,14 @@ t.test('a stream gives every row once, in its order, as a query gives them', asy
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 9_001 }])
 })
 
-t.test('a stream that fails half-way says so', async (t) => {
+t.test('a stream that fails half-way throws', async (t) => {
   const { store } = await storeFor(t)
-  // Behind more rows than the engine computes ahead.
+  // After more rows than the engine computes ahead.
   const failing = sql`select cast(if(range = 1500000, 'x', '1') as integer) as v from range(2000000)`
   await t.rejects(take(store.stream(failing)), { code: 'database_error' })
 })
 
-t.test('an open stream holds up neither appends nor checkpoints', async (t) => {
+t.test('an open stream blocks neither appends nor checkpoints', async (t) => {
   const { store, lines, file } = await storeFor(t, { wal_bytes: 1 })
   const events = Array.from({ length: 5_000 }, (_, n) => eventRow({ asn: n }))
   await store.append({ events, agent_events: [] })
@@ -237,7 +240,7 @@ t.test('an open stream holds up neither appends nor checkpoints', async (t) => {
   await stream.return?.()
 })
 
-t.test('one stream at a time; it is let go of however it ends', async (t) => {
+t.test('streams run one at a time, and the connection is released however a stream ends', async (t) => {
   const limits = { timeout_ms: 500, idle_ms: 200, longest_ms: 60_000 }
   const { store } = await storeFor(t, { limits })
   const many = sql`select * from range(20000)`
@@ -279,7 +282,7 @@ t.test('one stream at a time; it is let go of however it ends', async (t) => {
   )
 })
 
-t.test('an asker that takes a little now and then is given up in the end', async (t) => {
+t.test('a stream whose caller reads too slowly is ended', async (t) => {
   const { store } = await storeFor(t, { limits: { idle_ms: 10_000, longest_ms: 150 } })
   const slow = async () => {
     for await (const _ of store.stream(sql`select * from range(200000)`)) await sleep(20)
@@ -287,7 +290,7 @@ t.test('an asker that takes a little now and then is given up in the end', async
   await t.rejects(slow(), { message: /read the rows too slowly/ })
 })
 
-t.test('reads go on while a stream is open, and its next piece waits its turn among them', async (t) => {
+t.test('reads continue while a stream is open, and its next chunk waits in their queue', async (t) => {
   const { store } = await storeFor(t)
   const open = store.stream(sql`select * from range(9000)`)[Symbol.asyncIterator]()
   await open.next()
@@ -308,7 +311,7 @@ t.test('reads go on while a stream is open, and its next piece waits its turn am
   await open.return?.()
 })
 
-t.test('after an error that invalidates the instance every connection is opened again, once', async (t) => {
+t.test('a fatal error opens every connection again, once', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   const open = () => openDatabaseFile(file, SETTINGS)
   const causes: unknown[] = []
@@ -346,7 +349,7 @@ t.test('after an error that invalidates the instance every connection is opened 
   await database.hold((run) => run((connection) => connection.run('from kept')))
 })
 
-t.test('close ends an open stream and those that wait', async (t) => {
+t.test('close ends the open stream and those that wait', async (t) => {
   const { store } = await storeFor(t)
   const open = store.stream(sql`select * from range(9000)`)[Symbol.asyncIterator]()
   await open.next()
@@ -361,7 +364,7 @@ t.test('close ends an open stream and those that wait', async (t) => {
   await waiting
 })
 
-t.test('a stream that its asker leaves keeps nothing', async (t) => {
+t.test('a stream that its caller leaves keeps no temporary table', async (t) => {
   const { store } = await storeFor(t)
   const held = async () => {
     const [row] = await store.query(

@@ -16,7 +16,7 @@ import {
 } from '../fixtures/random-visits.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
-/** Who a person is, said again without SQL: their ids, and what the site calls them. */
+/** The ids of a person and their identified id, computed a second time without SQL. */
 function personOf(rows: readonly EventRow[], visitor: bigint): { ids: Set<bigint>; name: string | null } {
   const nameOf = (id: bigint) =>
     rows
@@ -56,7 +56,7 @@ t.test(
         fc.constantFrom(...FILTERS),
         fc.shuffledSubarray(READS, { minLength: 2, maxLength: 2 }),
         async (visits, acts, seals, edges, filter, asked) => {
-          // Two sites of the same ids: what is removed is the first one's.
+          // Two sites have the same ids: rows of the first are removed.
           sites += 2
           const [site, beside] = [sites - 1, sites]
           const rows = rowsOf(visits, base).map(({ row, batch }) => ({
@@ -123,8 +123,8 @@ const at = (text: string) => new Date(`2026-03-${text}:00Z`)
 const row = (time: string, visitor: bigint, session: bigint, given: Partial<EventRow> = {}) =>
   eventRow({ timestamp: at(time), visitor_id: visitor, session_id: session, pathname: `/${visitor}`, ...given })
 
-t.test('who is erased with whom', async (t) => {
-  // On a tablet, visitor 3, first Ann was and then Bob; 4 and 5 are one visit over a change of salts; so are 6, Ann's, and 7, Bob's.
+t.test('erasing a person removes exactly the ids that belong to them', async (t) => {
+  // Ann and then Bob used the tablet of visitor 3. 4 and 5 are one visit over a change of salts; so are 6 (Ann) and 7 (Bob).
   const rows = [
     row('01T10:00', 1n, 1n, { identified_id: 'ann' }),
     row('02T10:00', 2n, 2n),
@@ -175,7 +175,7 @@ t.test('who is erased with whom', async (t) => {
     }
 })
 
-t.test('a site leaves whole, in steps, and the other stays', async (t) => {
+t.test('a site is removed completely, in steps, and the other site stays', async (t) => {
   const store = await openStore(t)
   const events = Array.from({ length: 30_000 }, (_, i) => {
     const timestamp = new Date(+at('01T00:00') + i * 10_000)
@@ -209,7 +209,7 @@ t.test('a site leaves whole, in steps, and the other stays', async (t) => {
   t.strictSame(await store.query(sql`select hostname from sitemap_urls`), [{ hostname: 'two.example' }])
 })
 
-t.test('what is older than it is kept leaves by whole sessions, and who stays is counted where they are', async (t) => {
+t.test('retention removes whole sessions, and the remaining visitors are counted correctly', async (t) => {
   const store = await openStore(t)
   const events = [
     row('01T10:00', 1n, 1n),
@@ -233,9 +233,9 @@ t.test('what is older than it is kept leaves by whole sessions, and who stays is
   t.match(await store.query(sql`select count(*) as n from agent_events`), [{ n: 1 }])
 })
 
-t.test('a read during a removal is of before or behind each step, never of half of one', async (t) => {
+t.test('a read during a removal sees each step completely or not at all', async (t) => {
   const store = await openStore(t)
-  // 70,000 visitors, each of one session of two views, a second after the other.
+  // 70,000 visitors, each with one session of two views, one second apart.
   const began = +at('01T00:00')
   await store.updateRows(async () => [
     raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,

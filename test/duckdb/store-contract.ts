@@ -4,9 +4,9 @@ import { raw, sql } from '../../src/sql.js'
 import type { Store } from '../../src/store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
-/** What every store must do, whatever the engine. `open` gives a new and empty one. */
+/** Tests that every store must pass, whatever its engine. `open` returns a new and empty store. */
 export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void {
-  t.test('every value comes back as it went in', async (t) => {
+  t.test('every value is returned as it was stored', async (t) => {
     const store = await open(t)
     const events: [string, Parameters<typeof eventRow>[0], Record<string, unknown>][] = [
       ['empty', {}, { utm_term: null, scroll: null }],
@@ -76,7 +76,7 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     }
   })
 
-  t.test('a failed query is a database_error and harms nothing', async (t) => {
+  t.test('a failed query is a database_error and changes nothing', async (t) => {
     const store = await open(t)
     await store.append({ events: [eventRow()], agent_events: [] })
     for (const text of ['select nothing from nowhere', 'selec', '', 'select 1; delete from events']) {
@@ -86,7 +86,7 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 1 }])
   })
 
-  t.test('queries asked at once are all answered, each with its own rows, while rows go in', async (t) => {
+  t.test('concurrent queries all return their own rows while rows are stored', async (t) => {
     const store = await open(t)
     const asked = Array.from({ length: 20 }, async (_, n) => {
       t.strictSame(await store.query(sql`select ${n} as n`), [{ n }])
@@ -99,7 +99,7 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     t.strictSame(await store.query(counted), [{ events: 20, agents: 20 }])
   })
 
-  t.test('an append is all or nothing', async (t) => {
+  t.test('an append stores all rows or none', async (t) => {
     const store = await open(t)
     const bad = eventRow({ timestamp: new Date(Number.NaN) })
     const good = Array.from({ length: 3_000 }, () => eventRow())
@@ -110,7 +110,7 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     t.strictSame(await store.query(counted), [{ events: 1, agents: 0 }])
   })
 
-  t.test('after close nothing answers and nothing hangs', async (t) => {
+  t.test('after close every call fails and none hangs', async (t) => {
     const store = await open(t)
     await store.close()
     await t.rejects(store.query(sql`select 1`), { code: 'database_error' })

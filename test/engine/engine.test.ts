@@ -21,7 +21,7 @@ import { openStoreAt } from '../fixtures/store.js'
 const people = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
 
-t.test('observations become rows, counted and durable when record resolves', async (t) => {
+t.test('observations are rows, counted and durable, when record resolves', async (t) => {
   const { engine, data } = await startTestEngine(t)
   t.equal(engine.status().state, 'ready')
   await engine.record(
@@ -49,7 +49,7 @@ t.test('observations become rows, counted and durable when record resolves', asy
   await t.rejects(engine.events.query(ROW_COUNTS), { code: 'database_error' })
 })
 
-t.test('a restart of the process splits no session and doubles nothing', async (t) => {
+t.test('a restart of the process splits no session and doubles no row', async (t) => {
   const first = await startTestEngine(t)
   await first.engine.record(packBatch([observation({ pathname: '/in', referrer: 'https://news.example/' })]))
   await first.engine.close()
@@ -64,7 +64,7 @@ t.test('a restart of the process splits no session and doubles nothing', async (
   t.match(rows[1], { pathname: '/on', entry_page: '/in', referrer: rows[0]?.referrer })
 })
 
-t.test('tail: rows as they are committed, and no work once nobody listens', async (t) => {
+t.test('tail reports rows as they are committed, and costs nothing without listeners', async (t) => {
   const { engine } = await startTestEngine(t)
   const seen: TailRow[] = []
   await engine.record(packBatch([observation({ pathname: '/before' })]))
@@ -84,7 +84,7 @@ t.test('tail: rows as they are committed, and no work once nobody listens', asyn
   await engine.record(packBatch([observation({ pathname: '/after' })]))
   t.equal(seen.length, 2)
 
-  await t.test('sites are known at once after a write, and by hostname', async (t) => {
+  await t.test('sites are known right after a write, also by hostname', async (t) => {
     const { human } = engine.status().rows
     await engine.record(packBatch([observation({ hostname: 'shop.example' })]))
     await engine.records.write(sql`update sites set domains = '["example.com"]' where id = 1`)
@@ -95,7 +95,7 @@ t.test('tail: rows as they are committed, and no work once nobody listens', asyn
   })
 })
 
-t.test('what cannot start says so in one line', async (t) => {
+t.test('a failed start reports the reason in one line', async (t) => {
   const at = directory(t)
   const held = await openStoreAt(join(at, 'events.duckdb'))
   const log = { info() {}, warn() {}, error() {} }
@@ -113,7 +113,7 @@ t.test('what cannot start says so in one line', async (t) => {
   await engine.close()
 })
 
-t.test('a worker started behind another’s last commit says how far that one came', async (t) => {
+t.test('a new worker reports how far the one before had committed', async (t) => {
   const data = directory(t)
   const run = '00000000000000aa'
   const store = await openStoreAt(join(data, 'events.duckdb'))
@@ -121,7 +121,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
   await store.append({ events: [eventRow()], agent_events: [] }, mark)
   await store.close()
   const cases: [CommitPosition, CommitPosition, string][] = [
-    [{ run, sequence: 2, human: 5, agent: 2, drops: {} }, mark, 'it was committed, and never told'],
+    [{ run, sequence: 2, human: 5, agent: 2, drops: {} }, mark, 'it was committed and not acknowledged'],
     [
       { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
       { run, sequence: 4, human: 7, agent: 2, drops: { fault: 2 } },
@@ -156,7 +156,7 @@ t.test('a worker started behind another’s last commit says how far that one ca
   }
 })
 
-t.test('the outbox: in order, a window at a time, each batch until it is committed', async (t) => {
+t.test('the outbox sends batches in order, a few at a time, and keeps each until it is committed', async (t) => {
   const posted: number[] = []
   const outbox = createOutbox({
     post: (message) => {
@@ -170,7 +170,7 @@ t.test('the outbox: in order, a window at a time, each batch until it is committ
       (error: ApiError) => done.push(-n, error.code === 'internal_error' ? 0 : 1),
     )
   for (let n = 1; n <= 12; n++) void add(n)
-  t.strictSame(posted, [], 'no worker yet')
+  t.strictSame(posted, [], 'no worker runs yet')
   outbox.resume()
   t.strictSame(posted, [1, 2, 3, 4, 5, 6, 7, 8])
   outbox.acknowledge(2)
@@ -185,17 +185,17 @@ t.test('the outbox: in order, a window at a time, each batch until it is committ
   outbox.pause()
   posted.length = 0
   outbox.resume()
-  t.strictSame(posted, [3], 'the first that a worker died with goes alone')
+  t.strictSame(posted, [3], 'the first batch that a worker died with is sent alone')
   outbox.acknowledge(3)
   outbox.acknowledge(10)
-  t.strictSame(posted, [3, 4, 11, 12], 'those of the dead worker one by one, then as many as the window takes')
+  t.strictSame(posted, [3, 4, 11, 12], 'batches of the dead worker one by one, then as many as may be in flight')
   posted.length = 0
   for (let death = 0; death < 3; death++) {
     outbox.pause()
     outbox.resume()
   }
   await new Promise((resolve) => setImmediate(resolve))
-  t.strictSame(posted, [11, 11, 12], 'at the third death the first is given up')
+  t.strictSame(posted, [11, 11, 12], 'at the third death the first batch is rejected')
   t.strictSame(done.slice(-2), [-11, 0])
   outbox.acknowledge(12)
   await outbox.whenEmpty()
@@ -203,7 +203,7 @@ t.test('the outbox: in order, a window at a time, each batch until it is committ
   t.equal(done.at(-1), 12)
 })
 
-t.test('a data directory deleted under it: said, and recording goes on in new files', async (t) => {
+t.test('after its data directory is deleted the engine reports it and records into new files', async (t) => {
   const prepare = async (records: Records) => {
     if ((await records.query(sql`select id from sites`)).length > 0) return
     await records.write(sql`insert into sites (id, org, name, domains, timezone, excluded_paths, respect_gpc,
@@ -218,7 +218,7 @@ t.test('a data directory deleted under it: said, and recording goes on in new fi
   t.match(engine.status(), { state: 'ready', rows: { human: 8 }, drops: {}, restarts: 1 })
 })
 
-t.test('records that cannot be prepared: the start says so', async (t) => {
+t.test('a start reports that records cannot be prepared', async (t) => {
   const prepare = () => Promise.reject(new Error('no room for a site'))
   const log = { info() {}, warn() {}, error() {} }
   await t.rejects(startEngine({ data: directory(t), offline: true, log, min_free_disk: 0, prepare }), {
@@ -226,7 +226,7 @@ t.test('records that cannot be prepared: the start says so', async (t) => {
   })
 })
 
-t.test('after a flood of sessions with long texts a start reads back only the latest', async (t) => {
+t.test('after a flood of sessions with long texts a start reads only the latest back', async (t) => {
   const { engine, data } = await startTestEngine(t)
   await engine.record(
     packBatch(
@@ -249,7 +249,7 @@ t.test('after a flood of sessions with long texts a start reads back only the la
   const [oldest] = sessions
   t.equal(oldest && oldest.last_seen.getTime() - since, 1, 'and says since when these are all')
 
-  await t.test('records that are garbage: set aside, replaced and said', async (t) => {
+  await t.test('a records file that is garbage is set aside, replaced and reported', async (t) => {
     writeFileSync(join(data, 'control.duckdb'), 'garbage '.repeat(5_000))
     const next = await startTestEngine(t, { data })
     t.match(next.engine.status(), {

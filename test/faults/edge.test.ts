@@ -5,7 +5,7 @@ import { command } from '../fixtures/command.js'
 import { signBody } from '../fixtures/edge-service.js'
 import { dataDir, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
-t.test('kill -9 right behind the 202: the rows are there, and none comes twice', async (t) => {
+t.test('kill -9 right after the 202: the rows are stored, and none twice', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const data = dataDir(t)

@@ -15,10 +15,10 @@ import { dataDir, eventually, freePort } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
-/** `ERASURE_KILLS=60` hits every place several times. */
+/** `ERASURE_KILLS=60` kills at every place several times. */
 const KILLS = Number(process.env.ERASURE_KILLS ?? 6)
 const PERSONS = KILLS * 2
-/** Of the first; each further person has one row more, so that a number of rows names somebody. */
+/** Rows of the first person. Each further person has one row more, so that a number of rows identifies a person. */
 const ROWS = 3_000
 const rowsOf = (person: number) => ROWS + person
 const idOf = (person: number) => (person * 2).toString(16).padStart(16, '0')
@@ -38,7 +38,7 @@ async function ask(data: string, method: string, path: string): Promise<{ status
 const Status = z.object({ store: z.object({ state: z.string(), worker: z.object({ pid: z.int() }).optional() }) })
 const storeOf = async (data: string) => Status.parse((await ask(data, 'GET', '/control/status'))?.data).store
 
-/** A real instance, with its worker in a process group of its own. */
+/** A real instance with its worker, in a process group of its own. */
 async function begin(t: Test, data: string): Promise<ChildProcess> {
   const args = ['serve', '--host', '127.0.0.1', '--port', `${await freePort()}`, '--data', data, '--offline']
   const child = spawn(process.execPath, ['dist/bin/readership.js', ...args], { detached: true, stdio: 'ignore' })
@@ -54,7 +54,7 @@ async function kill(child: ChildProcess, which: 'both' | 'main'): Promise<void> 
   await exited
 }
 
-/** What everybody has before anybody is erased: their rows over visits of ten views each, sealed. */
+/** Stores the rows of all people, in visits of ten views each, and aggregates them. */
 async function fill(data: string): Promise<void> {
   mkdirSync(data, { recursive: true })
   const store = await openStoreAt(join(data, 'events.duckdb'))
@@ -70,7 +70,7 @@ async function fill(data: string): Promise<void> {
   await store.close()
 }
 
-/** How far a person's erasure had come when everything died: read from copies, which the next start does not see. */
+/** How far a person's erasure had come at the kill, read from copies that the next start does not see. */
 async function reached(t: Test, data: string, person: number): Promise<string> {
   const copy = directory(t)
   for (const name of ['events.duckdb', 'events.duckdb.wal', 'control.duckdb', 'control.duckdb.wal'])
@@ -90,78 +90,85 @@ async function reached(t: Test, data: string, person: number): Promise<string> {
 
 const Erased = z.object({ rows: z.int(), visitor_ids: z.array(z.string()) })
 
-t.test('kill -9 in the middle of erasures: all of each person is gone once, counted, and nobody else', async (t) => {
-  const data = dataDir(t)
-  const random = seeded(20261122)
-  await fill(data)
-  let child = await begin(t, data)
-  const places: string[] = []
-  const sure = new Set<number>()
-  // As long as one takes here, so that kills hit the middle on any machine.
-  const began = performance.now()
-  t.match(await ask(data, 'DELETE', `/api/visitors/${idOf(1)}?site=1`), { status: 200, data: { rows: rowsOf(1) } })
-  const took = performance.now() - began
-  sure.add(1)
-  for (let n = 0; n < KILLS; n++) {
-    const person = n + 2
-    const which = (['both', 'worker', 'main'] as const)[n % 3] ?? 'both'
-    const { worker } = await storeOf(data)
-    const answer = ask(data, 'DELETE', `/api/visitors/${idOf(person)}?site=1`)
-    await sleep(random() * took)
-    if (which === 'worker') {
-      if (worker === undefined) throw new Error('no worker')
-      process.kill(worker.pid, 'SIGKILL')
-      const said = await answer
-      if (said?.status === 200) {
-        t.strictSame(Erased.parse(said.data), { visitor_ids: [idOf(person)], rows: rowsOf(person) }, 'a killed worker')
-        sure.add(person)
-      } else t.match(said, { status: 503 }, 'or it says that it does not know')
-      await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
-      await eventually('another worker', async () => {
-        const now = (await storeOf(data)).worker?.pid
-        return now !== undefined && now !== worker.pid
-      })
-    } else {
-      await kill(child, which)
-      const said = await answer
-      if (said) sure.add(person)
-      if (which === 'both') places.push(await reached(t, data, person))
-      child = await begin(t, data)
+t.test(
+  'kill -9 during erasures: each person is removed completely, counted once, and no other row is removed',
+  async (t) => {
+    const data = dataDir(t)
+    const random = seeded(20261122)
+    await fill(data)
+    let child = await begin(t, data)
+    const places: string[] = []
+    const sure = new Set<number>()
+    // As long as one erasure takes here, so that kills hit its middle on any machine.
+    const began = performance.now()
+    t.match(await ask(data, 'DELETE', `/api/visitors/${idOf(1)}?site=1`), { status: 200, data: { rows: rowsOf(1) } })
+    const took = performance.now() - began
+    sure.add(1)
+    for (let n = 0; n < KILLS; n++) {
+      const person = n + 2
+      const which = (['both', 'worker', 'main'] as const)[n % 3] ?? 'both'
+      const { worker } = await storeOf(data)
+      const answer = ask(data, 'DELETE', `/api/visitors/${idOf(person)}?site=1`)
+      await sleep(random() * took)
+      if (which === 'worker') {
+        if (worker === undefined) throw new Error('no worker')
+        process.kill(worker.pid, 'SIGKILL')
+        const said = await answer
+        if (said?.status === 200) {
+          t.strictSame(
+            Erased.parse(said.data),
+            { visitor_ids: [idOf(person)], rows: rowsOf(person) },
+            'a killed worker',
+          )
+          sure.add(person)
+        } else t.match(said, { status: 503 }, 'or it says that it does not know')
+        await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
+        await eventually('another worker', async () => {
+          const now = (await storeOf(data)).worker?.pid
+          return now !== undefined && now !== worker.pid
+        })
+      } else {
+        await kill(child, which)
+        const said = await answer
+        if (said) sure.add(person)
+        if (which === 'both') places.push(await reached(t, data, person))
+        child = await begin(t, data)
+      }
+      const nobody = `/api/visitors/${'f'.repeat(16)}?site=1`
+      await eventually('its turn has come', async () => (await ask(data, 'DELETE', nobody))?.status === 200)
     }
-    const nobody = `/api/visitors/${'f'.repeat(16)}?site=1`
-    await eventually('its turn has come', async () => (await ask(data, 'DELETE', nobody))?.status === 200)
-  }
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  await exited
-  t.comment(`one takes ${took.toFixed(0)} ms; where everything was killed: ${places.join('; ')}`)
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    await exited
+    t.comment(`one takes ${took.toFixed(0)} ms; where everything was killed: ${places.join('; ')}`)
 
-  const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
-  const store = await openStoreAt(join(data, 'events.duckdb'))
-  const removals = await records.query(
-    sql`select rows::integer as rows, visitor, done_at is not null as done from removals where rows is distinct from 0`,
-  )
-  const asked = await records.query(sql`select count(*) as n from audit where object = 'visitor'`)
-  const all = await records.query(sql`select count(*) as n from removals`)
-  t.strictSame(asked, all, 'the log has each that was written down, and no other')
-  t.ok(
-    removals.every(({ visitor, done }) => visitor === null && done === true),
-    'each that was written down is done',
-  )
-  const counted = removals.map(({ rows }) => Number(rows)).sort((a, b) => a - b)
-  t.equal(new Set(counted).size, counted.length, 'and counted once')
-  for (const person of sure) t.ok(counted.includes(rowsOf(person)), `${person} was acknowledged`)
-  for (const table of ['events', 'sessions', 'session_pages']) {
-    const found = await store.query(
-      sql`select visitor_id, count(*) as n from query_table(${table}) group by 1 order by 1`,
+    const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
+    const store = await openStoreAt(join(data, 'events.duckdb'))
+    const removals = await records.query(
+      sql`select rows::integer as rows, visitor, done_at is not null as done from removals where rows is distinct from 0`,
     )
-    const each = { events: 1, sessions: 10, session_pages: 1 }[table] ?? 0
-    const expected = Array.from({ length: PERSONS }, (_, i) => i + 1)
-      .filter((person) => !counted.includes(rowsOf(person)))
-      .map((person) => ({ visitor_id: idOf(person), n: Math.ceil(rowsOf(person) / each) }))
-    t.strictSame(found, expected, `${table}: nothing of whom the records have erased, all of everybody else`)
-  }
-  t.strictSame(await store.query(sql`select key from removed`), [], 'nor who they were')
-  await store.close()
-  await records.close()
-})
+    const asked = await records.query(sql`select count(*) as n from audit where object = 'visitor'`)
+    const all = await records.query(sql`select count(*) as n from removals`)
+    t.strictSame(asked, all, 'the log has each that was written down, and no other')
+    t.ok(
+      removals.every(({ visitor, done }) => visitor === null && done === true),
+      'each that was written down is done',
+    )
+    const counted = removals.map(({ rows }) => Number(rows)).sort((a, b) => a - b)
+    t.equal(new Set(counted).size, counted.length, 'and counted once')
+    for (const person of sure) t.ok(counted.includes(rowsOf(person)), `${person} was acknowledged`)
+    for (const table of ['events', 'sessions', 'session_pages']) {
+      const found = await store.query(
+        sql`select visitor_id, count(*) as n from query_table(${table}) group by 1 order by 1`,
+      )
+      const each = { events: 1, sessions: 10, session_pages: 1 }[table] ?? 0
+      const expected = Array.from({ length: PERSONS }, (_, i) => i + 1)
+        .filter((person) => !counted.includes(rowsOf(person)))
+        .map((person) => ({ visitor_id: idOf(person), n: Math.ceil(rowsOf(person) / each) }))
+      t.strictSame(found, expected, `${table}: nothing of whom the records have erased, all of everybody else`)
+    }
+    t.strictSame(await store.query(sql`select key from removed`), [], 'nor who they were')
+    await store.close()
+    await records.close()
+  },
+)

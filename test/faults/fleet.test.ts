@@ -24,20 +24,26 @@ import { startLossyProxy } from '../fixtures/lossy-proxy.js'
 import { seeded } from '../fixtures/random.js'
 import { openStoreAt } from '../fixtures/store.js'
 
-/** A fleet for real: sidecars and a collector, each a process of its own, and what dies of them. */
+/*
+ * A real fleet: sidecars in front of a site and a collector, each a process of its own. The collector is killed with -9
+ * again and again while hits and views arrive, one sidecar is killed once, and the network loses responses. Sidecars then
+ * send rows again that the collector may have stored already. The attack succeeds if a row that was acknowledged is missing,
+ * if a row is stored twice, or if one row has only half of a view that both sides reported. Only a killed sidecar may lose
+ * rows, and only those of its last second.
+ */
 
-/** As long as the issue's (Show 4) with FLEET_KILLS=10 FLEET_SECONDS=60. */
+/** The full run has FLEET_KILLS=10 FLEET_SECONDS=60. */
 const KILLS = Number(process.env.FLEET_KILLS ?? 2)
 const SECONDS = Number(process.env.FLEET_SECONDS ?? 4)
-/** What a sidecar that is killed may lose (its own promise). */
+/** Milliseconds of rows that a killed sidecar may lose. */
 const LAST_SECOND = 1_000
 
-/** Something a sidecar took: a fetch that it answered, a hit that it accepted. */
+/** A fetch that a sidecar answered, or a hit that it accepted. */
 interface Taken {
   what: 'agent' | 'server' | 'browser' | 'custom'
   name: string
   sidecar: number
-  /** When its client had the answer; undefined where there was none. */
+  /** When its client got the response; undefined without one. */
   at: number | undefined
 }
 
@@ -48,7 +54,7 @@ async function metric(instance: Instance, name: string): Promise<Record<string, 
   return Object.fromEntries(lines.map(([, label = '', value]) => [label, Number(value)]))
 }
 
-t.test('a collector killed again and again, a sidecar once: every row is there, and once', async (t) => {
+t.test('a collector killed repeatedly and a sidecar killed once: every row is stored exactly once', async (t) => {
   const random = seeded(20261121)
   const origin = await startOrigin()
   const folder = directory(t)
@@ -58,7 +64,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   t.teardown(() => collector.stop('SIGKILL'))
   const key = join(folder, 'ingest.key')
   writeFileSync(key, (await command('sites', 'ingest-key', '1', '--data', collector.data)).stdout, { mode: 0o600 })
-  // What is committed and never answered: the sidecar behind it cannot know.
+  // Some rows are committed and not acknowledged: the sidecar cannot know about them.
   let answers = 0
   const lossy = await startLossyProxy(port, (answer) => answer.includes(' 202 ') && answers++ % 4 === 0)
   t.teardown(() => lossy.close())
@@ -90,7 +96,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   const stream = async (n: number) => {
     for (let i = 0; on; i++) {
       await take('agent', `/${n}/a/${i}`, n, `/${n}/a/${i}`, { headers: { 'user-agent': GPTBOT } })
-      // Each view is another person's; the balancer in front may give a page and its hit to two sidecars.
+      // Each view has its own person; the load balancer may give a page and its hit to two sidecars.
       const headers = { 'user-agent': CHROME, 'x-forwarded-for': `100.64.${n * 100 + (i >> 8)}.${i & 255}` }
       const path = `/${n}/p/${i}`
       await take('server', path, n, path, { headers: { ...headers, 'sec-fetch-dest': 'document' } })
@@ -125,7 +131,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
       await count(two)
       death.from = performance.now() - LAST_SECOND
       await two.stop('SIGKILL')
-      // What it answered before may be read only now.
+      // Earlier responses may be read only now.
       death.to = performance.now()
       ;[two, collector] = await Promise.all([startTwo(), startCollector()])
     } else {
@@ -146,7 +152,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
     }
   }
   await end()
-  // What the end of a sidecar leaves in its spool goes with its next start.
+  // Rows that a sidecar leaves in its spool are sent after its next start.
   ;[one, two] = await Promise.all([startOne(), startTwo()])
   const waiting = () => Promise.all([one, two].map((of) => metric(of, 'readership_spool_rows')))
   await eventually('what waits', async () => (await waiting()).every((of) => of[''] === 0), 30_000)
@@ -168,7 +174,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   const views = pathsOf('pageview')
   const stored: Record<Taken['what'], string[]> = {
     agent: fetched,
-    // A row has what either half of its view said.
+    // A row has the values of both halves of its view.
     server: views(events.filter(({ status }) => status === 200)),
     browser: views(
       events.filter(({ screen_class, recorded_by }) => screen_class === 'xl' && recorded_by === 'browser'),
@@ -210,7 +216,7 @@ t.test('a collector killed again and again, a sidecar once: every row is there, 
   await origin.close()
 })
 
-t.test('a collector that the world reaches, below its base path', async (t) => {
+t.test('a collector that is public, below its base path', async (t) => {
   const site = createServer((_, res) => {
     res.setHeader('content-type', 'text/html').end('<!doctype html><title>Tides</title><p>High at noon.')
   }).listen(0, '127.0.0.1')
@@ -232,7 +238,7 @@ t.test('a collector that the world reaches, below its base path', async (t) => {
   t.equal((await fetch(`${sidecar.site}/agent`, { headers: { 'user-agent': GPTBOT } })).status, 200)
   await eventually('both rows', async () => (await collector.fetches()) === 1 && (await collector.pageviews()) === 1)
 
-  /** Sends the head, and the body when it is asked for. */
+  /** Sends the head, and the body after `100 Continue`. */
   const post = (site: string, body: string, headers: OutgoingHttpHeaders) =>
     new Promise<{ status: number | undefined; asked: boolean }>((resolve, reject) => {
       let asked = false

@@ -11,7 +11,7 @@ import { dataDir, eventually, startInstance, startOrigin } from '../fixtures/ins
 import { receiver } from '../fixtures/receiver.js'
 import { storeOptions } from '../fixtures/store.js'
 
-t.test('a delivery that kill -9 cut off is made behind the next start, under the same name', async (t) => {
+t.test('a delivery that kill -9 interrupted is made after the next start, under the same id', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const { received, url } = await receiver(t, (n, res) => n > 0 && res.end())

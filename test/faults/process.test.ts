@@ -7,14 +7,18 @@ import { sql } from '../../src/sql.js'
 import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 import { openStoreAt } from '../fixtures/store.js'
 
-/** Faults done to a real process in front of a real origin (issue: bad input and faults). */
+/*
+ * Faults against a real process in front of a real origin: the origin dies, the process is killed with -9 at random moments,
+ * its log is damaged, its database becomes garbage, its disk fills. The attack succeeds if the site is served wrongly, if a
+ * row is stored twice, if more than the last second of rows is lost, if damage goes unreported, or if a file is deleted.
+ */
 
 const crawl = (site: string, path: string) => fetch(`${site}${path}`, { headers: { 'user-agent': GPTBOT } })
 const crawlMany = async (site: string, count: number, prefix: string) => {
   for (let i = 0; i < count; i++) await (await crawl(site, `/${prefix}/${i}`)).text()
 }
 
-t.test('a dead origin: 502 at once, and service again when it is back', async (t) => {
+t.test('a dead origin gives 502 at once, and service returns with the origin', async (t) => {
   const port = await freePort()
   const app = await startInstance(`http://127.0.0.1:${port}`, dataDir(t))
   t.teardown(() => app.stop())
@@ -30,7 +34,7 @@ t.test('a dead origin: 502 at once, and service again when it is back', async (t
   const { data } = await app.ask('/api/agents/breakdown?site=1&range=24h&dimension=status')
   t.match(data, [{ fetches: 1 }, { fetches: 1 }], 'the failed fetch is a row of its own')
 
-  await t.test('wrong starts beside it: one line that names it', async (t) => {
+  await t.test('a start that cannot work prints one line with the reason', async (t) => {
     const other = dataDir(t)
     const free = async () => ['--port', `${await freePort()}`, '--admin-port', `${await freePort()}`]
     const file = join(other, '..', 'a-file')
@@ -69,60 +73,66 @@ t.test('a dead origin: 502 at once, and service again when it is back', async (t
   })
 })
 
-t.test('kill -9 at any moment: opens again soon, nothing doubled, at most the last second lost', async (t) => {
-  const origin = await startOrigin()
-  t.teardown(() => origin.close())
-  const data = dataDir(t)
-  let sure = 0
-  let sent = 0
-  for (const round of [0, 1, 2]) {
-    const began = Date.now()
-    const app = await startInstance(origin.url, data)
-    t.ok(Date.now() - began < 20_000, `round ${round} opens in ${Date.now() - began} ms`)
-    const stored = await app.fetches()
-    t.ok(stored >= sure && stored <= sent, `round ${round}: ${sure} <= ${stored} stored <= ${sent} sent`)
-    sure = sent = stored
-    await crawlMany(app.site, 200, `round${round}`)
-    sent += 200
-    await sleep(1_000)
-    sure = sent
-    await crawlMany(app.site, 50, `late${round}`)
-    sent += 50
-    await app.stop('SIGKILL')
-  }
-  const first = await startInstance(origin.url, data)
-  const stored = await first.fetches()
-  t.ok(stored >= sure && stored <= sent, `${sure} <= ${stored} stored <= ${sent} sent`)
+t.test(
+  'after kill -9 at any moment the files open soon, no row is doubled, and at most the last second is lost',
+  async (t) => {
+    const origin = await startOrigin()
+    t.teardown(() => origin.close())
+    const data = dataDir(t)
+    let sure = 0
+    let sent = 0
+    for (const round of [0, 1, 2]) {
+      const began = Date.now()
+      const app = await startInstance(origin.url, data)
+      t.ok(Date.now() - began < 20_000, `round ${round} opens in ${Date.now() - began} ms`)
+      const stored = await app.fetches()
+      t.ok(stored >= sure && stored <= sent, `round ${round}: ${sure} <= ${stored} stored <= ${sent} sent`)
+      sure = sent = stored
+      await crawlMany(app.site, 200, `round${round}`)
+      sent += 200
+      await sleep(1_000)
+      sure = sent
+      await crawlMany(app.site, 50, `late${round}`)
+      sent += 50
+      await app.stop('SIGKILL')
+    }
+    const first = await startInstance(origin.url, data)
+    const stored = await first.fetches()
+    t.ok(stored >= sure && stored <= sent, `${sure} <= ${stored} stored <= ${sent} sent`)
 
-  await t.test('a WAL with a damaged tail: opens, keeps what came before, says the loss, keeps a copy', async (t) => {
-    // Two commits at least: the damage is in the last one.
-    await crawlMany(first.site, 25, 'kept')
-    await eventually('25 rows more', async () => (await first.fetches()) === stored + 25)
-    await crawlMany(first.site, 25, 'torn')
-    await eventually('50 rows more', async () => (await first.fetches()) === stored + 50)
-    await first.stop('SIGKILL')
-    const wal = join(data, 'events.duckdb.wal')
-    t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
-    const size = statSync(wal).size
-    const file = openSync(wal, 'r+')
-    writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
-    const began = Date.now()
-    const second = await startInstance(origin.url, data)
-    t.ok(Date.now() - began < 20_000, 'soon: 5 s is the promise, on a machine that is not busy with other tests')
-    const kept = await second.fetches()
-    t.ok(kept >= stored + 25 && kept < stored + 50, `${kept - stored} of 50 rows kept`)
-    t.match(second.output(), /wal/i, 'the log says so')
-    t.ok(
-      readdirSync(data).some((name) => /\.wal\..+/.test(name)),
-      'the damaged WAL is kept beside',
+    await t.test(
+      'a log with a damaged tail opens, keeps earlier rows, reports the loss and keeps a copy',
+      async (t) => {
+        // At least two commits: the damage is in the last one.
+        await crawlMany(first.site, 25, 'kept')
+        await eventually('25 rows more', async () => (await first.fetches()) === stored + 25)
+        await crawlMany(first.site, 25, 'torn')
+        await eventually('50 rows more', async () => (await first.fetches()) === stored + 50)
+        await first.stop('SIGKILL')
+        const wal = join(data, 'events.duckdb.wal')
+        t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
+        const size = statSync(wal).size
+        const file = openSync(wal, 'r+')
+        writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
+        const began = Date.now()
+        const second = await startInstance(origin.url, data)
+        t.ok(Date.now() - began < 20_000, 'soon: 5 s is the promise, on a machine that is not busy with other tests')
+        const kept = await second.fetches()
+        t.ok(kept >= stored + 25 && kept < stored + 50, `${kept - stored} of 50 rows kept`)
+        t.match(second.output(), /wal/i, 'the log says so')
+        t.ok(
+          readdirSync(data).some((name) => /\.wal\..+/.test(name)),
+          'the damaged WAL is kept beside',
+        )
+        await crawlMany(second.site, 5, 'after')
+        await eventually('recording goes on', async () => (await second.fetches()) === kept + 5)
+        await second.stop()
+      },
     )
-    await crawlMany(second.site, 5, 'after')
-    await eventually('recording goes on', async () => (await second.fetches()) === kept + 5)
-    await second.stop()
-  })
-})
+  },
+)
 
-t.test('SIGTERM: no new connections, running answers finish, rows are flushed, exit 0', async (t) => {
+t.test('SIGTERM refuses connections, finishes running responses, flushes rows and exits with 0', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const data = dataDir(t)
@@ -156,7 +166,7 @@ t.test('a store that is garbage is set aside, never deleted', async (t) => {
   await app.stop()
 })
 
-t.test('a full disk: the site goes on, and recording resumes by itself when there is room', async (t) => {
+t.test('with a full disk the site is served, and recording resumes by itself when space returns', async (t) => {
   const dir = join(dataDir(t), '..', 'small')
   mkdirSync(dir)
   try {

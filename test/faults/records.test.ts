@@ -11,7 +11,7 @@ import { dataDir, eventually, freePort } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
 import { storeOptions } from '../fixtures/store.js'
 
-/** `RECORDS_WRITES=1000` is the whole of it. */
+/** The full run has `RECORDS_WRITES=1000`. */
 const WRITES = Number(process.env.RECORDS_WRITES ?? 120)
 const KILLS = Math.max(3, Math.round(WRITES / 60))
 
@@ -21,7 +21,7 @@ interface Answer {
 }
 const Body = z.object({ data: z.unknown() })
 
-/** What the operator says through the control socket; undefined: it broke off, and nobody knows what became of it. */
+/** Sends a request through the control socket; undefined if the connection broke and the outcome is unknown. */
 function ask(data: string, method: string, path: string, body?: unknown): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     const text = body === undefined ? undefined : JSON.stringify(body)
@@ -41,11 +41,11 @@ function ask(data: string, method: string, path: string, body?: unknown): Promis
   })
 }
 
-/** A real instance, with its worker in a process group of its own. */
+/** A real instance with its worker, in a process group of its own. */
 async function begin(data: string): Promise<ChildProcess> {
   const args = ['serve', '--host', '127.0.0.1', '--port', `${await freePort()}`, '--data', data, '--offline']
   const child = spawn(process.execPath, ['dist/bin/readership.js', ...args], { detached: true, stdio: 'ignore' })
-  // In a group of its own it would outlive a test that is ended for its time.
+  // A process group of its own would outlive a test that times out.
   process.once('exit', () => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
   await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200, 30_000)
   return child
@@ -57,11 +57,11 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-/** One object as its maker knows it: what was acknowledged, and what may or may not have become of it. */
+/** One object as its client knows it: acknowledged writes, and writes with an unknown outcome. */
 interface Known {
   kind: 'goals' | 'segments' | 'keys' | 'sites'
   id: number | undefined
-  /** The names that it may have now; `undefined` stands for not being there. */
+  /** The names that it may have now; `undefined` means that it does not exist. */
   names: (string | undefined)[]
 }
 const Listed = z.array(
@@ -78,7 +78,7 @@ const bodyOf = (kind: Known['kind'], name: string) =>
     sites: { name, domains: [`${name}.example`] },
   })[kind]
 
-/** Makes, changes and deletes, each of its own, one after the other until told otherwise; `acknowledged` counts. */
+/** Creates, changes and deletes objects one after the other until it is stopped; `acknowledged` counts the writes. */
 function lane(data: string, prefix: string, random: () => number) {
   const all: Known[] = []
   let acknowledged = 0
@@ -124,7 +124,7 @@ function lane(data: string, prefix: string, random: () => number) {
 }
 type Lane = ReturnType<typeof lane>
 
-/** Holds what is there against what its makers know, and tells them what became of what they did not know. */
+/** Compares the stored objects with what their clients know, and resolves their unknown outcomes. */
 async function compare(t: Test, data: string, lanes: readonly Lane[], when: string): Promise<void> {
   for (const kind of ['goals', 'segments', 'keys', 'sites'] as const) {
     const list = await ask(data, 'GET', `${PATHS[kind]}${kind === 'goals' || kind === 'segments' ? '?site=1' : ''}`)
@@ -147,7 +147,7 @@ async function compare(t: Test, data: string, lanes: readonly Lane[], when: stri
   t.pass(when)
 }
 
-/** The log says of every object what became of it: one line for each deed that is in force, and no other. */
+/** The audit log has one line for each write that took effect, and no other. */
 async function audited(t: Test, data: string): Promise<number> {
   const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
   try {
@@ -191,7 +191,7 @@ const run = async (lanes: readonly Lane[], until: () => boolean) => {
 const Status = z.object({ store: z.object({ state: z.string(), worker: z.object({ pid: z.int() }).optional() }) })
 const storeOf = async (data: string) => Status.parse((await ask(data, 'GET', '/control/status'))?.data).store
 
-t.test('kill -9 during management writes: every acknowledged one is there, none twice, none half', async (t) => {
+t.test('kill -9 during management writes: every acknowledged write is stored, once and completely', async (t) => {
   const data = dataDir(t)
   const random = seeded(20261121)
   const lanes = ['a', 'b', 'c'].map((prefix) => lane(data, prefix, random))
@@ -207,7 +207,7 @@ t.test('kill -9 during management writes: every acknowledged one is there, none 
     if (life === KILLS) {
       await run(lanes, () => acknowledged() >= WRITES)
       await compare(t, data, lanes, 'the end')
-      await t.test('the worker killed alone: a write fails cleanly or is done, once', async (t) => {
+      await t.test('if only the worker is killed, a write fails cleanly or is done once', async (t) => {
         const moments = seeded(7)
         for (let kill = 1; kill <= 3; kill++) {
           const before = acknowledged()
@@ -224,7 +224,7 @@ t.test('kill -9 during management writes: every acknowledged one is there, none 
           await Promise.all([run(lanes, () => killed), killing()])
           await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
           await compare(t, data, lanes, `kill ${kill}`)
-          // What failed is made once more, by its name: there is one of it.
+          // A failed write is repeated under the same name: the object exists once.
           const [goal] = lanes.flatMap(({ all }) => all).filter(({ kind, names }) => kind === 'goals' && names[0])
           const again = await ask(data, 'POST', '/api/goals', bodyOf('goals', goal?.names[0] ?? ''))
           t.equal(again?.status, 409, 'what was done is there for who tries again')
@@ -236,7 +236,7 @@ t.test('kill -9 during management writes: every acknowledged one is there, none 
     let killed = false
     const kill = async () => {
       while (acknowledged() < enough) await sleep(5)
-      // At whatever moment of a write.
+      // At any moment of a write.
       await sleep(random() * 60)
       killed = true
       await end(child, 'SIGKILL')

@@ -22,7 +22,7 @@ import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
 const counted = sql`select (select count(*) from events) as events, (select count(*) from agent_events) as agents`
 const RUN = '00000000000000aa'
-/** The mark behind the `n`-th commit of three people and two agents each. */
+/** The position after the `n`-th commit, each with rows of three people and two agents. */
 const mark = (n: number): CommitPosition => ({ run: RUN, sequence: n, human: 3 * n, agent: 2 * n, drops: {} })
 const rows = {
   events: [eventRow(), eventRow(), eventRow()],
@@ -38,14 +38,14 @@ async function killed(t: Test, checkpointed: number, logged: number) {
   await store.close()
   const again = await openStoreAt(live)
   for (let n = checkpointed + 1; n <= checkpointed + logged; n++) await again.append(rows, mark(n))
-  // Copied by another process, for this one must not open the file.
+  // Another process copies it, because this one must not open the file.
   execFileSync('cp', existsSync(`${live}.wal`) ? [live, `${live}.wal`, at] : [live, at])
   await again.close()
   rmSync(join(at, 'live'), { recursive: true })
   return join(at, 'events.duckdb')
 }
 
-t.test('a log that cannot be replayed: what each damage costs, and what is said', async (t) => {
+t.test('a damaged log is cut or set aside, and the loss is counted and reported', async (t) => {
   const file = await killed(t, 4, 40)
   const whole = readFileSync(`${file}.wal`)
   const report = inspectWal(whole)
@@ -57,7 +57,7 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
     copy[at] = (copy[at] ?? 0) ^ 0x40
     return copy
   }
-  // The place of the twentieth commit in the log, found by its mark's text.
+  // The place of the twentieth commit in the log, found by the text of its position.
   const twentieth = whole.indexOf('"sequence":24')
   const lengthOfSome = lengthField(whole, twentieth)
   type Case = [why: string, log: Buffer, commits: number, said: RegExp | undefined]
@@ -96,7 +96,7 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
         t.strictSame(lines, [])
         t.strictSame(store.losses, [])
       }
-      // What follows goes in, and survives the next kill.
+      // Later rows are stored and survive the next kill.
       await store.append(rows, mark(commits + 1))
       const copy = directory(t)
       execFileSync('cp', [at, `${at}.wal`, copy])
@@ -109,11 +109,11 @@ t.test('a log that cannot be replayed: what each damage costs, and what is said'
   }
 })
 
-/** The number of the last commit whose mark can be read in a log; 0 without. */
+/** The number of the last commit whose position can be read in a log; 0 if there is no such commit. */
 const lastIn = (log: Buffer): number =>
   Math.max(0, ...[...log.toString('latin1').matchAll(/"sequence":(\d+)/g)].map((match) => Number(match[1])))
 
-/** Where the length of the entry around `at` stands. */
+/** The offset of the length of the entry around `at`. */
 function lengthField(log: Buffer, at: number): number {
   for (let from = at; from > 0; from--) {
     const length = log.readUInt32LE(from)
@@ -123,7 +123,7 @@ function lengthField(log: Buffer, at: number): number {
   throw new Error('no entry around it')
 }
 
-t.test('a file that is no database is set aside, never deleted', async (t) => {
+t.test('a file that is not a database is set aside, never deleted', async (t) => {
   const good = await killed(t, 2, 0)
   const bytes = readFileSync(good)
   const overwritten = Buffer.from(bytes)
@@ -152,14 +152,14 @@ t.test('a file that is no database is set aside, never deleted', async (t) => {
   }
 })
 
-t.test('a damaged block inside: reads of it fail, everything else goes on', async (t) => {
+t.test('with a damaged block only reads of it fail', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   const store = await openStoreAt(file)
   const paths = Array.from({ length: 20_000 }, (_, n) => eventRow({ pathname: `/${(n * 2654435761) % 4294967296}` }))
   await store.append({ events: paths, agent_events: [agentRow()] })
   await store.close()
   const bytes = readFileSync(file)
-  // Behind the three headers of 4 KB, in the middle of the first blocks of data.
+  // After the three headers of 4 KB, in the middle of the first blocks of data.
   for (let at = 12_288 + 100_000; at < bytes.length; at += 262_144) bytes.fill(7, at, at + 64)
   writeFileSync(file, bytes)
   const damaged = await openStoreAt(file)
@@ -170,7 +170,7 @@ t.test('a damaged block inside: reads of it fail, everything else goes on', asyn
   await damaged.close()
 })
 
-t.test('what only the operator can change is one line, and touches nothing', async (t) => {
+t.test('a fault for the operator is reported in one line, and no file is changed', async (t) => {
   const at = directory(t)
   mkdirSync(join(at, 'events.duckdb'))
   await t.rejects(openStoreAt(join(at, 'events.duckdb')), {
@@ -181,7 +181,7 @@ t.test('what only the operator can change is one line, and touches nothing', asy
   await t.rejects(openStoreAt(join(at, 'file', 'events.duckdb')), { message: /file/ }, 'its directory is a file')
 })
 
-t.test('a second process is told who holds the file; a second opening here is refused', async (t) => {
+t.test('a second process learns which process has the file; a second opening in this process is refused', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const writer = start(t, [at, '0'])
   await said(writer, 'open')
@@ -203,7 +203,7 @@ t.test('a second process is told who holds the file; a second opening here is re
   await store.close()
 })
 
-t.test('kill -9 at any moment: what was acknowledged is there, once', async (t) => {
+t.test('after kill -9 at any moment every acknowledged row is stored once', async (t) => {
   const at = join(directory(t), 'events.duckdb')
   const acks = `${at}.acks`
   let longest = 0
@@ -264,7 +264,7 @@ t.test('a full disk', async (t) => {
   }
   let stored = 0
   let tried = 0
-  /** As the worker does: the same batch under the same mark until it is in. */
+  /** Appends as the worker does: the same batch at the same position until it is stored. */
   const attempt = async () => {
     tried = stored + 1
     await store.append(batch, { run: RUN, sequence: tried, human: tried * 500, agent: 0, drops: {} })
@@ -284,7 +284,7 @@ t.test('a full disk', async (t) => {
   }
 
   for (let round = 0; round < 3; round++) {
-    // The rest of the disk is taken away until an append or its checkpoint fails, then given back.
+    // Fills the disk until an append or its checkpoint fails, then frees it.
     for (let n = 0; n < 3; n++) await attempt()
     writeFileSync(ballast, '')
     try {

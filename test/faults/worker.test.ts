@@ -25,7 +25,7 @@ for (const [way, why] of [
   t.test(`the worker dies of ${why}, each time it sees one batch`, async (t) => {
     const { engine, data } = await startTestEngine(t, { entry: FAILING_WORKER, heap_mb: 64 })
     await engine.record(packBatch(people(10)))
-    // Good batches before, with and behind the deadly one, all at once.
+    // Good batches before, with and after the deadly one, all at once.
     const before = [1, 2, 3].map((n) => engine.record(packBatch(people(100, 1_000 * n))))
     const deadly = t.rejects(engine.record(packBatch([...people(1, 9_000), observation({ pathname: way })])), {
       code: 'internal_error',
@@ -42,51 +42,54 @@ for (const [way, why] of [
   })
 }
 
-t.test('killed six times, in the middle of batches, a query and a stream', async (t) => {
-  const killed = async (signal: 'SIGSEGV' | 'SIGKILL') => {
-    const { engine } = await startTestEngine(t)
-    let over = false
-    let handed = 0
-    let stored = 0
-    const lane = async () => {
-      while (!over) {
-        const from = handed
-        handed += 100
-        await engine.record(packBatch(people(100, from)))
-        stored += 100
+t.test(
+  'a worker that is killed six times during batches, a query and a stream loses and doubles nothing',
+  async (t) => {
+    const killed = async (signal: 'SIGSEGV' | 'SIGKILL') => {
+      const { engine } = await startTestEngine(t)
+      let over = false
+      let handed = 0
+      let stored = 0
+      const lane = async () => {
+        while (!over) {
+          const from = handed
+          handed += 100
+          await engine.record(packBatch(people(100, from)))
+          stored += 100
+        }
       }
+      const lanes = [lane(), lane(), lane()]
+      for (let kill = 1; kill <= KILLS; kill++) {
+        const before = stored
+        await waitFor(() => engine.status().restarts === kill - 1 && stored >= before + 500, `going on before ${kill}`)
+        const { pid } = engine.status().worker ?? { pid: 0 }
+        const long = t.rejects(engine.events.query(endless), { code: 'database_error' })
+        const pieces = engine.events.stream(sql`select range as n from range(300000)`)[Symbol.asyncIterator]()
+        await pieces.next()
+        const rest = t.rejects(
+          (async () => {
+            while (!(await pieces.next()).done);
+          })(),
+          { code: 'database_error' },
+        )
+        await new Promise((resolve) => setTimeout(resolve, 3 * kill))
+        process.kill(pid, signal)
+        await Promise.all([long, rest])
+        t.match(engine.status().reason, signal, 'it is said')
+      }
+      await waitFor(() => engine.status().restarts === KILLS && engine.status().state === 'ready', 'ready again')
+      over = true
+      await Promise.all(lanes)
+      t.equal(stored, handed, 'no batch was given up')
+      const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
+      t.strictSame(found, [{ n: stored, paths: stored }], 'every row is there, once')
+      t.equal(engine.status().rows.human, stored, 'and counted once')
     }
-    const lanes = [lane(), lane(), lane()]
-    for (let kill = 1; kill <= KILLS; kill++) {
-      const before = stored
-      await waitFor(() => engine.status().restarts === kill - 1 && stored >= before + 500, `going on before ${kill}`)
-      const { pid } = engine.status().worker ?? { pid: 0 }
-      const long = t.rejects(engine.events.query(endless), { code: 'database_error' })
-      const pieces = engine.events.stream(sql`select range as n from range(300000)`)[Symbol.asyncIterator]()
-      await pieces.next()
-      const rest = t.rejects(
-        (async () => {
-          while (!(await pieces.next()).done);
-        })(),
-        { code: 'database_error' },
-      )
-      await new Promise((resolve) => setTimeout(resolve, 3 * kill))
-      process.kill(pid, signal)
-      await Promise.all([long, rest])
-      t.match(engine.status().reason, signal, 'it is said')
-    }
-    await waitFor(() => engine.status().restarts === KILLS && engine.status().state === 'ready', 'ready again')
-    over = true
-    await Promise.all(lanes)
-    t.equal(stored, handed, 'no batch was given up')
-    const found = await engine.events.query(sql`select count(*) as n, count(distinct pathname) as paths from events`)
-    t.strictSame(found, [{ n: stored, paths: stored }], 'every row is there, once')
-    t.equal(engine.status().rows.human, stored, 'and counted once')
-  }
-  await Promise.all([killed('SIGSEGV'), killed('SIGKILL')])
-})
+    await Promise.all([killed('SIGSEGV'), killed('SIGKILL')])
+  },
+)
 
-t.test('an uncaught error in the worker, between commits and in the middle of a question', async (t) => {
+t.test('an uncaught error in the worker, between commits and during a query, loses nothing', async (t) => {
   const { engine } = await startTestEngine(t, { entry: FAILING_WORKER })
   const long = engine.events.query(endless)
   const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
@@ -106,7 +109,7 @@ t.test('an uncaught error in the worker, between commits and in the middle of a 
   t.strictSame(found, [{ n: 101, paths: 101 }])
 })
 
-t.test('a disk with too little room: rows wait up to the bound, and it goes on by itself', async (t) => {
+t.test('with too little disk space rows wait up to the limit, and storing resumes by itself', async (t) => {
   const at = directory(t)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=60m', 'tmpfs', at], { stdio: 'pipe' })
@@ -139,17 +142,17 @@ t.test('a disk with too little room: rows wait up to the bound, and it goes on b
   await engine.close()
 })
 
-t.test('an engine that cannot store says at its end what it did not', async (t) => {
+t.test('an engine that cannot store rejects the waiting rows when it closes', async (t) => {
   const { engine } = await startTestEngine(t, { min_free_disk: 2 ** 52, drain_ms: 200 })
   const recorded = t.rejects(engine.record(packBatch(people(3))), { code: 'database_error' })
   await engine.close()
   await recorded
 })
 
-t.test('clocks that jump', async (t) => {
+t.test('clock jumps', async (t) => {
   const { engine } = await startTestEngine(t)
   const at = (ms: number) => new Date(Date.UTC(2026, 10, 21, 8) + ms).toISOString()
-  // An hour back and forth, and durations as a wall clock would have made them.
+  // An hour back and forth, and durations as a wall clock would measure them.
   for (const [n, ms] of [0, 60_000, -3_600_000, 3_600_000, 120_000].entries()) {
     await engine.record(packBatch([observation({ pathname: `/${n}`, timestamp: at(ms), duration_ms: 5 })]))
   }

@@ -39,7 +39,7 @@ const rowsOf = async (store: EventStore, from: number) =>
       source, suspected from events where timestamp >= ${new Date(from)} order by timestamp`)
   ).map((row) => Row.parse(row))
 
-/** One hit of a person, and when it arrives, in milliseconds. */
+/** One hit of a person, with its times of occurrence and arrival in milliseconds. */
 interface Hit {
   hostname: string
   ip: string
@@ -48,10 +48,10 @@ interface Hit {
   arrives: number
 }
 
-/** Visits over two midnights: gaps within a session, at its edges and beyond; arrivals at once, late, and up to a day late. */
+/** Visits over two midnights, with gaps shorter than, equal to and longer than a session's; hits arrive up to a day late. */
 function stream(random: Random, number: number, from: number): Hit[] {
   const gaps = [0, 1, MINUTE, 20 * MINUTE, HALF_HOUR - 1, HALF_HOUR, 40 * MINUTE, 3 * HOUR, 9 * HOUR] as const
-  /** What comes late comes together, as a shipper's spool does. */
+  /** Late hits arrive together, as a shipper's spool does. */
   const shipped = (at: number, delay: number) => Math.ceil((at + delay) / (2 * HOUR)) * 2 * HOUR - at
   const people = [`10.${number >> 8}.${number & 255}.1`, `10.${number >> 8}.${number & 255}.2`] as const
   const clocks = new Map<string, number>()
@@ -66,7 +66,7 @@ function stream(random: Random, number: number, from: number): Hit[] {
   })
 }
 
-/** What each hit's session is, had all come in order: a recount that shares nothing with what is tested. */
+/** The session of each hit if all had come in order, computed without the code under test. */
 function inOrder(arrived: readonly Hit[]): Map<string, { who: string; start: number; entry: string }> {
   const open = new Map<string, { start: number; entry: string; last: number }>()
   const truth = new Map<string, { who: string; start: number; entry: string }>()
@@ -81,7 +81,7 @@ function inOrder(arrived: readonly Hit[]): Map<string, { who: string; start: num
   return truth
 }
 
-/** Sealed sessions that are not as a plain count of all rows has them, or that rows have and are not there. */
+/** Aggregated sessions that differ from a plain count of all rows, or are missing. */
 const missummed = (store: EventStore) =>
   store.query(sql`
     with counted as (select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started,
@@ -102,72 +102,68 @@ const missummed = (store: EventStore) =>
 const observed = ({ hostname, ip, pathname, at }: Hit) =>
   observation({ hostname, ip, pathname, timestamp: new Date(at).toISOString(), query: `utm_source=From${pathname}` })
 
-t.test(
-  '500 streams, shuffled and delayed: what is stored is what would be stored in order',
-  { timeout: 300_000 },
-  async (t) => {
-    const store = await openStore(t)
-    const random = seeded(20261121)
-    let now = 0
-    const salts = createTestSalts(() => now)
-    let late = 0
-    let restarts = 0
-    const streams = Number(process.env.STREAMS ?? 150)
-    for (let number = 0; number < streams; number += 25) {
-      // Many at once: a commit takes as long for one hit as for many.
-      const from = Date.UTC(2020, 0, 1) + number * DAY
-      const hits = Array.from({ length: 25 }, (_, n) => stream(random, number + n, from)).flat()
-      const arrived = hits.sort((a, b) => a.arrives - b.arrives)
-      const truth = inOrder(arrived)
-      late += arrived.filter((hit, i) => arrived.slice(0, i).some(({ at }) => at > hit.at)).length
-      now = arrived[0]?.arrives ?? from
-      salts.expire()
-      // Salts that are gone make other visitors of the same people; here only the sessions are to be forgotten.
-      const start = () => startWritePath({ store, now: () => now, salts, from: FROM, limit: random.of([16, 1_000]) })
-      let writing = await start()
-      for (let at = 0; at < arrived.length; ) {
-        const until = (arrived[at]?.arrives ?? 0) + random.of([0, HOUR])
-        const part = arrived.slice(at, at + 1 + random.int(80)).filter(({ arrives }) => arrives <= until)
-        at += part.length
-        now = part.at(-1)?.arrives ?? now
-        if (random() < 0.15) {
-          restarts++
-          await writing.stop()
-          writing = await start()
-        }
-        await writing.record(part.map(observed))
-        // Whatever is summed up by then is summed up anew.
-        if (random() < 0.2) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
+t.test('shuffled and delayed streams are stored as if all hits had come in order', { timeout: 300_000 }, async (t) => {
+  const store = await openStore(t)
+  const random = seeded(20261121)
+  let now = 0
+  const salts = createTestSalts(() => now)
+  let late = 0
+  let restarts = 0
+  const streams = Number(process.env.STREAMS ?? 150)
+  for (let number = 0; number < streams; number += 25) {
+    // Many streams at once, because a commit takes as long for one hit as for many.
+    const from = Date.UTC(2020, 0, 1) + number * DAY
+    const hits = Array.from({ length: 25 }, (_, n) => stream(random, number + n, from)).flat()
+    const arrived = hits.sort((a, b) => a.arrives - b.arrives)
+    const truth = inOrder(arrived)
+    late += arrived.filter((hit, i) => arrived.slice(0, i).some(({ at }) => at > hit.at)).length
+    now = arrived[0]?.arrives ?? from
+    salts.expire()
+    // The salts are kept: without them the same people become other visitors. Only sessions are forgotten.
+    const start = () => startWritePath({ store, now: () => now, salts, from: FROM, limit: random.of([16, 1_000]) })
+    let writing = await start()
+    for (let at = 0; at < arrived.length; ) {
+      const until = (arrived[at]?.arrives ?? 0) + random.of([0, HOUR])
+      const part = arrived.slice(at, at + 1 + random.int(80)).filter(({ arrives }) => arrives <= until)
+      at += part.length
+      now = part.at(-1)?.arrives ?? now
+      if (random() < 0.15) {
+        restarts++
+        await writing.stop()
+        writing = await start()
       }
-      await writing.stop()
-      t.strictSame(await missummed(store), [], 'what is summed up is what the rows say')
-      await store.aggregate(new Date(now + DAY))
-      t.strictSame(await store.query(sql`select * from unsealed`), [])
-      t.strictSame(await missummed(store), [], 'all of it')
-      const stored = await rowsOf(store, from)
-      const ids = new Map<string, string>()
-      const wrong = stored.filter((row) => {
-        const expected = truth.get(row.pathname)
-        if (expected === undefined) return true
-        const key = `${expected.who} ${expected.start}`
-        const id = ids.get(key) ?? row.session_id
-        ids.set(key, id)
-        return (
-          row.session_start.getTime() !== expected.start ||
-          row.entry_page !== expected.entry ||
-          row.utm_source !== `From${expected.entry}` ||
-          row.source !== `from${expected.entry}` ||
-          row.session_id !== id
-        )
-      })
-      if (stored.length !== arrived.length || wrong.length > 0 || new Set(ids.values()).size !== ids.size)
-        t.fail(`streams from ${number}`, { wrong })
+      await writing.record(part.map(observed))
+      // Sessions that are aggregated by then are aggregated again.
+      if (random() < 0.2) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
     }
-    t.ok(late > 4 * streams && restarts > streams / 20, `${late} late rows, ${restarts} restarts`)
-  },
-)
+    await writing.stop()
+    t.strictSame(await missummed(store), [], 'what is summed up is what the rows say')
+    await store.aggregate(new Date(now + DAY))
+    t.strictSame(await store.query(sql`select * from unsealed`), [])
+    t.strictSame(await missummed(store), [], 'all of it')
+    const stored = await rowsOf(store, from)
+    const ids = new Map<string, string>()
+    const wrong = stored.filter((row) => {
+      const expected = truth.get(row.pathname)
+      if (expected === undefined) return true
+      const key = `${expected.who} ${expected.start}`
+      const id = ids.get(key) ?? row.session_id
+      ids.set(key, id)
+      return (
+        row.session_start.getTime() !== expected.start ||
+        row.entry_page !== expected.entry ||
+        row.utm_source !== `From${expected.entry}` ||
+        row.source !== `from${expected.entry}` ||
+        row.session_id !== id
+      )
+    })
+    if (stored.length !== arrived.length || wrong.length > 0 || new Set(ids.values()).size !== ids.size)
+      t.fail(`streams from ${number}`, { wrong })
+  }
+  t.ok(late > 4 * streams && restarts > streams / 20, `${late} late rows, ${restarts} restarts`)
+})
 
-t.test('over midnight, over a restart, with the first hit last of all', async (t) => {
+t.test('a session spans midnight and a restart, and its first hit arrives last', async (t) => {
   const store = await openStore(t)
   const midnight = Date.UTC(2026, 10, 22)
   let now = midnight - HOUR
@@ -193,7 +189,7 @@ t.test('over midnight, over a restart, with the first hit last of all', async (t
     { pathname: '/-20', entry_page: '/-20' },
     { pathname: '/5', entry_page: '/-20', start: -20 },
   ])
-  // The next live hit of the session goes on with what a late one made of it.
+  // The next live hit continues the session as the late hit changed it.
   now = midnight + 12 * MINUTE
   await writing.record([hit(-45)])
   await writing.record([hit(12)])
@@ -223,7 +219,7 @@ t.test('over midnight, over a restart, with the first hit last of all', async (t
   t.equal(new Set(rows.map(({ session_id }) => session_id)).size, 3)
 })
 
-t.test('a move changes sessions and nothing else, whatever the texts, with its rows or not at all', async (t) => {
+t.test('a move changes only sessions, with any texts, and together with its rows or not at all', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   const store = await openStoreAt(file, { idle_ms: 0 })
   const start = Date.UTC(2026, 10, 21, 8)
@@ -277,7 +273,7 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
   const to = { session_id: (1n << 64n) - 1n, session_start: new Date(start - MINUTE), arrival }
   const move = { site_id: 1, session_ids: [5n, 6n], to, first: new Date(start), last: new Date(start + 20 * MINUTE) }
   const mark = { ...FROM, sequence: 1 }
-  // Its rows cannot be stored: neither is the move.
+  // Its rows cannot be stored, so the move is not made either.
   await t.rejects(store.append({ events: [row(0, { status: Number.NaN })], agent_events: [] }, mark, { moves: [move] }))
   t.strictSame(await store.query(sql`select * from events order by timestamp`), before)
   await store.append({ events: [row(70)], agent_events: [] }, mark, { moves: [move] })
@@ -301,14 +297,14 @@ t.test('a move changes sessions and nothing else, whatever the texts, with its r
   t.equal(after.length, 5)
 })
 
-t.test('a start knows since when it knows all', async (t) => {
+t.test('a start knows from when on its sessions are complete', async (t) => {
   const store = await openStore(t)
   const at = new Date('2026-11-21T08:00:00.000Z')
   t.strictSame(await readActiveSessions(store, at), { sessions: [], since: at.getTime() - HALF_HOUR })
 })
 
 t.test(
-  'kill -9 at any moment: what was acknowledged is there once, in the sessions that it would have in order',
+  'after kill -9 at any moment every acknowledged hit is stored once, in the session of in-order arrival',
   { timeout: 300_000 },
   async (t) => {
     const file = join(directory(t), 'events.duckdb')
@@ -341,7 +337,7 @@ t.test(
   },
 )
 
-/** Rows that are not in the session that their visitor's rows make, by their timestamps alone. */
+/** Rows whose session differs from the one that the timestamps of their visitor's rows give. */
 function misplaced(rows: readonly z.infer<typeof Row>[]): string[] {
   const wrong: string[] = []
   const sorted = [...rows].sort((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
@@ -358,7 +354,7 @@ function misplaced(rows: readonly z.infer<typeof Row>[]): string[] {
           .padStart(16, '0')
         firsts.clear()
       }
-      // Of two at once either may have come first.
+      // Either of two simultaneous hits may have come first.
       if (at === start) firsts.add(row.pathname)
       last = at
       if (row.session_start.getTime() !== start || row.session_id !== id) wrong.push(`${row.pathname}: its session`)

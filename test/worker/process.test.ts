@@ -11,9 +11,9 @@ import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 import { openStoreAt } from '../fixtures/store.js'
 
-/** The worker is a process: that it ends with the one that started it, and never holds up its end. */
+/* The worker's process ends with the process that started it, and never delays its end. */
 
-/** One that nobody has collected yet (state Z) has ended. */
+/** A process that its parent has not collected yet (state Z) has ended. */
 const lives = (pid: number): boolean => {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -22,7 +22,7 @@ const lives = (pid: number): boolean => {
   }
 }
 
-/** A process of its own group with an engine in it, that has recorded something by now. */
+/** A process in its own group with an engine that has recorded some rows. */
 async function life(t: Test, data: string) {
   const parent: ChildProcess = fork(new URL('../fixtures/engine-process.js', import.meta.url), [data], {
     detached: true,
@@ -51,7 +51,7 @@ for (const [way, end, why] of ways) {
     const [code] = await ended
     t.equal(code, way === 'killed' ? null : 0)
     t.ok(performance.now() - from < 3_000, `it ended after ${Math.round(performance.now() - from)} ms`)
-    // At once, while an orphan may have the files.
+    // At once, while an orphaned worker may have the files open.
     const next = await startTestEngine(t, { data })
     t.notOk(lives(told.pid), 'the worker ended too')
     const [found] = await next.engine.events.query(ROW_COUNTS)
@@ -62,7 +62,7 @@ for (const [way, end, why] of ways) {
   })
 }
 
-t.test('a worker that does not end is ended, and nothing is lost', async (t) => {
+t.test('a worker that does not end is killed, and nothing is lost', async (t) => {
   const { engine, data } = await startTestEngine(t, { close_ms: 200 })
   await engine.record(packBatch([observation()]))
   process.kill(engine.status().worker?.pid ?? 0, 'SIGSTOP')
@@ -74,7 +74,7 @@ t.test('a worker that does not end is ended, and nothing is lost', async (t) => 
   t.strictSame(await store.query(ROW_COUNTS), [{ human: 1, agent: 0 }])
 })
 
-t.test('a directory has one engine, also within a process', async (t) => {
+t.test('a data directory has one engine, also within one process', async (t) => {
   const { engine, options } = await startTestEngine(t)
   const { pid = 0 } = engine.status().worker ?? {}
   await t.rejects(startEngine({ ...options, lock_ms: 100 }), {
@@ -83,7 +83,7 @@ t.test('a directory has one engine, also within a process', async (t) => {
   await engine.record(packBatch([observation()]))
   t.match(engine.status(), { restarts: 0, rows: { human: 1 } })
 
-  await t.test('what cannot be started says so, and what cannot be said harms nobody', async (t) => {
+  await t.test('a failed start reports why, and a message that cannot be serialised only fails itself', async (t) => {
     await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
     await t.rejects(
       engine.call('policy', () => {}),
@@ -94,7 +94,7 @@ t.test('a directory has one engine, also within a process', async (t) => {
     t.match(engine.status(), { rows: { human: 2 }, restarts: 0 })
   })
 
-  await t.test('a stopped worker takes no more than its window, and goes on', async (t) => {
+  await t.test('a stopped worker gets no more than the batches in flight, and continues', async (t) => {
     process.kill(pid, 'SIGSTOP')
     const recorded = Array.from({ length: 40 }, () =>
       engine.record(packBatch(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),

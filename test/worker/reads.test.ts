@@ -32,7 +32,7 @@ const count = async (stream: AsyncIterable<ResultRow[]>): Promise<number> => {
   return rows
 }
 
-/** All readers are free: as many queries at once as there may be, and a stream. */
+/** Checks that all reading connections are free: the maximum of concurrent queries, and a stream. */
 async function isFree(t: Test, engine: Engine, why: string) {
   const asked = [1, 2, 3, 4].map((n) => engine.events.query(sql`select ${n} as n`))
   const answers = await Promise.all(asked)
@@ -40,12 +40,12 @@ async function isFree(t: Test, engine: Engine, why: string) {
   t.equal(await count(engine.events.stream(sql`select * from range(5000)`)), 5_000, `and for a stream, ${why}`)
 }
 
-t.test('a query in the worker: its time, and an asker that leaves', async (t) => {
+t.test('a query in the worker times out, and is interrupted when its caller leaves', async (t) => {
   const { engine } = await startTestEngine(t, { limits: { timeout_ms: 1_000, wait_ms: 60_000 } })
   await t.rejects(engine.events.query(endless), { code: 'database_error', message: /^The query took longer than 1 s/ })
   await isFree(t, engine, 'after its time')
   const leaving = new AbortController()
-  // More than run at once: those that wait never start.
+  // More than run at once, so that some wait and never start.
   const all = Array.from({ length: 6 }, () =>
     t.rejects(engine.events.query(endless, leaving.signal), { message: 'The query was cancelled.' }),
   )
@@ -57,43 +57,49 @@ t.test('a query in the worker: its time, and an asker that leaves', async (t) =>
   await t.rejects(engine.events.query(sql`select 1`, leaving.signal), { message: 'The query was cancelled.' })
 })
 
-t.test('a stream from the worker: in order, as fast as it is taken, however it ends', async (t) => {
-  const { engine } = await startTestEngine(t, { limits: { idle_ms: 400 } })
-  const { events } = engine
-  const many = sql`select range as n from range(100001) order by n`
-  let next = 0
-  for await (const piece of events.stream(many)) for (const row of piece) if (row.n === next) next += 1
-  t.equal(next, 100_001)
+t.test(
+  'a stream from the worker is in order, no faster than its reader, and is released however it ends',
+  async (t) => {
+    const { engine } = await startTestEngine(t, { limits: { idle_ms: 400 } })
+    const { events } = engine
+    const many = sql`select range as n from range(100001) order by n`
+    let next = 0
+    for await (const piece of events.stream(many)) for (const row of piece) if (row.n === next) next += 1
+    t.equal(next, 100_001)
 
-  const early = events.stream(many)
-  for await (const piece of early) {
-    t.equal(piece.length, 2_000)
-    break
-  }
-  await isFree(t, engine, 'when the asker has enough')
+    const early = events.stream(many)
+    for await (const piece of early) {
+      t.equal(piece.length, 2_000)
+      break
+    }
+    await isFree(t, engine, 'when the asker has enough')
 
-  const leaving = new AbortController()
-  const left = t.rejects(count(events.stream(endless, leaving.signal)), { message: 'The query was cancelled.' })
-  await sleep(50)
-  leaving.abort()
-  await left
-  await isFree(t, engine, 'when it leaves')
+    const leaving = new AbortController()
+    const left = t.rejects(count(events.stream(endless, leaving.signal)), { message: 'The query was cancelled.' })
+    await sleep(50)
+    leaving.abort()
+    await left
+    await isFree(t, engine, 'when it leaves')
 
-  await t.rejects(count(events.stream(raw('select nothing'))), { code: 'database_error', message: 'The query failed.' })
+    await t.rejects(count(events.stream(raw('select nothing'))), {
+      code: 'database_error',
+      message: 'The query failed.',
+    })
 
-  const stalled = events.stream(many)[Symbol.asyncIterator]()
-  await stalled.next()
-  await sleep(900)
-  await isFree(t, engine, 'when it stalls')
-  let came = 1
-  const rest = async () => {
-    for (let piece = await stalled.next(); !piece.done; piece = await stalled.next()) came += 1
-  }
-  await t.rejects(rest(), { code: 'database_error', message: /read the rows too slowly/ }, 'and it is told')
-  t.ok(came <= 1 + MAX_UNACKNOWLEDGED_CHUNKS, `${came} pieces were on the way, never more`)
-})
+    const stalled = events.stream(many)[Symbol.asyncIterator]()
+    await stalled.next()
+    await sleep(900)
+    await isFree(t, engine, 'when it stalls')
+    let came = 1
+    const rest = async () => {
+      for (let piece = await stalled.next(); !piece.done; piece = await stalled.next()) came += 1
+    }
+    await t.rejects(rest(), { code: 'database_error', message: /read the rows too slowly/ }, 'and it is told')
+    t.ok(came <= 1 + MAX_UNACKNOWLEDGED_CHUNKS, `${came} pieces were on the way, never more`)
+  },
+)
 
-t.test('the worker dies under a stream and under queries', async (t) => {
+t.test('a stream and queries fail when the worker dies', async (t) => {
   const { engine } = await startTestEngine(t, { entry: FAILING_WORKER })
   const stream = engine.events.stream(sql`select * from range(1000000)`)[Symbol.asyncIterator]()
   await stream.next()
@@ -109,7 +115,7 @@ t.test('the worker dies under a stream and under queries', async (t) => {
   await isFree(t, engine, 'in the next worker')
 })
 
-t.test('a million rows flow through in little memory', async (t) => {
+t.test('a stream of a million rows needs little memory', async (t) => {
   const { engine } = await startTestEngine(t, { memory_limit: '256MB' })
   await isFree(t, engine, 'at first')
   const heap = () => process.memoryUsage().heapUsed / 2 ** 20
@@ -125,11 +131,11 @@ t.test('a million rows flow through in little memory', async (t) => {
   t.equal(rows, 1_000_000)
   t.ok(highest - before < 100, `this heap grew by ${Math.round(highest - before)} MB at most, of about 150 MB of rows`)
 
-  await t.test('a client that leaves stops its query, through either listener', async (t) => {
+  await t.test('a client that disconnects stops its query, on either listener', async (t) => {
     const now = new Date('2026-11-21T12:00:00Z')
     let asked = 0
     let stopped = 0
-    /** The read's own statement, and beside it work without an end. */
+    /** The read's own statement, joined with work that never ends. */
     const slowly = async (query: Sql, signal?: AbortSignal) => {
       asked += 1
       try {
@@ -197,7 +203,7 @@ t.test('a million rows flow through in little memory', async (t) => {
   })
 })
 
-t.test('memory of the store where nothing is set', async (t) => {
+t.test('the default memory limit follows control groups and the machine', async (t) => {
   const machine = 16e9
   const none = '9223372036854771712\n'
   const cases: [files: Record<string, string>, total: number, expected: string, why: string][] = [
@@ -281,7 +287,7 @@ t.test('memory of the store where nothing is set', async (t) => {
     t.equal(defaultMemoryLimit({ total_bytes: total, cores: 1, readText: (path) => files[path] }), expected, why)
 })
 
-t.test('cores: what the control group has time on', async (t) => {
+t.test('usable cores follow the control groups’ quotas', async (t) => {
   const own = { '/proc/self/cgroup': '0::/a/b\n' }
   const cases: [files: Record<string, string>, cores: number, expected: number, why: string][] = [
     [{}, 8, 8, 'no groups'],

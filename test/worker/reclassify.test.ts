@@ -57,7 +57,7 @@ const all = (store: Pick<EventStore, 'query'>) =>
 const reclassifier = (store: EventStore, more: Partial<Parameters<typeof createReclassify>[0]> = {}) =>
   createReclassify({ store, catalog, clock: () => performance.now(), ...more })
 
-t.test('each row as the catalog has it now', async (t) => {
+t.test('each row gets the agent of the present catalogue', async (t) => {
   const store = await openStore(t)
   const unknown = { agent_id: 'other', operator: 'Unknown', purpose: 'other' }
   await store.append({
@@ -110,7 +110,7 @@ t.test('each row as the catalog has it now', async (t) => {
   t.strictSame(await all(store), [
     { pathname: '/1', ...newbot, ...taken, llms_listed: 1 },
     { pathname: '/2', ...newbot, agent_id: 'plainbot', verification: 'unverifiable', ...taken, llms_listed: null },
-    // The same agent: only what the catalog says of it is new.
+    // The same agent, with other values in the catalogue.
     {
       pathname: '/3',
       agent_id: 'stay',
@@ -121,7 +121,7 @@ t.test('each row as the catalog has it now', async (t) => {
       verification: 'ranges',
       ...kept,
     },
-    // Its signature named it, whatever its user agent says.
+    // The signature identified the agent, whatever the user agent says.
     {
       pathname: '/4',
       agent_id: 'signer',
@@ -167,7 +167,7 @@ t.test('each row as the catalog has it now', async (t) => {
   )
 })
 
-/** As many rows as fill some slices, by hand: every third is a NewBot, of an old catalog. */
+/** Rows for several slices; every third is a NewBot of an old catalogue. */
 async function fill(store: EventStore, rows: number): Promise<void> {
   const batch = 10_000
   for (let from = 0; from < rows; from += batch)
@@ -183,11 +183,11 @@ async function fill(store: EventStore, rows: number): Promise<void> {
     })
 }
 
-t.test('in steps: bounded, gone on with, and with rows appended between', async (t) => {
+t.test('reclassification runs in bounded steps, with appends between them', async (t) => {
   const file = join(directory(t), 'events.duckdb')
   const store = await openEvents(storeOptions(file).options)
   await fill(store, 100_000)
-  // A clock in which every look is a second later: one slice a step.
+  // Each reading of the clock is a second later, so a step has one slice.
   let seconds = 0
   const first = await reclassifier(store, { clock: () => seconds++ * 1_000 })()
   t.equal(first.rows, 30_720, 'one slice')
@@ -220,7 +220,7 @@ t.test('in steps: bounded, gone on with, and with rows appended between', async 
   )
 })
 
-t.test('a crowd of user agents is taken in smaller slices', async (t) => {
+t.test('many user agents are processed in smaller slices', async (t) => {
   const store = await openStore(t)
   const agent_events = Array.from({ length: 5_000 }, (_, n) => old({ agent_id: 'other', user_agent: `NewBot/1.${n}` }))
   await store.append({ events: [], agent_events })
@@ -230,9 +230,9 @@ t.test('a crowd of user agents is taken in smaller slices', async (t) => {
   t.match(await step(), { rows: 1_160, changed: 1_160, remaining: 0 })
 })
 
-t.test('rows that leave meanwhile pass no others off as done', async (t) => {
+t.test('rows removed meanwhile do not make others count as done', async (t) => {
   const store = await openStore(t)
-  // More than a slice of another site, and behind them one that moves to where these were.
+  // More than a slice of another site, then a row that moves to their place.
   const leaving = Array.from({ length: 31_000 }, () => old({ site_id: 2, agent_id: 'other', user_agent: 'curious/1' }))
   await store.append({ events: [], agent_events: leaving })
   await store.append({ events: [], agent_events: [old({ agent_id: 'other', user_agent: 'NewBot/1.0' })] })
@@ -249,7 +249,7 @@ t.test('rows that leave meanwhile pass no others off as done', async (t) => {
   t.match(await all(store), [{ agent_id: 'newbot', version: catalog.version }], 'not only said to be of this catalog')
 })
 
-t.test('where nothing may be written, nothing is changed, and it is said', async (t) => {
+t.test('during an obstacle nothing is changed, and the error says why', async (t) => {
   const store = await openStore(t)
   await fill(store, 10)
   await t.rejects(reclassifier(store, { obstacle: () => 'the disk is full' })(), {
@@ -276,7 +276,7 @@ t.test('where nothing may be written, nothing is changed, and it is said', async
   t.equal((await reclassifier(store)()).rows, 10, 'and a failure is not the end of it')
 })
 
-t.test('a claim is checked, and what comes late is waited for', async (t) => {
+t.test('a claim is checked, and a late verdict is awaited', async (t) => {
   const held = {
     count: 12,
     source: 'https://acme.example/ips.json',
@@ -323,7 +323,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
   ])
   await t.rejects(claims({ user_agent: 1 }))
 
-  // The same as the operator sees it: the command, through a socket, of an instance that is this test.
+  // The same as the operator sees it: the command, through a socket, with an instance in this test.
   const data = dataDir(t)
   mkdirSync(data)
   const service = createApp({
@@ -374,7 +374,7 @@ t.test('a claim is checked, and what comes late is waited for', async (t) => {
   })
 })
 
-t.test('from the terminal: with an instance, without one, and with none there', async (t) => {
+t.test('the command works with an instance, without one, and reports a missing data directory', async (t) => {
   const data = dataDir(t)
   const store = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
   const gptbot = { user_agent: 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)' }
@@ -432,7 +432,7 @@ t.test('from the terminal: with an instance, without one, and with none there', 
   )
 })
 
-t.test('Ctrl-C: what is done stays done', async (t) => {
+t.test('after Ctrl-C finished slices stay done', async (t) => {
   const data = dataDir(t)
   const file = join(data, 'events.duckdb')
   const store = await openEvents(storeOptions(file).options)
@@ -445,7 +445,7 @@ t.test('Ctrl-C: what is done stays done', async (t) => {
     })
   await store.close()
   await (await openRecords(storeOptions(join(data, 'control.duckdb')).options)).close()
-  // In this process: Ctrl-C comes with the first sight of the bar, whatever the machine's speed.
+  // In this process: Ctrl-C comes with the first progress bar, whatever the machine's speed.
   let interrupt = () => {}
   let said = ''
   const code = await runProgram(['agents', 'reclassify', '--data', data], {

@@ -7,12 +7,12 @@ const site = (domain: string): ResultRow => ({
   excluded_paths: '[]',
 })
 
-t.test('of two looks at the same time the one that began last counts', async (t) => {
+t.test('of two concurrent reloads the one that began last wins', async (t) => {
   const asked: ((rows: ResultRow[]) => void)[] = []
   const opened = openSites({ query: () => new Promise((resolve) => asked.push(resolve)) })
   asked[0]?.([site('first.example')])
   const sites = await opened
-  // Behind two writes: the first had the file read before the second, and hears of it later.
+  // After two writes: the first reload reads the file before the second write, and finishes later.
   const looks = [sites.reload(), sites.reload()]
   asked[2]?.([site('third.example')])
   await looks[1]

@@ -46,7 +46,7 @@ const view = (at: number, given: Partial<Observation> = {}) =>
 const told = (at: number, given: Partial<Hit> = {}) =>
   browserHit({ ...ONE, site: 2, timestamp: new Date(at).toISOString(), ...given })
 
-/** The write path over a store, at a time that is told. */
+/** The write path over a store, with a clock that the test sets. */
 async function world(t: Test) {
   const store = await openStore(t)
   let now = NOON
@@ -73,7 +73,7 @@ async function world(t: Test) {
   }
 }
 
-t.test('one row for one view, over commits and restarts', { timeout: 120_000 }, async (t) => {
+t.test('a view is one row across commits and restarts', { timeout: 120_000 }, async (t) => {
   const { store, record, restart, drops, stop } = await world(t)
   const said = { screen_width: 800, props: { plan: 'pro' } }
   await record(NOON, view(NOON, { pathname: '/a' }))
@@ -85,7 +85,7 @@ t.test('one row for one view, over commits and restarts', { timeout: 120_000 }, 
   await record(NOON + 6, view(NOON + 4, { pathname: '/c' }))
   t.strictSame(drops(), { same_view: 1 })
   await record(NOON + 7, view(NOON + 7, { pathname: '/d' }))
-  // A memory of two pages knows nothing any more of that one: the store does.
+  // A memory of two pages has forgotten that view; the store has it.
   await restart(4)
   await record(NOON + 8, ...['/e', '/f', '/g', '/h'].map((pathname) => view(NOON + 8, { pathname })))
   await record(NOON + 9, told(NOON + 9, { pathname: '/d', ...said }))
@@ -100,8 +100,8 @@ t.test('one row for one view, over commits and restarts', { timeout: 120_000 }, 
     )
 })
 
-t.test('the first hit that a site ever has is of the view that was there, and no row of its own', async (t) => {
-  // Batches of views (`v`) and first hits (`h`) at seconds, `|` between batches, `!` a restart; how many rows.
+t.test('the first browser hit of a site completes the stored view and is not a row of its own', async (t) => {
+  // Batches of views (`v`) and first hits (`h`) at seconds; `|` separates batches, `!` is a restart; then the number of rows.
   const rows: [string, number, string][] = [
     ['v0 h1', 1, 'in one batch'],
     ['v0 | h1', 1, 'behind its commit'],
@@ -137,7 +137,7 @@ t.test('the first hit that a site ever has is of the view that was there, and no
   }
 })
 
-t.test('what the reads make of it, from the rows and summed up', async (t) => {
+t.test('reads return the same from rows and from aggregates', async (t) => {
   const { store, record, stop } = await world(t)
   const [ann, bob] = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }]
   const on = (pathname: string, engaged_ms: number, scroll: number) => ({ pathname, engaged_ms, scroll })
@@ -160,7 +160,7 @@ t.test('what the reads make of it, from the rows and summed up', async (t) => {
     return answer.data
   }
   const check = async (when: string) => {
-    // Ann: to the minute she read behind her last hit at 120 s. Bob: to the hit at 110 s, and less than 10 s engaged.
+    // Ann read for a minute after her last hit at 120 s. Bob's last hit is at 110 s, with less than 10 s of engagement.
     const duration = (180 + 10) / 2
     t.match(
       await ask('overview'),
@@ -181,7 +181,7 @@ t.test('what the reads make of it, from the rows and summed up', async (t) => {
   await check('summed up')
   const screens = () => ask('breakdown', '&dimension=screen_class')
   t.match(await screens(), [{ value: 'lg', sessions: 1 }])
-  // His browser’s first pageview comes when all is summed up: that is broken open.
+  // His browser's first pageview arrives after aggregation and makes the session stale.
   await record(s(4 * 3600), told(s(100.5), { pathname: '/', screen_width: 300, ...bob }))
   t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 1 }])
   const xs = async () =>
@@ -196,7 +196,7 @@ t.test('what the reads make of it, from the rows and summed up', async (t) => {
   await stop()
 })
 
-t.test('of views in the same millisecond each is added to once', async (t) => {
+t.test('each of several views in the same millisecond gets one addition', async (t) => {
   const { store, record, restart, stop } = await world(t)
   await record(NOON, view(NOON), view(NOON), view(NOON))
   await restart()
@@ -205,7 +205,7 @@ t.test('of views in the same millisecond each is added to once', async (t) => {
   t.strictSame((await rowsOf(store)).map((row) => row.screen_class).sort(), ['xs', 'xs', null].sort())
 })
 
-t.test('an hour’s outage: what comes late is one row a view too, in one session', async (t) => {
+t.test('after an hour’s outage late hits also make one row a view, in one session', async (t) => {
   const { store, record, restart, drops, stop } = await world(t)
   await record(NOON + 3 * HOUR, view(NOON + 3 * HOUR, { ip: '192.0.2.9' }))
   await restart()
@@ -230,7 +230,7 @@ t.test('an hour’s outage: what comes late is one row a view too, in one sessio
   t.match(rows, [
     { pathname: '/a', kind: 'pageview', recorded_by: 'browser' },
     { pathname: '/b', kind: 'pageview', recorded_by: 'browser', screen_class: 'xs' },
-    // As long after the page as was read: there its session was still known, or not.
+    // Dated when the page was left: at that time its session was known, or was not.
     { pathname: '/b', kind: 'engagement' },
     { pathname: '/b', kind: 'engagement' },
   ])
@@ -238,7 +238,7 @@ t.test('an hour’s outage: what comes late is one row a view too, in one sessio
   for (const row of rows) t.equal(row.session_start.getTime(), NOON, row.pathname)
 })
 
-t.test('a page whose route is in the fragment is one row, which the server’s path names', async (t) => {
+t.test('a page whose route is in the fragment is one row with the server’s path', async (t) => {
   const { store, record, restart, stop } = await world(t)
   const [a, b] = [{ pathname: '/app#/a', screen_width: 800 }, { pathname: '/app#/b' }]
   const s = (seconds: number) => NOON + seconds * SECOND
@@ -256,16 +256,16 @@ t.test('a page whose route is in the fragment is one row, which the server’s p
     { pathname: '/app', timestamp: new Date(s(0)), recorded_by: 'browser', status: 200, screen_class: 'md' },
     { pathname: '/app', timestamp: new Date(s(60)), recorded_by: 'browser', status: 200, screen_class: 'md' },
     { pathname: '/app#/b', recorded_by: 'browser', status: null },
-    // The browser told of it first: what was read is known then.
+    // The browser reported it first, so engagement is known.
     { pathname: '/app#/a', timestamp: new Date(s(120)), recorded_by: 'browser', status: 200, screen_class: 'md' },
   ])
   t.equal((await rowsOf(store)).length, 4)
 })
 
-t.test('what only the store can tell is counted for its site too', async (t) => {
+t.test('a view that only the store knows is counted for its site', async (t) => {
   const { record, restart, dropped, stop } = await world(t)
   await record(NOON, told(NOON, { pathname: '/a' }), told(NOON, { pathname: '/b' }))
-  // Memory has forgotten: the store knows that both have their rows.
+  // Memory has forgotten both views; the store has their rows.
   await restart(4)
   const more = ['/e', '/f', '/g', '/h'].map((pathname) => told(NOON + 1, { pathname, ip: '192.0.2.7' }))
   await record(NOON + 1, ...more)
@@ -282,9 +282,9 @@ t.test('what only the store can tell is counted for its site too', async (t) => 
   await stop()
 })
 
-t.test('a view that memory has given to one hit of a batch is given to no other by the store', async (t) => {
+t.test('a view that memory matched to a hit of the batch is not matched again by the store', async (t) => {
   const { store, record, stop } = await world(t)
-  // Of the first view only the store knows: it came before the site's first hit.
+  // Only the store knows the first view, which came before the site's first browser hit.
   await record(NOON, view(NOON))
   await record(NOON, view(NOON), told(NOON))
   await record(NOON + 3, view(NOON + 3))
@@ -300,7 +300,7 @@ t.test('a view that memory has given to one hit of a batch is given to no other 
   )
 })
 
-/** Tabs that open a page, and what becomes of each: when it is asked for, its script runs, and both are heard of. */
+/** Tabs that open a page, with the times of the request, of the script, and of both reports. */
 const tabs = fc.array(
   fc.record({
     path: fc.constantFrom('/', '/a'),
@@ -313,7 +313,7 @@ const tabs = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-t.test('whatever the order: a view a row', { timeout: 120_000 }, async (t) => {
+t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
   const { store, record, restart, set, stop } = await world(t)
   let run = 0
   await fc.assert(
@@ -353,7 +353,7 @@ t.test('whatever the order: a view a row', { timeout: 120_000 }, async (t) => {
 })
 
 t.test(
-  'kill -9 at any moment: each view is one row, whole once both halves are acknowledged',
+  'after kill -9 at any moment each view is one row, complete once both halves are acknowledged',
   { timeout: 120_000 },
   async (t) => {
     const file = join(directory(t), 'events.duckdb')
@@ -373,7 +373,7 @@ t.test(
       t.strictSame(store.losses, [])
       const rows = await rowsOf(store)
       await store.close()
-      // What was stored and not acknowledged is told again by nobody: a shipper numbers what it sends.
+      // Rows stored and not acknowledged are not sent again, because a shipper numbers its deliveries.
       halves = rows.flatMap(({ pathname, status, props }) =>
         status !== null && props !== null ? [] : [[pathname.slice(1), status === null ? 'v' : 'h']],
       )

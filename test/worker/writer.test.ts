@@ -12,7 +12,7 @@ import { observation } from '../fixtures/observations.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openStoreAt } from '../fixtures/store.js'
 
-/** A writer over a real store; the classifier makes of `/agent/...` an agent's row, of `/none` a drop, of `/nan` a row that no store takes. */
+/** A writer over a real store. The classifier turns `/agent/...` into an agent's row, `/none` into a drop and `/nan` into a row with an invalid value. */
 async function writing(t: Test, given: Partial<WriterDeps> = {}) {
   const store = await openStoreAt(join(directory(t), 'events.duckdb'))
   t.teardown(() => store.close())
@@ -62,7 +62,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
   return { writer, store, push, settled, commits, states, classified }
 }
 
-t.test('totals go on from where they were, and lie beside the rows', async (t) => {
+t.test('totals continue from the start position and are stored with the rows', async (t) => {
   const { store, push, settled, commits } = await writing(t)
   push(11, '/a', '/agent/b', '/none')
   await settled(11)
@@ -81,7 +81,7 @@ t.test('totals go on from where they were, and lie beside the rows', async (t) =
   t.strictSame(await store.lastCommit('00000000000000aa'), mark, 'a batch without rows costs no transaction')
 })
 
-t.test('a row that no store takes is dropped alone', async (t) => {
+t.test('a row with an invalid value is dropped alone', async (t) => {
   const { store, push, settled, commits, states } = await writing(t)
   push(11, '/a', '/nan', '/b', '/nan', '/c', '/agent/d')
   await settled(11)
@@ -94,7 +94,7 @@ t.test('a row that no store takes is dropped alone', async (t) => {
   t.strictSame(states, [], 'and nothing is degraded by it')
 })
 
-t.test('an obstacle holds rows back, classified once and in order', async (t) => {
+t.test('rows wait during an obstacle, classified once and in order', async (t) => {
   let free = false
   const { store, push, settled, commits, states, classified } = await writing(t, {
     obstacle: () => (free ? undefined : 'no room'),
@@ -119,7 +119,7 @@ t.test('an obstacle holds rows back, classified once and in order', async (t) =>
   t.strictSame(await store.query(sql`select count(*) as n from events`), [{ n: 3 }])
 })
 
-t.test('a failing store is tried again with the same rows; stop gives up at once', async (t) => {
+t.test('a failing store is retried with the same rows; stop gives up at once', async (t) => {
   const { store, writer, push, commits, states, classified } = await writing(t, {
     sleep: () => new Promise((resolve) => setTimeout(resolve, 60_000).unref()),
   })
@@ -134,7 +134,7 @@ t.test('a failing store is tried again with the same rows; stop gives up at once
   t.ok(performance.now() - from < 10_000)
 })
 
-t.test('late rows are stored when their sessions could be asked for, as these say', async (t) => {
+t.test('late rows are stored with the sessions that the store has, once it can be queried', async (t) => {
   let asked = 0
   const late = eventRow({ pathname: '/late' })
   const { visitor_id } = late
@@ -165,7 +165,7 @@ t.test('late rows are stored when their sessions could be asked for, as these sa
   t.strictSame(await store.query(sql`select session_id from events`), [{ session_id: '000000000000004d' }])
 })
 
-t.test('batches that wait are merged up to 5,000 observations, a larger one goes whole', async (t) => {
+t.test('waiting batches are merged up to 5,000 observations; a larger one is stored alone', async (t) => {
   let free = false
   const { push, settled, commits } = await writing(t, { obstacle: () => (free ? undefined : 'wait') })
   push(11, '/first')
@@ -182,7 +182,7 @@ t.test('batches that wait are merged up to 5,000 observations, a larger one goes
   t.equal(commits.at(-1)?.human, 100 + 1 + 6_000 + 7_000 + 1)
 })
 
-t.test('what can be verified soon is stored verified; what cannot is told, and completes its row later', async (t) => {
+t.test('a row that is verified soon is stored verified; a later verdict completes the stored row', async (t) => {
   const answers = new Map<string, (verdict: Verdict) => void>()
   const late: string[][] = []
   const { store, writer, settled, commits } = await writing(t, {
