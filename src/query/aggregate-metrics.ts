@@ -5,7 +5,7 @@ import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits } from './sessions.js'
 
-/** What aggregates, and the hits that no aggregate replaces, are summed up to; `bounces` counts among `entries`. */
+/** A sum over aggregates and over the hits that no aggregate replaces; `bounces` counts among `entries`. */
 type Sum = (typeof SUMS)[number]
 const SUMS = [
   ...(['visitors', 'pageviews', 'events', 'sessions', 'ms', 'views', 'entries', 'exits', 'bounces'] as const),

@@ -1,26 +1,26 @@
 import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
 
-/** A page of the site, or anything else that was asked for there; without a query. */
+/** A page of the site, or any other URL requested there, without its query. */
 export interface Url {
   readonly hostname: string
   readonly pathname: string
 }
 
-/** What a site's policy keeps agents from. */
+/** The URLs that a site's policy disallows for agents. */
 export interface BlockedUrls {
   /**
-   * Where that can be: under these patterns of robots.txt (path, `*`, `$`) of a hostname, or anywhere on it where none
-   * are given. What lies outside is not blocked; what lies within may be.
+   * The places where URLs can be blocked: under these robots.txt patterns (path, `*`, `$`) of a hostname, or anywhere on it if
+   * there are no patterns. URLs outside are not blocked; URLs inside may be.
    */
   readonly candidates: readonly { readonly hostname: string; readonly patterns?: readonly string[] }[]
-  /** Whether each of these is, exactly; asked for at most `AT_ONCE` of them. */
+  /** Tells exactly which of these are blocked; at most `MAX_URLS_AT_ONCE` at a time. */
   areBlocked(urls: readonly Url[]): Promise<readonly boolean[]>
 }
 
-/** More patterns than this are not worth telling apart in SQL. */
+/** With more patterns, SQL only compares the hostname. */
 const MAX_PATTERNS_IN_SQL = 100
 
-/** A condition on `hostname` and `pathname` that holds for every URL that is blocked, and for some that are not. */
+/** A condition on `hostname` and `pathname` that holds for every blocked URL, and for some others. */
 export function mayBeBlocked({ candidates: within }: BlockedUrls, dialect: Dialect): Sql {
   const places = within.map(({ hostname, patterns }) => {
     const prefixes = [...new Set(patterns?.map(literalPrefix) ?? [''])]
@@ -35,16 +35,16 @@ export function mayBeBlocked({ candidates: within }: BlockedUrls, dialect: Diale
   return places.length === 0 ? raw('false') : sql`(${join(places, ' or ')})`
 }
 
-/** A path with one of these may come to any other when it is normalised: escapes, dot segments, backslashes. */
+/** Normalising a path with one of these (escapes, dot segments, backslashes) may turn it into any other path. */
 const NORMALISED_PARTS = ['%', '/.', '\\']
 
-/** What a path that fits begins with, as far as path and pattern are sure to spell it alike. */
+/** The start that a matching path shares with the pattern, as far as both are sure to spell it alike. */
 const literalPrefix = (pattern: string): string => /^\/[\w/.~-]*/.exec(pattern)?.[0] ?? ''
 
-/** They are judged by another process, which has more to do. */
-export const MAX_URLS_AT_ONCE = 1_000
+/** Bounds a call, because the process that judges URLs has other work too. */
+const MAX_URLS_AT_ONCE = 1_000
 
-/** Those that are blocked. */
+/** Returns the URLs that are blocked. */
 export async function filterBlocked<U extends Url>(
   { areBlocked }: Pick<BlockedUrls, 'areBlocked'>,
   urls: readonly U[],

@@ -6,7 +6,7 @@ import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
 
-/** What rows are ranked by: the audience's first metric, then the next. */
+/** The order of rows, per audience. */
 const RANKING = {
   human: ['visitors desc', 'pageviews desc', 'sessions desc'],
   agent: ['fetches desc'],
@@ -14,8 +14,8 @@ const RANKING = {
 }
 
 /**
- * The values of one dimension with the audience's metrics, ranked. The row without a value is of the hits that have
- * none, so that rows add up; dimensions that only some hits are meant to have leave it out.
+ * Returns the values of one dimension with the audience's metrics, sorted. Hits without a value have a row of their
+ * own, so rows add up; dimensions that only some hits are meant to have leave that row out.
  */
 export async function breakdown(ask: ReadContext, name: string) {
   const { audience } = ask.plan
@@ -30,8 +30,8 @@ export async function breakdown(ask: ReadContext, name: string) {
 }
 
 /**
- * The `limit` best combinations of some dimensions' values, each under its dimension's name: absent where the hits have
- * none, so that rows add up. `of` narrows the hits that are asked about.
+ * Returns the `limit` best combinations of some dimensions' values, each under its dimension's name. A value is absent
+ * for hits that have none, so rows add up. `of` narrows the plan.
  */
 export function topCombinations(
   ask: ReadContext,

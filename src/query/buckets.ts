@@ -2,8 +2,8 @@ import { ApiError } from '../errors.js'
 import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } from '../sql.js'
 import { type OffsetSpan, offsetSpans, startOf, type Window } from './calendar.js'
 
-/** A bucket of a window: its first instant, and what `bucketKey` gives for the rows in it. */
-export interface Bucket {
+/** A bucket of a window: its first instant, and the value of `bucketKey` for its rows. */
+interface Bucket {
   readonly t: Date
   readonly key: number
 }
@@ -14,7 +14,7 @@ const DAY = 86_400_000
 /** 1970-01-01 was a Thursday. */
 const EPOCH_TO_MONDAY = 3 * DAY
 
-/** How a local time, in milliseconds as if it were UTC, is cut: the number of its unit, and that unit's first moment. */
+/** Cuts a local time (in milliseconds, as if it were UTC) into units: the unit's number, and its first moment. */
 const UNITS: Record<Granularity, { index(local: number): number; start(index: number): number }> = {
   minute: { index: (local) => Math.floor(local / MINUTE), start: (i) => i * MINUTE },
   hour: { index: (local) => Math.floor(local / HOUR), start: (i) => i * HOUR },
@@ -28,10 +28,12 @@ const UNITS: Record<Granularity, { index(local: number): number; start(index: nu
     start: (i) => Date.UTC(Math.floor(i / 12), i % 12),
   },
 }
-/** An hour that the clock shows twice is two buckets; a day of 25 hours is one. */
+/** Units of the clock: an hour that the clock shows twice is two buckets. A day of 25 hours is one. */
 const isClockUnit = (unit: Granularity) => unit === 'minute' || unit === 'hour'
 
-/** The buckets that the window touches, in order, at most `limit` of them; the first may begin before the window does. */
+/**
+ * Lists the buckets that the window touches, in order, at most `limit` of them. The first may begin before the window.
+ */
 export function listBuckets(window: Window, tz: string, unit: Granularity, limit = Infinity): Bucket[] {
   const from = startOf(unit === 'week' || unit === 'month' ? unit : 'day', window.start, tz)
   const found: Bucket[] = []
@@ -52,12 +54,15 @@ export function listBuckets(window: Window, tz: string, unit: Granularity, limit
   return window.start < window.end ? found.slice(first) : []
 }
 
-/** `bucketKey`'s counterpart in SQL: arithmetic on whole milliseconds, the zone's offset by a CASE, no zone lookup per row. */
+/**
+ * The key of a row's bucket in SQL: arithmetic on whole milliseconds with the zone's offset as a CASE, so that the
+ * engine looks up no time zone per row.
+ */
 export function bucketKey(column: Sql, window: Window, tz: string, unit: Granularity, dialect: Dialect): Sql {
   const offset = offsetSql(column, offsetSpans(window, tz))
   const local = sql`(${dialect.epochMs(column)} + ${offset})`
   const size = (ms: number) => raw(String(ms))
-  // `local` stands there once: engines compute it as often as it is written.
+  // `local` occurs only once, because engines compute it as often as it is written.
   const cut = (value: Sql, ms: number) => sql`${dialect.divideInteger(value, size(ms))} * ${size(ms)}`
   switch (unit) {
     case 'minute':
@@ -89,8 +94,8 @@ const TARGET_BUCKETS = 200
 const MAX_BUCKETS = 10_000
 
 /**
- * The asked granularity, or the finest that gives at most 200 buckets (contract 4; finest is most, so 8 where
- * possible). Throws `validation_error` on `granularity` for more than 10,000.
+ * Returns the requested granularity, or the finest that gives at most 200 buckets. Throws `validation_error` on
+ * `granularity` if the requested one gives more than 10,000.
  */
 export function chooseGranularity(window: Window, tz: string, asked: Granularity | undefined): Granularity {
   if (asked === undefined) {
@@ -102,7 +107,7 @@ export function chooseGranularity(window: Window, tz: string, asked: Granularity
   if (listBuckets(window, tz, asked, MAX_BUCKETS + 1).length <= MAX_BUCKETS) return asked
   throw new ApiError(
     'validation_error',
-    `granularity ${asked} cuts this window into more than ${MAX_BUCKETS} buckets.`,
+    `granularity ${asked} gives more than ${MAX_BUCKETS} buckets for this window.`,
     'granularity',
   )
 }

@@ -1,16 +1,16 @@
 import { Temporal } from 'temporal-polyfill'
 
-/** An instant span: `end` is exclusive (contract 4). */
+/** A time span; `end` is exclusive. */
 export interface Window {
   readonly start: Date
   readonly end: Date
 }
-export type CalendarUnit = 'day' | 'week' | 'month' | 'year'
+type CalendarUnit = 'day' | 'week' | 'month' | 'year'
 
 const zoned = (at: Date, tz: string) => Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(tz)
 const instant = (at: Temporal.ZonedDateTime) => new Date(at.epochMilliseconds)
 
-/** An ISO-8601 instant, with its offset; undefined for text that is none: 30 February, a time without a zone. */
+/** Parses an ISO-8601 instant with its offset. Returns undefined for 30 February, or a time without a zone. */
 export function parseInstant(text: string): Date | undefined {
   if (!ISO.test(text)) return undefined
   try {
@@ -19,10 +19,13 @@ export function parseInstant(text: string): Date | undefined {
     return undefined
   }
 }
-/** Temporal reads more than the standard's everyday form: annotations, other separators, years of six digits. */
+/** Temporal accepts more than the standard's everyday form: annotations, other separators, years of six digits. */
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
-/** An IANA zone in its usual spelling; undefined for a word that is none. An offset such as `+01:00` is none. */
+/**
+ * Returns an IANA time zone in its usual spelling; undefined if it does not exist. An offset such as `+01:00` is not
+ * accepted.
+ */
 export function parseTimeZone(word: string): string | undefined {
   if (!/^[A-Za-z]/.test(word)) return undefined
   try {
@@ -32,7 +35,7 @@ export function parseTimeZone(word: string): string | undefined {
   }
 }
 
-/** The first instant of the day, week (Monday), month or year of `at` in the zone; a day may begin at 01:00. */
+/** The first instant of the day, week (Monday), month or year of `at` in the zone. A day may begin at 01:00. */
 export function startOf(unit: CalendarUnit, at: Date, tz: string): Date {
   const local = zoned(at, tz)
   const date = local.toPlainDate()
@@ -45,15 +48,17 @@ export function startOf(unit: CalendarUnit, at: Date, tz: string): Date {
   return instant(first.toZonedDateTime(tz))
 }
 
-/** The same local time so many days, months or years later (or earlier); 29 February becomes the 28th. */
+/** The same local time some days, months or years later, or earlier if negative; 29 February becomes the 28th. */
 export const shift = (at: Date, by: { days?: number; months?: number; years?: number }, tz: string): Date =>
   instant(zoned(at, tz).add(by))
 
-/** That hour of the local day of `at`, whatever the clocks did in its night; where they skip it, the one after. */
+/**
+ * That hour of the local day of `at`, also on days when the clocks change. An hour that they skip becomes the next one.
+ */
 export const atLocalHour = (at: Date, hour: number, tz: string): Date =>
   instant(zoned(at, tz).toPlainDate().toZonedDateTime({ timeZone: tz, plainTime: { hour } }))
 
-/** The local date of `at`: `2026-11-21`. */
+/** The local date of `at`, such as `2026-11-21`. */
 export const localDate = (at: Date, tz: string): string => zoned(at, tz).toPlainDate().toString()
 
 /** A span with one UTC offset, in milliseconds. */
@@ -63,7 +68,7 @@ export interface OffsetSpan {
   readonly offset: number
 }
 
-/** The window cut where the zone's clocks change: few spans, in order, without a gap. */
+/** Splits the window where the zone's clocks change: a few spans, in order, without gaps. */
 export function offsetSpans({ start, end }: Window, tz: string): OffsetSpan[] {
   const spans: OffsetSpan[] = []
   let at = zoned(start, tz)

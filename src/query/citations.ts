@@ -4,7 +4,7 @@ import { NOT_SPOOFED } from './metrics.js'
 import { type Plan, planForTable, withoutUrlFilters } from './plan.js'
 import type { Assistant, ReadContext } from './read-context.js'
 
-/** In the order in which they are tried: the first that fits (contract 5). */
+/** In the order in which they are tried: the first that applies is the verdict. */
 export const CITATION_VERDICTS = [
   'blocked',
   'unseen',
@@ -14,9 +14,8 @@ export const CITATION_VERDICTS = [
   'earning',
   'balanced',
 ] as const
-export type Verdict = (typeof CITATION_VERDICTS)[number]
 
-/** Of one operator's agents and assistants, or of all. */
+/** Restricts the citation gap to the agents and assistants of one operator; undefined: all operators. */
 export interface CitationScope {
   readonly assistants: readonly Assistant[]
   readonly operator: string | undefined
@@ -26,7 +25,7 @@ const MIN_FETCHES = 10
 const MIN_ARRIVALS = 3
 const DEFAULT_GAP_THRESHOLD = 3
 
-/** A fetch that read a page (contract 5); a 304 names no type, so there `is_pageview` or the path's ending says. */
+/** Selects successful page reads. A 304 names no content type; `is_pageview` or the path's ending decides then. */
 const isPageRead = (dialect: Dialect): Sql => {
   const endings = ['.md', '.markdown', '.pdf'].map((end) => dialect.endsWith(raw('lower(pathname)'), sql`${end}`))
   return sql`method = 'GET' and status in (200, 206, 304) and case when content_type is null
@@ -35,10 +34,10 @@ const isPageRead = (dialect: Dialect): Sql => {
     end`
 }
 
-/** The pageview with which an AI assistant's reader began a session: a session has one. */
+/** Selects the pageview with which a session from an AI assistant began; a session has one. */
 const IS_ARRIVAL = raw("channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page")
 
-/** Fetches that may be for an answer, or for the index that answers come from. */
+/** Selects fetches that may serve an answer, or the index that answers come from. */
 const answerFetches = (plan: Plan, dialect: Dialect, operator: string | undefined): Sql => sql`
   agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and purpose in ('search', 'assistant')
     and ${NOT_SPOOFED} and ${operator === undefined ? raw('true') : sql`operator = ${operator}`}`
@@ -56,7 +55,10 @@ const arrivalCondition = ({ assistants, operator }: CitationScope): Sql => {
 
 const ratio = raw('case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio')
 
-/** Every URL that was fetched, refused, arrived at or read: `hostname, pathname, fetches, arrivals, refused, ratio`. */
+/**
+ * Selects every URL that agents fetched or were refused, or that people entered at or read: `hostname, pathname,
+ * fetches, arrivals, refused, ratio`.
+ */
 const urlCounts = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
   select hostname, pathname, fetches, arrivals, refused * 2 > attempts as refused, ${ratio}
   from (
@@ -73,14 +75,14 @@ const urlCounts = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
 
-/** Enough of either to say something, and both, so that there is a ratio of them. */
+/** Selects URLs with a ratio and enough data to trust it. The median is taken over them. */
 const HAS_ENOUGH_DATA = raw(
   `fetches > 0 and arrivals > 0 and (fetches >= ${MIN_FETCHES} or arrivals >= ${MIN_ARRIVALS})`,
 )
 
 /**
- * What each URL's verdict is but for the policy: `hostname, pathname, fetches, arrivals, ratio, verdict`. The median is
- * the whole site's, whatever URLs are asked about, of those with both fetches and arrivals and not too few.
+ * Returns a statement with each URL's verdict, the policy left aside: `hostname, pathname, fetches, arrivals, ratio,
+ * verdict`. The median is taken over the whole site, whatever filters on URLs the plan has.
  */
 export function citationVerdicts(
   { plan, dialect, site }: Pick<ReadContext, 'plan' | 'dialect' | 'site'>,
@@ -88,7 +90,7 @@ export function citationVerdicts(
 ) {
   const whole = withoutUrlFilters(plan)
   const high = sql`median * ${site.citation_threshold ?? DEFAULT_GAP_THRESHOLD}`
-  // Without a median there is no URL that the last three could be about.
+  // Without a median no URL has a ratio, so the last three verdicts do not occur.
   return (p: Plan): Sql => sql`
     with c as materialized (${urlCounts(p, dialect, of)}),
     m as materialized (
@@ -105,16 +107,19 @@ export function citationVerdicts(
     from c cross join m`
 }
 
-/** `fetches, arrivals, ratio` of the whole. */
+/** Selects `fetches, arrivals, ratio` of all URLs together. */
 export const citationTotals = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
   select fetches, arrivals, ${ratio}
   from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urlCounts(plan, dialect, of)}) c) t`
 
-/** The same of counts that are known. */
+/** The same from known counts. */
 export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
   select fetches, arrivals, ${ratio} from (select ${fetches} as fetches, ${arrivals} as arrivals) t`
 
-/** `operator, fetches, arrivals, ratio`; without an operator: who came from an assistant that only its medium names. */
+/**
+ * Selects `operator, fetches, arrivals, ratio`. The row without an operator has arrivals from assistants that only
+ * their medium names.
+ */
 export const citationOperators = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => {
   const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
   const name = names.length === 0 ? raw('null') : sql`case source ${join(names, ' ')} end`
@@ -133,9 +138,9 @@ export const citationOperators = (plan: Plan, dialect: Dialect, of: CitationScop
     where fetches > 0 or arrivals > 0`
 }
 
-/** Apps and many sites send no referrer: who came from them looks as if nobody had sent them. */
+/** Apps and many sites send no referrer, so their visitors look like direct traffic. */
 export const ARRIVALS_ARE_A_LOWER_BOUND = {
   metric: 'arrivals',
   code: 'arrivals_are_a_floor',
-  message: 'Native apps and links without a referrer are not seen as arrivals: there were at least so many.',
+  message: 'Arrivals are a lower bound: native apps and links without a referrer are not counted.',
 } as const

@@ -1,27 +1,27 @@
 import { ApiError } from '../errors.js'
 
-/** Whose readership is asked about (spec 2.1). */
+/** The audiences: people, agents, or both. */
 export const AUDIENCES = ['human', 'agent', 'all'] as const
 export type Audience = (typeof AUDIENCES)[number]
-/** The two kinds of row there are: `all` is both. */
+/** The two tables of rows; audience `all` uses both. */
 export type Table = 'events' | 'agent_events'
 
-/** `flag` is 0 or 1. */
-export type DimensionType = 'text' | 'number' | 'boolean' | 'flag'
+/** A `flag` is 0 or 1. */
+type DimensionType = 'text' | 'number' | 'boolean' | 'flag'
 
-/** One thing that rows can be filtered by and broken down by (contract 4). */
+/** A property of rows to filter by and to break down by. */
 export interface Dimension {
   readonly name: string
   readonly type: DimensionType
-  /** The tables that have it as a column of its own name. */
+  /** The tables with a column of that name. */
   readonly tables: readonly Table[]
-  /** A session's value, the same on all of its rows, or a row's own. */
+  /** `session`: the same on all rows of a session. `row`: each row's own. */
   readonly level: 'row' | 'session'
-  /** Its value in a row, where that is not the column as it is. */
+  /** The SQL of its value, unless it is the plain column. */
   readonly value?: string
-  /** Only some rows are meant to have it: a breakdown leaves out those that have not. */
+  /** True if only some rows are meant to have it: a breakdown then leaves out rows without it. */
   readonly optional: boolean
-  /** Several as one: those it is made of. */
+  /** The dimensions that a combined dimension is made of. */
   readonly parts?: readonly Dimension[]
   /** Names that other tools use for it. */
   readonly aliases: readonly string[]
@@ -42,7 +42,7 @@ const dimension = (name: string, tables: readonly Table[], traits: DimensionOpti
   ...traits,
 })
 
-/** THE table: a request's word becomes SQL text through here or not at all. `prop:<key>` is the one family beside it. */
+/** The only way from a request's word to SQL text. `prop:<key>` is the one family of dimensions beside it. */
 export const DIMENSIONS: readonly Dimension[] = [
   dimension('hostname', both, { aliases: ['event:hostname', 'host'] }),
   dimension('pathname', both, { aliases: ['event:page', 'path', 'page'] }),
@@ -71,13 +71,13 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('language', people),
   dimension('event_name', people, { optional: true, aliases: ['event:name', 'event'] }),
   dimension('kind', people, { aliases: ['event_type', 'eventType'] }),
-  // Of the site's goals by name or id: `goals.ts` puts what they stand for in its place.
+  // The site's goals by name or id: `goals.ts` replaces it by the goal's own conditions.
   dimension('goal', people, { optional: true, aliases: ['event:goal'] }),
   dimension('scroll', people, { type: 'number', optional: true, aliases: ['scroll_depth'] }),
-  // Whole: a session's seconds from its first to its last row (`rows`, where.ts).
+  // Seconds from a session's first to its last row; joined by `sourceRows` (conditions.ts).
   dimension('duration', people, { type: 'number', level: 'session', aliases: ['visit_duration'] }),
   dimension('identified_id', people, { optional: true, aliases: ['user_id', 'distinct_id', 'distinctId'] }),
-  // Rows from before it was judged have none.
+  // Null in rows that are older than the column.
   dimension('suspected', people, { type: 'boolean', value: 'coalesce(suspected, false)' }),
   dimension('agent_id', agents, { aliases: ['agent', 'bot_name'] }),
   dimension('operator', agents, { aliases: ['bot_operator'] }),
@@ -93,27 +93,28 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('conditional', agents, { type: 'flag' }),
 ]
 
-/** Properties of events: any key, so a family and not rows of the table. */
+/** Properties of events have any key, so they are a family and not entries of the table. */
 const PROP_ALIASES = ['prop:', 'props:', 'event:props:']
 const byName = new Map(DIMENSIONS.flatMap((d) => [d.name, ...d.aliases].map((name) => [name, d] as const)))
 
-/** The dimension of a name or alias; throws `validation_error` on `field` for a word that is none. */
+/** Finds a dimension by its name or an alias. Throws `validation_error` on `field` if it is unknown. */
 export function findDimension(name: string, field: string): Dimension {
   const known = byName.get(name)
   if (known) return known
   const prefix = PROP_ALIASES.find((alias) => name.startsWith(alias) && name.length > alias.length)
   if (prefix) return dimension(`prop:${name.slice(prefix.length)}`, people, { optional: true })
-  throw new ApiError('validation_error', `There is no dimension ${quote(name)}.`, field)
+  throw new ApiError('validation_error', `Unknown dimension ${quote(name)}.`, field)
 }
 
 /** The key of a `prop:<key>` dimension, undefined for any other. */
 export const propKey = (d: Dimension): string | undefined => (d.name.startsWith('prop:') ? d.name.slice(5) : undefined)
 
-/** The tables that an audience's answer is drawn from. */
-export const audienceTables = (audience: Audience): readonly Table[] =>
-  ({ human: people, agent: agents, all: both })[audience]
+/** The tables that an audience reads. */
+const audienceTables = (audience: Audience): readonly Table[] => ({ human: people, agent: agents, all: both })[audience]
 
-/** Throws `validation_error` on `field` where the audience has no such dimension; `all` has those both have (contract 4). */
+/**
+ * Throws `validation_error` on `field` if the audience lacks the dimension; `all` has the dimensions that both have.
+ */
 export function requireDimension(d: Dimension, audience: Audience, field: string): void {
   if (audienceTables(audience).every((table) => d.tables.includes(table))) return
   throw new ApiError('validation_error', `Audience ${audience} has no dimension ${quote(d.name)}.`, field)
@@ -123,5 +124,5 @@ export function requireDimension(d: Dimension, audience: Audience, field: string
 export const audiencesWith = (d: Dimension): Audience[] =>
   AUDIENCES.filter((audience) => audienceTables(audience).every((table) => d.tables.includes(table)))
 
-/** A word of a request in a message: short, and plainly a quotation. */
+/** Quotes a request's word for a message, at most 60 characters of it. */
 export const quote = (word: string): string => JSON.stringify(word.length > 60 ? `${word.slice(0, 60)}...` : word)

@@ -5,7 +5,7 @@ import { parseInstant, parseTimeZone } from './calendar.js'
 import { AUDIENCES, quote } from './dimensions.js'
 import { type Filter, parseFiltersJson } from './filters.js'
 
-/** The query envelope of every analytics read (spec 2.1, contract 4): syntax only, no clock, no store. */
+/** The query parameters of every analytics read: syntax only, no clock and no store. */
 export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
 export type Range = (typeof RANGES)[number]
 
@@ -16,29 +16,29 @@ const LATEST = Date.UTC(2200, 0, 1)
 const instant = z.string().transform((text, context) => {
   const at = parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
   if (at && at.getTime() >= EARLIEST && at.getTime() < LATEST) return at
-  context.addIssue('no ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
+  context.addIssue('must be an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
   return z.NEVER
 })
 
-/** A whole number of a query string, `least` to `most`. */
+/** A whole number in a query string, from `least` to `most`. */
 export const wholeNumber = (most: number, least = 1) =>
   z
     .string()
-    .regex(/^\d{1,10}$/, 'no whole number')
+    .regex(/^\d{1,10}$/, 'must be a whole number')
     .transform(Number)
-    .refine((n) => n >= least && n <= most, `not from ${least} to ${most}`)
+    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}`)
     // In the OpenAPI document it is the number it becomes.
     .meta({ type: 'integer', minimum: least, maximum: most })
 
 export const ENVELOPE_SHAPE = {
-  site: wholeNumber(2_147_483_647).describe('The site.'),
+  site: wholeNumber(2_147_483_647).describe('The id of the site.'),
   start: instant
     .optional()
-    .describe('First instant of the window, ISO-8601. Wins over `range`.')
+    .describe('First instant of the window, ISO-8601. Overrides `range`.')
     .meta({ format: 'date-time', example: '2026-11-14T00:00:00.000Z' }),
   end: instant
     .optional()
-    .describe('The instant the window ends before, ISO-8601. Wins over `range`.')
+    .describe('End of the window (exclusive), ISO-8601. Overrides `range`.')
     .meta({ format: 'date-time', example: '2026-11-21T00:00:00.000Z' }),
   range: z.enum(RANGES).default('30d').describe('The window, in `tz`.'),
   compare: z.enum(['none', 'previous', 'year']).default('none').describe('The window to compare with.'),
@@ -47,7 +47,7 @@ export const ENVELOPE_SHAPE = {
     .transform((word, context) => {
       const name = parseTimeZone(word)
       if (name !== undefined) return name
-      context.addIssue('no IANA time zone such as Europe/Berlin')
+      context.addIssue('must be an IANA time zone such as Europe/Berlin')
       return z.NEVER
     })
     .optional()
@@ -82,14 +82,14 @@ export const ENVELOPE_SHAPE = {
     .min(1)
     .max(100)
     .optional()
-    .describe('A saved segment, whose filters have to hold too.')
+    .describe('The id of a saved segment, whose filters also have to hold.')
     .meta({ example: '1' }),
-  audience: z.enum(AUDIENCES).optional().describe('Whose readership: `human` (default), `agent` or `all`.'),
+  audience: z.enum(AUDIENCES).optional().describe('The audience: `human` (default), `agent` or `all`.'),
 } as const
 
-/** The two more that lists take. */
+/** The parameters of a list, beside the envelope's. */
 export const PAGING_SHAPE = {
-  limit: wholeNumber(1000).default(50).describe('Rows of a page, 1 to 1000; default 50.'),
+  limit: wholeNumber(1000).default(50).describe('Rows per page, 1 to 1000; default 50.'),
   page: wholeNumber(1_000_000).default(1).describe('Page, from 1 (default).'),
 } as const
 
@@ -99,14 +99,14 @@ export type Envelope = z.infer<typeof Envelope>
 export const Paging = z.object(PAGING_SHAPE)
 
 /**
- * `parameters` in a query string. An unknown parameter is ignored; a known one that does not parse or
- * stands there twice is `validation_error` with its name as field.
+ * Parses the parameters of a query string. Ignores an unknown parameter. Throws `validation_error` with the parameter
+ * as field if its value is invalid or if it occurs twice.
  */
 export function parseParameters<P extends z.ZodObject>(parameters: P, query: URLSearchParams): z.output<P> {
   const given: Record<string, string> = {}
   for (const name of Object.keys(parameters.shape)) {
     const [value, ...more] = query.getAll(name)
-    if (more.length > 0) throw new ApiError('validation_error', `${name} is there twice.`, name)
+    if (more.length > 0) throw new ApiError('validation_error', `${name} occurs twice.`, name)
     if (value !== undefined) given[name] = value
   }
   const result = parameters.safeParse(given)
@@ -117,8 +117,8 @@ export function parseParameters<P extends z.ZodObject>(parameters: P, query: URL
 }
 
 /**
- * A query string in two, where a read has values of its own for a parameter of the envelope (`start` of journeys, contract
- * 5): `own` has them, and whatever is none of the envelope's; `shared` all that is not the read's own.
+ * Splits a query string if a read uses values of an envelope parameter for itself, such as a path as `start` of
+ * journeys. `own` has those values and all parameters outside the envelope; `shared` has everything but those values.
  */
 export function splitQuery(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
   const [own, shared] = [new URLSearchParams(), new URLSearchParams()]

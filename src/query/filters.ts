@@ -5,16 +5,19 @@ import { findOperator, isComparison, type Operator, type OperatorName, supportsO
 
 export type FilterValue = string | number | boolean
 
-/** One condition, in canonical names; `value` is typed as its dimension is. */
+/** One condition in canonical names. `value` has the type of the dimension. */
 export interface Condition {
   dimension: string
   op: OperatorName
-  /** None for is_set and is_not_set; a list is any of (under a negative none of); two bounds for between. */
+  /**
+   * Absent for is_set and is_not_set. A list matches any of its values, under a negative operator none. Two bounds for
+   * between.
+   */
   value?: FilterValue | readonly FilterValue[]
-  /** Only ever false: absent is case-sensitive. */
+  /** Only ever false; absent means case-sensitive. */
   case_sensitive?: false
 }
-/** A tree of conditions (contract 4). */
+/** A tree of conditions. */
 export type Filter =
   | Condition
   | { and: readonly Filter[] }
@@ -24,8 +27,8 @@ export type Filter =
   | { has_not_done: Filter }
   | ResolvedGoal
 
-/** A condition on `goal`, and what it stands for: in a plan's filters only (`resolve`, goals.ts), never in a request's. */
-export interface ResolvedGoal {
+/** A condition on `goal` and the goal's own conditions. Only plans have it (see `resolveGoals`), requests never do. */
+interface ResolvedGoal {
   reached: Condition
   by: Filter
 }
@@ -45,45 +48,46 @@ const Condition = z.strictObject({
 })
 
 /**
- * The `filters` parameter (spec 2.2, contract 4): a JSON array is AND; a lone group or filter is a list of one. Other
- * tools' names are taken and ours returned. Throws `validation_error` with field `filters`.
+ * Parses the `filters` parameter: a JSON array is AND; a single group or filter is a list of one. Accepts other tools'
+ * names and returns ours. Throws `validation_error` with field `filters`.
  */
 export function parseFiltersJson(json: string): Filter[] {
   let parsed: unknown
   try {
     parsed = JSON.parse(json)
   } catch {
-    throw invalidFilters('filters is no JSON.')
+    throw invalidFilters('filters must be JSON.')
   }
   return parseFilters(parsed)
 }
 
-/** The same from JSON that is parsed already: a saved segment's filters. */
+/** The same for parsed JSON, such as a saved segment's filters. */
 export function parseFilters(parsed: unknown): Filter[] {
   let conditions = 0
   const read = (node: unknown, where: string, depth: number): Filter => {
     if (typeof node !== 'object' || node === null || Array.isArray(node))
-      throw invalidFilters(`${where} is no filter object.`)
+      throw invalidFilters(`${where} must be a filter object.`)
     const [word, ...others] = Object.keys(node)
     const [body] = Object.values(node)
     if (word === 'and' || word === 'or' || word === 'not' || word === 'has_done' || word === 'has_not_done') {
-      if (others.length > 0) throw invalidFilters(`${where} has ${quote(others[0] ?? '')} beside ${word}.`)
-      if (depth === MAX_DEPTH) throw invalidFilters(`${where} is nested more than ${MAX_DEPTH} deep.`)
+      if (others.length > 0)
+        throw invalidFilters(`${where} has ${quote(others[0] ?? '')} beside ${word}: a group has one key.`)
+      if (depth === MAX_DEPTH) throw invalidFilters(`${where} is nested more than ${MAX_DEPTH} levels deep.`)
       if (word === 'not') return { not: read(body, `${where}.not`, depth + 1) }
       if (word === 'has_done') return { has_done: read(body, `${where}.has_done`, depth + 1) }
       if (word === 'has_not_done') return { has_not_done: read(body, `${where}.has_not_done`, depth + 1) }
-      if (!Array.isArray(body) || body.length === 0) throw invalidFilters(`${where}.${word} is no list of filters.`)
+      if (!Array.isArray(body) || body.length === 0) throw invalidFilters(`${where}.${word} must be a list of filters.`)
       const parts = body.map((part, i) => read(part, `${where}.${word}[${i}]`, depth + 1))
       return word === 'and' ? { and: parts } : { or: parts }
     }
     conditions += 1
-    if (conditions > MAX_FILTERS) throw invalidFilters(`There are more than ${MAX_FILTERS} filters.`)
+    if (conditions > MAX_FILTERS) throw invalidFilters(`At most ${MAX_FILTERS} filters are allowed.`)
     return parseCondition(node, where)
   }
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
-/** One condition from JSON; `where` is what a refusal calls it. Throws as `parseFilters` does. */
+/** Parses one condition; messages name it by `where`. Throws as `parseFiltersJson` does. */
 export function parseCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
   if (!shape.success) {
@@ -94,7 +98,7 @@ export function parseCondition(node: object, where: string): Condition {
   }
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
-  if (!operator) throw invalidFilters(`${where}.op: there is no operator ${quote(shape.data.op)}.`)
+  if (!operator) throw invalidFilters(`${where}.op: unknown operator ${quote(shape.data.op)}.`)
   const value = parseValue(shape.data.value, dimension, operator, where)
   return {
     dimension: dimension.name,
@@ -108,7 +112,7 @@ function parseValue(value: unknown, d: Dimension, o: Operator, where: string): C
   const { base, name } = o
   const at = `${where}.value`
   if (base === 'is_set') return undefined
-  if (!supportsOperator(o, d)) throw invalidFilters(`${where}.op: ${name} cannot be asked of ${d.name}, a ${d.type}.`)
+  if (!supportsOperator(o, d)) throw invalidFilters(`${where}.op: ${name} does not apply to ${d.name}, a ${d.type}.`)
   const numeric = isComparison(o)
   const type = numeric ? 'number' : base === 'is' ? d.type : 'text'
   const typed = (one: unknown): FilterValue => {
@@ -147,7 +151,7 @@ function convertValue(value: unknown, type: Dimension['type']): FilterValue | un
   return Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER ? Number(value) : undefined
 }
 
-/** Every condition of a list of trees, behavioural groups included. */
+/** Lists every condition in the trees, those in behavioural groups included. */
 export const listConditions = (filters: readonly Filter[]): Condition[] =>
   filters.flatMap((f) => {
     if ('and' in f) return listConditions(f.and)
@@ -160,8 +164,9 @@ export const listConditions = (filters: readonly Filter[]): Condition[] =>
   })
 
 /**
- * What is left of a tree when `keep` takes some of its conditions (as they are, or as another) and not the rest. What it
- * does not take is left out where that can only let more through, else (`true` to the asker) the whole is.
+ * Keeps the conditions of a tree that `keep` returns (unchanged or replaced) and drops the others. A condition can be
+ * dropped only if the remaining tree lets at least the same rows through; otherwise the whole tree is dropped
+ * (undefined).
  */
 export function keepConditions(
   f: Filter,
@@ -179,12 +184,12 @@ export function keepConditions(
     if (parts.length === 0 || (parts.length < whole.length && !droppable)) return undefined
     return 'and' in f ? { and: parts } : { or: parts }
   }
-  // A goal is kept whole or not at all: what it stands for is no condition that anybody put.
+  // A condition on a goal is kept or dropped as a whole: the request never named the goal's own conditions.
   if ('reached' in f) return keep(f.reached) && f
   return 'dimension' in f ? keep(f) : undefined
 }
 
-/** Whether a tree asks what else a visitor did: agents are no visitors. */
+/** Returns true if a tree uses `has_done` or `has_not_done`. Agents are no visitors, so only people have these. */
 export const isBehavioural = (f: Filter): boolean => {
   if ('has_done' in f || 'has_not_done' in f) return true
   if ('and' in f) return f.and.some(isBehavioural)

@@ -7,24 +7,23 @@ import type { Plan } from './plan.js'
 import { sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
 
-/** Hits in order (contract 7). */
+/** A sequence of steps that sessions or visitors go through. */
 export interface Funnel {
   readonly id: number
   readonly name: string
-  /** 2 to 10, none of a duration: that is no hit. */
+  /** 2 to 10 steps. None is a duration, because that is no hit. */
   readonly steps: readonly (GoalCondition & { readonly label: string })[]
-  /** From the first step's hit to the last one's at most so long; absent: any time. */
+  /** The longest time from the first step's hit to the last step's; absent: unlimited. */
   readonly window_minutes?: number | undefined
 }
 
-/** Whose chain it is: a session's own hits, or those of all of a visitor's sessions that are asked about. */
+/** The hits that form a chain: one session's, or those of all of a visitor's matching sessions. */
 export type FunnelUnit = 'session' | 'visitor'
 
 /**
- * Who reached which step: `step, id, started` (of the latest session), one row for each step from 1 that each reached.
- * A chain is hits of sessions that started in the window and pass the filters (`matched`), each strictly later than the
- * one before and, where the funnel has a window, the last within it of the first. Step n is reached where there is any
- * chain of the first n steps.
+ * Selects which step each session or visitor reached: `step, id, started` (of the latest session), one row for each
+ * step reached. A chain consists of hits of matching sessions, each strictly later than the one before. If the funnel
+ * has a window, the last is within it of the first. Step n is reached if a chain of the first n steps exists.
  */
 export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const id = raw(unit === 'session' ? 'session_id' : 'person')
@@ -36,7 +35,8 @@ export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, diale
     : startedInWindow(plan)
   const chosen = filters ? [sql`chosen as (${matchingSessionIds(plan, dialect)})`] : []
   const level = (n: number) => raw(`level_${n}`)
-  // Without a window the earliest hit of each step leaves the most room for the next: one pass and one join a step.
+  // Without a window the earliest hit of each step leaves the most time for the next, so each step is one pass and one
+  // join.
   const levels = tests.map((test, i) =>
     i === 0
       ? sql`${level(0)} as (
@@ -68,8 +68,8 @@ export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, diale
 }
 
 /**
- * `id, steps`: how many steps of a chain within so many milliseconds, of those `among` whom two are in order at all.
- * Each hit that ends a chain knows the latest hit that such a chain can begin with: a later start never ends later.
+ * Selects `id, steps`: the number of steps in a chain within `ms`, for those in `among`, who reached two steps in any
+ * time. Each hit that ends a chain carries the latest start of such a chain: a later start never ends later.
  */
 function stepsWithinTime(
   tests: readonly Sql[],
@@ -93,7 +93,7 @@ function stepsWithinTime(
   return sql`select id, max(case ${join(steps, ' ')} else 0 end) as steps from (${chains}) c group by id`
 }
 
-/** Rows with the `person` whose session it is: over a change of salts a session has rows of two visitor ids. */
+/** Rows with the visitor of their session as `person`: a session over a change of salts has rows of two visitor ids. */
 const rowsWithPerson = (plan: Plan, dialect: Dialect): Sql => sql`
   (select e.*, o.person from events e
     join (select session_id as of_session, visitor_id as person from (${sessionsInWindow(plan, dialect)}) s) o
@@ -102,7 +102,7 @@ const rowsWithPerson = (plan: Plan, dialect: Dialect): Sql => sql`
 const matchingSessionIds = (plan: Plan, dialect: Dialect): Sql =>
   sql`select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m`
 
-/** How many sessions or visitors are asked about, whatever they did: a number. */
+/** The number of matching sessions or visitors, as a scalar subquery. */
 export function countEveryone(unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const count = unit === 'session' ? raw('count(*)') : raw('count(distinct visitor_id)')
   const chosen = plan.filters.length > 0 ? sql`where session_id in (${matchingSessionIds(plan, dialect)})` : raw('')

@@ -4,11 +4,11 @@ import { quote } from './dimensions.js'
 import { type Condition, type Filter, parseCondition } from './filters.js'
 import { findOperator, operatorNamed } from './operators.js'
 
-/** What a goal or a funnel's step can be of (contract 7): a kind of hit, or how long a session was. */
+/** The types of goals and funnel steps: a kind of hit, or the length of a session. */
 export const GOAL_TYPES = ['page', 'event', 'outbound', 'file_download', 'form', 'scroll', 'duration'] as const
-export type GoalType = (typeof GOAL_TYPES)[number]
+type GoalType = (typeof GOAL_TYPES)[number]
 
-/** What each type compares, among rows of which kind. */
+/** The dimension that each type compares, and the kind of rows it compares. `most` bounds the number. */
 const SUBJECTS: Record<GoalType, { dimension: string; kind?: string; most?: number }> = {
   page: { dimension: 'pathname', kind: 'pageview' },
   event: { dimension: 'event_name', kind: 'custom' },
@@ -22,21 +22,21 @@ const SUBJECTS: Record<GoalType, { dimension: string; kind?: string; most?: numb
 const Value = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).min(1)])
 const ValueTest = z.strictObject({
   op: z.string().describe('An operator of the filters.'),
-  value: Value.optional().describe('A list is any of; none for is_set.'),
+  value: Value.optional().describe('A list matches any of its values; omit it for is_set.'),
 })
-/** What a hit has to be like, as it comes in and as it is kept; `readMatch` says whether it can be asked. */
+/** The condition on a hit, as requests and records have it. `parseGoalMatch` checks it against the type. */
 export const GoalMatch = z.strictObject({
   ...ValueTest.shape,
   props: z
     .array(z.strictObject({ key: z.string().min(1).max(200), ...ValueTest.shape }))
     .max(10)
     .optional()
-    .describe('Of an event: properties that it has to have, all of them.'),
-  pathname: ValueTest.optional().describe('Of scroll: the pages that count; default every page.'),
+    .describe('For events: properties that all have to match.'),
+  pathname: ValueTest.optional().describe('For scroll: the pages that count; default every page.'),
 })
 export type GoalMatch = z.infer<typeof GoalMatch>
 
-/** A hit to look for. */
+/** A condition that a goal or a funnel's step looks for. */
 export interface GoalCondition {
   readonly type: GoalType
   readonly match: GoalMatch
@@ -45,26 +45,26 @@ export interface GoalCondition {
 export interface Goal extends GoalCondition {
   readonly id: number
   readonly name: string
-  /** The property that holds an amount, and the currency where the hit names none. */
+  /** The property that holds the amount, and the currency for hits that name none. */
   readonly revenue?: { readonly property: string; readonly currency: string } | undefined
 }
 
 /**
- * A match in canonical names. Throws `validation_error` on the part of `at` that is wrong (`match.props[0].value`):
- * another operator than the subject takes, a value of another type, parts that the type does not have.
+ * Returns a match in canonical names. Throws `validation_error` with the path of the wrong part as field
+ * (`match.props[0].value`): an operator, a value or a part that the type does not accept.
  */
 export function parseGoalMatch({ type, match }: GoalCondition, at = 'match'): GoalMatch {
   const { dimension, most } = SUBJECTS[type]
   const { props, pathname } = match
-  if (props && type !== 'event') throw invalidField(`${at}.props`, `${type} has no properties to compare; event has.`)
+  if (props && type !== 'event') throw invalidField(`${at}.props`, `${type} has no properties; only event has.`)
   if (pathname && type !== 'scroll')
-    throw invalidField(`${at}.pathname`, `${type} takes no pathname beside its value; scroll does.`)
+    throw invalidField(`${at}.pathname`, `${type} takes no pathname; only scroll does.`)
   const own = parseValueTest(dimension, match, at)
   if (most !== undefined) {
     const base = findOperator(own.op)?.base
-    if (base !== 'gte' && base !== 'gt') throw invalidField(`${at}.op`, `${type} is reached: gte or gt.`)
+    if (base !== 'gte' && base !== 'gt') throw invalidField(`${at}.op`, `${type} must be compared with gte or gt.`)
     if (typeof own.value !== 'number' || own.value <= 0 || own.value > most)
-      throw invalidField(`${at}.value`, `${type} is a number over 0, at most ${most}.`)
+      throw invalidField(`${at}.value`, `${type} must be a number over 0 and at most ${most}.`)
   }
   return {
     ...own,
@@ -87,7 +87,7 @@ function parseValueTest(
   { op, value }: z.infer<typeof ValueTest>,
   field: string,
 ): z.infer<typeof ValueTest> {
-  if (!findOperator(op)) throw invalidField(`${field}.op`, `There is no operator ${quote(op)}.`)
+  if (!findOperator(op)) throw invalidField(`${field}.op`, `Unknown operator ${quote(op)}.`)
   try {
     const { dimension: _, ...canonical } = toCondition(dimension, { op, value }, field)
     return ValueTest.parse(canonical)
@@ -100,7 +100,7 @@ function parseValueTest(
 const toCondition = (dimension: string, { op, value }: z.infer<typeof ValueTest>, where = 'match'): Condition =>
   parseCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
 
-/** A deed as a filter of rows; of a duration, all rows of the sessions that were so long. */
+/** The condition as a filter of rows. A duration goal selects all rows of sessions that are long enough. */
 export function goalFilter({ type, match }: GoalCondition): Filter {
   const { dimension, kind } = SUBJECTS[type]
   const { props = [], pathname } = match
@@ -115,8 +115,8 @@ export function goalFilter({ type, match }: GoalCondition): Filter {
 }
 
 /**
- * Filters with every condition on `goal` resolved: `is` takes a name, or the id of a goal where no goal has that name.
- * Throws `validation_error` on `field` for a goal that is none of these.
+ * Resolves every condition on `goal` to the goal's own conditions. `is` takes a goal's name, or its id if no goal has
+ * that name. Throws `validation_error` on `field` for an unknown goal.
  */
 export function resolveGoals(filters: readonly Filter[], goals: readonly Goal[], field: string): Filter[] {
   const one = (f: Filter): Filter => {
@@ -134,7 +134,7 @@ export function resolveGoals(filters: readonly Filter[], goals: readonly Goal[],
   return filters.map(one)
 }
 
-/** No row is without a kind. */
+/** Every row has a kind. */
 const MATCHES_NOTHING: Filter = { dimension: 'kind', op: 'is_not_set' }
 
 function findGoals({ op, value, case_sensitive }: Condition, goals: readonly Goal[], field: string): Goal[] {
@@ -158,6 +158,6 @@ function findGoals({ op, value, case_sensitive }: Condition, goals: readonly Goa
     if (found.length > 0) return found
     const numbered = goals.filter(({ id }) => String(id) === word)
     if (numbered.length > 0) return numbered
-    throw invalidField(field, `There is no goal ${quote(word)}.`)
+    throw invalidField(field, `Unknown goal ${quote(word)}.`)
   })
 }

@@ -10,7 +10,7 @@ import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
 
-/** The metrics of each audience (contract 4). What mixes the two readerships is the sum of pageviews and nothing else. */
+/** The metrics of each audience. The sum of pageviews is the only metric that mixes people and agents. */
 export const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
   agent: ['fetches', 'pageviews', 'agents', 'verified', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
@@ -18,49 +18,49 @@ export const METRICS = {
 } as const satisfies Record<Audience, readonly string[]>
 export type Metric = (typeof METRICS)[Audience][number]
 
-/** What a read of one metric is about when none is asked for. */
+/** The metric of a read of one metric if the request names none. */
 const DEFAULT_METRIC = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
 
-/** The metric of a name; throws `validation_error`, field `metric`, where the audience has none of that name. */
+/** Finds a metric by name. Throws `validation_error` on `metric` if the audience does not have it. */
 export function findMetric(audience: Audience, asked: string = DEFAULT_METRIC[audience]): Metric {
   const metric = METRICS[audience].find((name) => name === asked)
   if (metric) return metric
   throw new ApiError('validation_error', `Audience ${audience} has no metric ${quote(asked)}.`, 'metric')
 }
 
-/** What each metric is, for whoever reads the answer. */
+/** The type and the definition of each metric, as the API returns them. */
 export const METRIC_INFO: Record<Metric, { type: 'count' | 'share' | 'seconds' | 'mean' | 'bytes'; meaning: string }> =
   {
-    visitors: { type: 'count', meaning: 'Distinct people with a hit in the window.' },
+    visitors: { type: 'count', meaning: 'Distinct visitors with a hit in the window.' },
     sessions: { type: 'count', meaning: 'Sessions that started in the window and have a hit that passes the filters.' },
-    pageviews: { type: 'count', meaning: 'Pages viewed by people; of agents, fetches that read a page.' },
+    pageviews: { type: 'count', meaning: 'Pages viewed by people; for agents, fetches that read a page.' },
     bounce: {
       type: 'share',
       meaning:
-        'Share of sessions with one pageview, no interactive event and less than 10 s engaged; with a pathname filter, of those that entered there.',
+        'Share of sessions with one pageview, no interactive event and less than 10 s engaged; with a filter on pathname, of the sessions that entered there.',
     },
     duration: {
       type: 'seconds',
-      meaning: "Mean time from a session's first to its last evidence, engagement included.",
+      meaning: "Mean time from a session's first to its last hit, engagement included.",
     },
-    views_per_session: { type: 'mean', meaning: 'Mean pageviews of a session, over the whole session.' },
+    views_per_session: { type: 'mean', meaning: 'Mean pageviews over whole sessions.' },
     events: { type: 'count', meaning: 'Custom events, outbound links, downloads and forms.' },
     fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
     agents: { type: 'count', meaning: 'Distinct agents.' },
-    verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent when there are neither.' },
-    spoofed: { type: 'count', meaning: 'Fetches whose claim failed a check that its operator publishes.' },
+    verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent if there are neither.' },
+    spoofed: { type: 'count', meaning: 'Fetches that failed a check that the operator publishes.' },
     indeterminate: {
       type: 'count',
-      meaning: 'Fetches whose claim could not be checked then: a list was missing or stale, DNS did not answer.',
+      meaning: 'Fetches that could not be checked at the time: a list was missing or outdated, or DNS did not respond.',
     },
     unverifiable: {
       type: 'count',
-      meaning: 'Fetches whose claim cannot be checked: its operator publishes no way to.',
+      meaning: 'Fetches that cannot be checked: the operator publishes no way to.',
     },
     bytes: { type: 'bytes', meaning: 'Body bytes sent to agents.' },
   }
 
-/** A count of nothing is 0; any other metric of nothing is absent (spec 2.1 rule 2). */
+/** Counts, which are 0 if there is nothing to count; any other metric is then absent. */
 const COUNT_METRICS: ReadonlySet<string> = new Set([
   ...Object.entries(METRIC_INFO).flatMap(([name, { type }]) => (type === 'count' || type === 'bytes' ? [name] : [])),
   'entries',

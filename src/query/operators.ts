@@ -1,6 +1,6 @@
 import type { Dimension } from './dimensions.js'
 
-/** What an operator asks of a value, before it is negated. */
+/** The comparison of an operator, before negation. */
 type BaseOperator =
   | 'is'
   | 'contains'
@@ -15,7 +15,7 @@ type BaseOperator =
   | 'lte'
   | 'between'
 
-/** The operators of contract 4, each with the names that other tools use for it. */
+/** The operators of filters, each with the names that other tools use for it. */
 const OPERATOR_TABLE = {
   is: { base: 'is', negative: false, aliases: ['equals', 'eq', '=', '==', 'in'] },
   is_not: { base: 'is', negative: true, aliases: ['not_equals', 'neq', 'ne', '!=', 'isNot', 'not_in'] },
@@ -65,17 +65,18 @@ export const OPERATORS: readonly Operator[] = Object.keys(OPERATOR_TABLE)
 
 const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word) => [word, o] as const)))
 
-/** The operator of a name or alias. */
+/** Finds an operator by its name or an alias. */
 export const findOperator = (word: string): Operator | undefined => byName.get(word)
-/** The operator of a canonical name. */
+/** The operator with a canonical name. */
 export const operatorNamed = (name: OperatorName): Operator => ({ name, ...OPERATOR_TABLE[name] })
 
 const COMPARISONS: readonly BaseOperator[] = ['gt', 'gte', 'lt', 'lte', 'between']
 export const isComparison = ({ base }: Operator): boolean => COMPARISONS.includes(base)
 
 /**
- * Whether an operator can be asked of a dimension: numbers are compared, properties may hold some, flags are or are not.
- * Goals are looked up by name before the engine is asked, and only it reads patterns safely.
+ * Returns true if an operator applies to a dimension: comparisons to numbers and to properties, which may hold numbers;
+ * text operators to text and numbers. Patterns do not apply to goals, whose names are compared here: only the engine
+ * evaluates patterns safely.
  */
 export function supportsOperator(o: Operator, d: Dimension): boolean {
   if (d.name === 'goal' && (o.base === 'matches' || o.base === 'matches_wildcard')) return false

@@ -3,8 +3,8 @@ import type { Plan } from './plan.js'
 import { beforeWindowEnd } from './window-conditions.js'
 
 /**
- * Whom the site identified by the window's end: `known_id` (a visitor id) and `person`, the last identified id that was
- * said of it. Visitor ids that share it are one person's.
+ * Selects the visitor ids that the site identified by the window's end: `known_id` (a visitor id) and `person`, the
+ * identified id given last. Visitor ids with the same `person` belong to one person.
  */
 export const identifiedVisitors = (plan: Plan, dialect: Dialect): Sql => sql`
   select visitor_id as known_id, ${dialect.lastBy(raw('identified_id'), raw('(said, identified_id)'))} as person
@@ -13,16 +13,16 @@ export const identifiedVisitors = (plan: Plan, dialect: Dialect): Sql => sql`
     where ${beforeWindowEnd(plan)} and identified_id is not null group by visitor_id, identified_id) i
   group by visitor_id`
 
-/** Some people: those that the site identified by that id, the others by their only visitor id. */
+/** A set of people: identified ones by their identified id, others by their only visitor id. */
 export interface PersonSet {
   readonly persons: readonly string[]
   readonly visitors: readonly bigint[]
 }
 
-/** What a row of visitors is grouped by, to be one person's: `person`, and `visitor` where there is none. */
+/** Groups rows of visitors by person: `person`, and `visitor` for those who are not identified. */
 export const PERSON_COLUMNS = raw('person, case when person is null then visitor_id end as visitor')
 
-/** The rows of `source` that are these people's, each with `person`. */
+/** Selects the rows of `source` that belong to these people, each with `person`. */
 export function rowsOfPersons({ persons, visitors }: PersonSet, source: Sql, plan: Plan, dialect: Dialect): Sql {
   const list = (values: readonly (string | bigint)[]) =>
     values.length === 0

@@ -11,7 +11,7 @@ import { type Goal, resolveGoals } from './goals.js'
 export interface AggregateState {
   /** Sessions that started before are aggregated. */
   readonly watermark: Date
-  /** The start of the earliest aggregated session that has got hits since; undefined if there is none. */
+  /** The start of the earliest aggregated session that has got hits since; otherwise undefined. */
   readonly staleSince: Date | undefined
 }
 
@@ -34,7 +34,7 @@ export interface Plan {
   readonly aggregates?: AggregateState
 }
 
-export interface PlanInput {
+interface PlanInput {
   readonly site: { readonly id: number; readonly timezone: string }
   readonly audience: Audience
   /** Filters may name a dimension of people or of agents (`planForTable`), not only one that the audience has. */
@@ -74,7 +74,10 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
   }
 }
 
-/** The window of a query. With `end` alone, `range` is measured back from there; with `start` alone, it ends now. */
+/**
+ * The window of a query. With `end` alone, `range` is measured back from `end`; with `start` alone, the window ends
+ * now.
+ */
 export function resolveWindow(
   { start, end, range }: Pick<Envelope, 'start' | 'end' | 'range'>,
   tz: string,
@@ -84,10 +87,10 @@ export function resolveWindow(
   if (!start) return rangeWindow(range, tz, end ?? now, first)
   const window = { start, end: end ?? now }
   if (window.start <= window.end) return window
-  throw new ApiError('validation_error', `start is after ${end ? 'end' : 'now'}.`, 'start')
+  throw new ApiError('validation_error', `start must not be after ${end ? 'end' : 'now'}.`, 'start')
 }
 
-/** `7d`, `30d`, `90d`: whole days, today the last of them; `12mo`: whole months, this one the last; `24h` rolls. */
+/** `7d`, `30d`, `90d`: whole days, today being the last; `12mo`: whole months, this one being the last; `24h` rolls. */
 function rangeWindow(range: Range, tz: string, now: Date, first: Date | undefined): Window {
   const today = startOf('day', now, tz)
   const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end: now })

@@ -94,11 +94,12 @@ interface ReadContextOptions {
 }
 
 /**
- * What a read runs with. A read builds its SQL for a plan; the context runs it for the window and for the comparison, and
+ * The context in which a read runs. A read builds its SQL for a plan; the context runs it for the window and for the comparison, and
  * adds paging, so no read handles a window, a page or a comparison itself.
  */
 export type ReadContext = ReturnType<typeof createReadContext>
 
+/** Long because its members share the plan, the warnings and the total. */
 export function createReadContext({ store, name, onStatement, cursor, ...options }: ReadContextOptions) {
   const { plan, site, paging } = options
   const warnings: Warning[] = []

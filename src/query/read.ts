@@ -24,8 +24,8 @@ import {
   type Warning,
 } from './read-context.js'
 
-/** What a read returns: `data`, and the number of rows in it. */
-export interface ReadResult {
+/** The result of a read: `data`, and the number of rows in it. */
+interface ReadResult {
   readonly data: unknown
   readonly rows: number
   /** Values that replace those of `meta.query`: for example a granularity that the read chose itself. */
@@ -33,7 +33,7 @@ export interface ReadResult {
 }
 
 /**
- * Which audiences a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
+ * The audiences that a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
  * compares people with agents and applies a filter on a dimension of one of them to that one. `default` applies if the
  * request names no audience, and `allowed` lists all that are accepted (absent: all three).
  */
@@ -108,7 +108,7 @@ export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, 
   prepare: () => ({ params: {}, run: async () => staticResult }),
 })
 
-/** What a read needs from its caller. */
+/** Everything that a read needs from its caller. */
 export interface ReadDependencies {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Aborted when the client has gone: running queries stop. */
@@ -137,7 +137,7 @@ export interface ReadDependencies {
   blockedUrls?(site: number, operator: string | undefined): Promise<BlockedUrls | undefined>
   /** The policy of one of the site's hostnames; absent: no policy is recorded. */
   policy?(site: number, question: PolicyQuery): Promise<unknown>
-  /** The downloaded address ranges of agents; absent: there are none. */
+  /** The downloaded address ranges of agents; absent: none were downloaded. */
   agentRanges?(): Promise<readonly AgentRanges[]>
   /** Called with each statement that the read runs, before it runs. */
   onStatement?(statement: Sql): void
@@ -172,7 +172,7 @@ export async function runRead(
 }
 
 /** A validated query, ready to run at once or in parts. */
-export interface PreparedRead {
+interface PreparedRead {
   readonly plan: Plan
   readonly site: Site
   readonly segment: string | undefined
@@ -211,13 +211,7 @@ export async function prepareRead(
   const paging = read.list ? parseParameters(Paging, shared) : undefined
   const { params, run } = read.prepare(own, words)
   const { site, segment } = await findSiteAndSegment(envelope, dependencies)
-  if (dependencies.checkDimension) {
-    for (const { dimension } of listConditions(envelope.filters ?? []))
-      dependencies.checkDimension(dimension, 'filters')
-    for (const { dimension } of listConditions(segment)) dependencies.checkDimension(dimension, 'segment')
-    if (typeof params.dimension === 'string')
-      dependencies.checkDimension(findDimension(params.dimension, 'dimension').name, 'dimension')
-  }
+  checkDimensions([envelope.filters ?? [], segment], params.dimension, dependencies)
   const audience = resolveAudience(read, envelope.audience)
   const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
   const plan = createPlan(envelope, {
@@ -248,23 +242,20 @@ export async function prepareRead(
     funnel: async (id: string) => dependencies.funnel?.(id, site.id),
   }
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
-    const result = await run(context)
+    const { data, rows, query: replaced } = await run(context)
+    // `params` first, so that a path at which journeys start does not replace the window's start.
+    const shown = { ...params, ...queryOf(envelope, plan), ...context.paging, ...replaced }
+    const took_ms = Math.max(0, dependencies.now().getTime() - now.getTime())
     const meta: Meta = {
-      query: {
-        // First, so that a path at which journeys start does not replace the window's start.
-        ...params,
-        ...queryOf(envelope, plan),
-        ...context.paging,
-        ...result.query,
-      },
-      rows: result.rows,
+      query: shown,
+      rows,
       sampled: false,
-      took_ms: Math.max(0, dependencies.now().getTime() - now.getTime()),
+      took_ms,
       ...(paging && context.total !== undefined ? { total: context.total, ...context.paging } : {}),
       ...(plan.comparison ? { comparison: isoWindow(plan.comparison) } : {}),
       ...(context.warnings.length > 0 ? { warnings: context.warnings } : {}),
     }
-    return { data: result.data, meta, metrics: context.metrics }
+    return { data, meta, metrics: context.metrics }
   }
   return {
     plan,
@@ -292,6 +283,18 @@ async function findSiteAndSegment(envelope: Envelope, dependencies: ReadDependen
   const segment = envelope.segment === undefined ? [] : await dependencies.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'Segment not found.', 'segment')
   return { site, segment }
+}
+
+/** Throws if the caller may not use a dimension of the filters, the segment or the read's own parameter. */
+function checkDimensions(
+  [filters, segment]: readonly [readonly Filter[], readonly Filter[]],
+  dimension: unknown,
+  { checkDimension }: ReadDependencies,
+): void {
+  if (!checkDimension) return
+  for (const condition of listConditions(filters)) checkDimension(condition.dimension, 'filters')
+  for (const condition of listConditions(segment)) checkDimension(condition.dimension, 'segment')
+  if (typeof dimension === 'string') checkDimension(findDimension(dimension, 'dimension').name, 'dimension')
 }
 
 const isoWindow = ({ start, end }: Window) => ({ start: start.toISOString(), end: end.toISOString() })

@@ -5,13 +5,13 @@ import type { ReadContext } from './read-context.js'
 import { sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
 
-/** Where and when a session began: enough to find all of its rows without looking through the site's. */
+/** When a session began: enough to find its rows without scanning the site's. */
 export interface SessionStart {
   readonly id: bigint
   readonly started: Date
 }
 
-/** The plan over the moments at which these sessions began, whatever is asked for. */
+/** The plan over the start times of these sessions, without filters. */
 export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => {
   const times = begun.map(({ started }) => started.getTime())
   const last = times.reduce((a, b) => Math.max(a, b), 0)
@@ -20,9 +20,9 @@ export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => 
 }
 
 /**
- * Sessions whole, one row each, in no order: `id, visitor_id, started_at, ended_at, duration` (seconds), `pageviews,
- * events, entry_page, exit_page, channel, source, country, browser, os, device_type, identified_id` (contract 5). Place
- * and device are those of the first hit that tells them, the identified id that of the last.
+ * Returns whole sessions, one row each, unsorted: `id, visitor_id, started_at, ended_at, duration` (seconds),
+ * `pageviews, events, entry_page, exit_page, channel, source, country, browser, os, device_type, identified_id`.
+ * Country and device are from the first hit that has them, the identified id from the last.
  */
 export async function sessionDetails(ask: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
   if (begun.length === 0) return []

@@ -5,16 +5,16 @@ import { matchingSessions } from './metrics.js'
 import type { Plan } from './plan.js'
 import { startedInWindow } from './window-conditions.js'
 
-/** Of two pageviews in the same millisecond the path that sorts last is the later one, as for `exitPage`. */
+/** If two pageviews are in the same millisecond, the one with the greater path is the later one, as for `exit_page`. */
 const VIEW_ORDER = raw('partition by session_id order by timestamp, pathname')
 
 export const stepColumns = (most: number): Sql[] => Array.from({ length: most }, (_, i) => raw(`step_${i + 1}`))
 
 /**
- * The first pages of sessions, a page that follows itself once: `session_id, step_1, step_2` and so on, null behind the
- * last. `views` are pageviews of whole sessions: `session_id, timestamp, pathname`.
+ * Selects the first pages of sessions: `session_id, step_1, step_2` and so on, null after the last. A page that follows
+ * itself counts once. `views` are the pageviews of whole sessions: `session_id, timestamp, pathname`.
  */
-export const stepsFromViews = (views: Sql, most: number): Sql => {
+const stepsFromViews = (views: Sql, most: number): Sql => {
   const steps = stepColumns(most).map(
     (name, i) => sql`max(case when step = ${raw(`${i + 1}`)} then pathname end) as ${name}`,
   )
@@ -27,22 +27,23 @@ export const stepsFromViews = (views: Sql, most: number): Sql => {
 }
 
 /**
- * The same of the sessions that started in the window and have a hit that passes the filters, each from its first page
- * on, or from its first view of `start`: those without one are left out. Sealed sessions have their steps, up to 8.
+ * The same for the sessions that started in the window and have a hit that passes the filters, from the first page on
+ * or from the first view of `start`. Sessions without a page, or without `start`, are left out. Aggregated sessions
+ * have up to 8 steps.
  */
 export function sessionSteps(plan: Plan, dialect: Dialect, most: number, start?: string): Sql {
   const passing =
     plan.filters.length === 0
       ? raw('true')
       : sql`session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
-  const viewsIn = (hits: Sql) =>
-    sql`select session_id, timestamp, pathname from ${hits} e where kind = 'pageview' and ${passing}`
+  const viewsIn = (source: Sql) =>
+    sql`select session_id, timestamp, pathname from ${source} e where kind = 'pageview' and ${passing}`
   if (start === undefined) {
-    const { aggregates: sealed, hits: rest } = splitSessions(plan, false)
-    const counted = stepsFromViews(viewsIn(rest), most)
-    return sealed === undefined
+    const { aggregates, hits } = splitSessions(plan, false)
+    const counted = stepsFromViews(viewsIn(hits), most)
+    return aggregates === undefined
       ? counted
-      : sql`select session_id, ${join(stepColumns(most), ', ')} from ${sealed} s
+      : sql`select session_id, ${join(stepColumns(most), ', ')} from ${aggregates} s
           where step_1 is not null and ${passing} union all ${counted}`
   }
   const views = viewsIn(sql`(select * from events where ${startedInWindow(plan)})`)

@@ -7,7 +7,7 @@ import type { Plan } from './plan.js'
 
 export const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
 type Vital = (typeof VITALS)[number]
-/** What is good up to, and poor beyond: milliseconds, `cls` without a unit (web.dev's thresholds). */
+/** The upper bound of good, and the bound beyond which it is poor: milliseconds, `cls` without a unit (web.dev). */
 const THRESHOLDS: Record<Vital, readonly [good: number, poor: number]> = {
   lcp: [2500, 4000],
   cls: [0.1, 0.25],
@@ -19,10 +19,10 @@ export const RATINGS = ['good', 'needs-improvement', 'poor'] as const
 
 const QUANTILES = { p50: 0.5, p75: 0.75, p95: 0.95 }
 const FIGURES = [...Object.keys(QUANTILES), 'samples']
-/** Each figure of each vital is a column of its own, so that it is compared as any metric is. */
+/** Each figure of each vital is a column of its own, so that it is compared like any metric. */
 export const VITAL_METRICS = VITALS.flatMap((vital) => FIGURES.map((figure) => `${vital}_${figure}`))
 
-/** The hits on which something was measured: `value`, of the dimension or one for all, and each vital. */
+/** Selects the hits with a measurement: `value` (of the dimension, or 0) and each vital. */
 export const vitalSamples = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
   const own = VITALS.map((vital) => raw(vital))
   const some = VITALS.map((vital) => raw(`${vital} is not null`))
@@ -32,7 +32,10 @@ export const vitalSamples = (plan: Plan, dialect: Dialect, dimension?: Dimension
     where ${whereClause(plan, dialect)} and (${join(some, ' or ')})`
 }
 
-/** `value, hits` and the figures of each vital, of `measurements`; rounded, for interpolation ends in 4699.999999999999. */
+/**
+ * Selects `value, hits` and the figures of each vital from `vitalSamples`. Rounded, because interpolation gives values
+ * like 4699.999999999999.
+ */
 export const vitalFigures = (from: Sql, dialect: Dialect): Sql => {
   const ps = Object.values(QUANTILES)
   const taken = VITALS.map((vital) => {
@@ -48,7 +51,7 @@ export const vitalFigures = (from: Sql, dialect: Dialect): Sql => {
     from (select value, count(*) as hits, ${join(taken, ', ')} from (${from}) m group by value) f`
 }
 
-/** A row of figures, with its comparison, by vital; each that was measured is rated by its p75, and changed if it was. */
+/** Groups a row of figures, with its comparison, by vital. Each vital that was measured is rated by its p75. */
 export function groupByVital({ comparison, change, ...own }: ResultRow): ResultRow {
   const measured = measuredVitals(own)
   const rated = Object.entries(figuresOf(own, measured)).map(([vital, of]) => [
@@ -67,7 +70,7 @@ const measuredVitals = (row: unknown): Vital[] => {
   return VITALS.filter((vital) => Number(values.get(`${vital}_samples`) ?? 0) > 0)
 }
 
-/** The figures of these vitals; where a vital has none it is left out. */
+/** The figures of these vitals; a vital without figures is left out. */
 function figuresOf(row: unknown, vitals: readonly Vital[]): Record<string, Record<string, number>> {
   const values = new Map(Object.entries(Object(row)))
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import { ARRIVALS_ARE_A_LOWER_BOUND, CITATION_VERDICTS, citationVerdicts } from 
 import { defineRead } from '../query/read.js'
 import { Arrivals, comparableRow, Operator, PageReads, Ratio } from './shapes.js'
 
-/** GET /api/citation-gap (spec 4.5, definitions contract 5): what agents took of each URL, and what came back in people. */
+/** GET /api/citation-gap: fetches for answers and arrivals from assistants, per URL. */
 export default defineRead({
   path: '/api/citation-gap',
   summary: 'Per URL: fetches for answers, arrivals from assistants, ratio, verdict',
@@ -20,7 +20,7 @@ export default defineRead({
       ratio: Ratio,
       verdict: z
         .enum(CITATION_VERDICTS)
-        .describe("The first that fits; ratios are measured by the median of the site's."),
+        .describe("The first that applies; ratios are compared with the site's median."),
     }),
   ),
   run: async (context, { operator }) => {

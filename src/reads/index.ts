@@ -29,7 +29,7 @@ import sources from './stats/sources.js'
 import timeseries from './stats/timeseries.js'
 import visitors from './stats/visitors.js'
 
-/** Every analytics read, in the order of spec 4. */
+/** Every analytics read, in the order in which the API document lists them. */
 export const reads: readonly Read[] = [
   overview,
   timeseries,

@@ -9,28 +9,35 @@ const Preferences = z.record(z.string(), z.string())
 const Problem = z.object({ line: z.int().optional(), problem: z.string() })
 const ContentUsage = z.object({ pattern: z.string(), preferences: Preferences, line: z.int() })
 const fileShape = {
-  url: z.string().describe('Where it came from in the end, redirects followed.'),
-  status: z.int().describe('0: nothing answered.'),
+  url: z.string().describe('The final URL, redirects followed.'),
+  status: z.int().describe('0: no response.'),
   standing: z
     .enum(['served', 'unavailable', 'unreachable'])
-    .describe('`unavailable`: everything is allowed; `unreachable`: crawlers are to assume that nothing is.'),
+    .describe('`unavailable`: everything is allowed; `unreachable`: crawlers have to assume that nothing is.'),
   reason: z.string().optional().describe('Why it is unreachable.'),
-  fetched_at: Instant.describe('When it was last found to be so.'),
+  fetched_at: Instant.describe('When it was last fetched with this content.'),
   first_seen: Instant,
   sha256: z.string().optional(),
-  truncated: z.boolean().optional().describe('There is more than the 512 KiB that are read.'),
+  truncated: z.boolean().optional().describe('The file is longer than the 512 KiB that are read.'),
 }
 const Link = z.object({
   title: z.string(),
   url: z.string(),
   notes: z.string().optional(),
   offsite: z.boolean(),
-  disallowed: z.boolean().optional().describe('robots.txt keeps agents that it does not name from it.'),
-  last_status: z.int().optional().describe('What the last agent that fetched it in the window was answered.'),
+  disallowed: z.boolean().optional().describe('robots.txt disallows it for agents that it does not name.'),
+  last_status: z.int().optional().describe('The status of the last fetch by an agent in the window.'),
 })
 const PolicyReport = z.object({
-  hostnames: z.array(z.string()).describe("The site's hostnames whose policy is kept: listed first, then by rows."),
-  hostname: z.string().optional().describe('Whose policy this is; absent: none is known yet.'),
+  hostnames: z
+    .array(z.string())
+    .describe(
+      "The site's hostnames with a recorded policy: those listed in its settings first, then those of its rows.",
+    ),
+  hostname: z
+    .string()
+    .optional()
+    .describe('The hostname that this policy belongs to; absent: no policy is recorded yet.'),
   robots: z
     .object({
       ...fileShape,
@@ -57,10 +64,10 @@ const PolicyReport = z.object({
       problems: z.array(Problem),
     })
     .optional(),
-  path: z.string().describe('What `allowed` is about.'),
+  path: z.string().describe('The path that `allowed` is about.'),
   agents: z.array(
     z.object({
-      agent_id: z.string().describe('`other`: one that is in no catalog.'),
+      agent_id: z.string().describe('`other`: an agent that is in no catalog.'),
       robots_token: z.string(),
       group: z.array(z.string()).describe('The tokens whose groups apply; `*` for the group of all others.'),
       allowed: z.boolean(),
@@ -76,7 +83,7 @@ const PolicyReport = z.object({
   versions: z.array(
     z.object({
       kind: z.enum(['robots', 'llms']),
-      fetched_at: Instant.describe('When it began.'),
+      fetched_at: Instant.describe('When it was first seen.'),
       last_seen: Instant,
       status: z.int(),
       sha256: z.string().optional(),
@@ -92,22 +99,22 @@ const HeaderRows = z.array(
   }),
 )
 
-/** Pages of which response headers are shown, the most fetched first; and links of llms.txt that are looked up. */
+/** Pages whose response headers are returned, the most fetched first; links of llms.txt whose status is looked up. */
 const MAX_HEADER_ROWS = 50
 const MAX_LINKS = 200
 
-/** GET /api/policy (spec 4.5, contract 5): robots.txt and llms.txt as parsed, per agent. */
+/** GET /api/policy: robots.txt and llms.txt as parsed, per agent. */
 export default defineRead({
   path: '/api/policy',
-  summary: 'robots.txt and llms.txt as parsed, what they say to each agent, and their versions',
+  summary: 'robots.txt and llms.txt as parsed, what they allow each agent, and their versions',
   params: {
-    hostname: z.string().min(1).max(255).optional().describe("One of the site's; default its first."),
+    hostname: z.string().min(1).max(255).optional().describe('A hostname of the site; default its first.'),
     agent_id: z
       .string()
       .min(1)
       .max(200)
       .optional()
-      .describe('Only this agent: its id, its name, or any robots.txt token.'),
+      .describe('Only this agent: its id, its name, or a robots.txt token.'),
     path: z
       .string()
       .startsWith('/')
@@ -117,7 +124,7 @@ export default defineRead({
   },
   audience: { only: 'agent' },
   data: PolicyReport.extend({
-    headers: HeaderRows.describe('X-Robots-Tag and Content-Usage that agents were answered in the window, by page.'),
+    headers: HeaderRows.describe('X-Robots-Tag and Content-Usage of responses to agents in the window, by page.'),
   }),
   run: async (context, { hostname, agent_id, path }) => {
     const asked = {
@@ -148,7 +155,7 @@ export default defineRead({
 
 const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '')
 
-/** By path, of the links of llms.txt. */
+/** The status of the last fetch in the window, by path, for the links of llms.txt. */
 async function lastStatuses(
   context: ReadContext,
   of: Sql,

@@ -3,7 +3,7 @@ import { findDimension } from '../query/dimensions.js'
 import { METRIC_INFO, METRICS, type Metric } from '../query/metrics.js'
 import type { ResultRow } from '../store.js'
 
-/** The shape of one metric: counts are there always, the rest where there is something to say. */
+/** The shape of one metric. Optional, because a metric that cannot be computed is absent. */
 const metricShape = (metric: Metric): z.ZodType => {
   const { type, meaning } = METRIC_INFO[metric]
   const number = type === 'count' || type === 'bytes' ? z.int().nonnegative() : z.number().nonnegative()
@@ -12,22 +12,22 @@ const metricShape = (metric: Metric): z.ZodType => {
 export const metricShapes = (metrics: readonly Metric[]): z.ZodRawShape =>
   Object.fromEntries(metrics.map((name) => [name, metricShape(name)]))
 
-/** A row and, when a comparison is asked for, its metrics in the other window and the relative change. */
+/** A row with its metrics in the other window and the relative change, if a comparison is requested. */
 export const comparableRow = <S extends z.ZodRawShape>(own: S) =>
   z.object({
     ...own,
-    comparison: z.record(z.string(), z.number()).optional().describe('The same metrics of the window compared with.'),
-    change: z.record(z.string(), z.number()).optional().describe('Relative: 0.5 is half as many again.'),
+    comparison: z.record(z.string(), z.number()).optional().describe('The same metrics in the window compared with.'),
+    change: z.record(z.string(), z.number()).optional().describe('Relative: 0.5 is an increase by half.'),
   })
 
-/** A row with the metrics of whichever audience is asked about. */
+/** A row with the metrics of the requested audience. */
 export const metricsRow = <S extends z.ZodRawShape>(own: S) =>
   comparableRow({ ...own, ...metricShapes([...METRICS.human, ...METRICS.agent]) })
 
 /** A dimension's value in a row. */
 export const DimensionValue = z.union([z.string(), z.number(), z.boolean()])
 export const metricsRows = z.array(
-  metricsRow({ value: DimensionValue.optional().describe('Absent: the hits that have none.') }),
+  metricsRow({ value: DimensionValue.optional().describe('Absent: hits without a value.') }),
 )
 
 export const DimensionName = z
@@ -38,30 +38,30 @@ export const Instant = z.iso.datetime()
 export const Series = z.array(z.object({ t: Instant, value: z.number().optional() }))
 export const Count = z.int().nonnegative()
 export const Share = z.number().min(0).max(1)
-/** A 64-bit id, as ids go out. */
+/** A 64-bit id as the API returns it. */
 export const HexId = z.string().regex(/^[0-9a-f]{16}$/)
 
-/** A session, over its whole length (contract 5). */
+/** A session over its whole length. */
 export const sessionShape = {
   id: HexId,
   visitor_id: HexId,
   started_at: Instant,
-  ended_at: Instant.describe('Its last evidence, engagement included.'),
-  duration: z.number().nonnegative().describe('Seconds from its first to its last evidence.'),
+  ended_at: Instant.describe('Its last hit, engagement included.'),
+  duration: z.number().nonnegative().describe('Seconds from its first to its last hit.'),
   pageviews: Count,
   events: Count.describe('Custom events, outbound links, downloads and forms.'),
   entry_page: z.string().optional(),
-  exit_page: z.string().optional().describe('The last pageview; absent where there was none.'),
+  exit_page: z.string().optional().describe('The last pageview; absent without a pageview.'),
   channel: z.string().optional(),
   source: z.string().optional(),
-  country: z.string().optional().describe('This and the device: as its first hit that tells.'),
+  country: z.string().optional().describe('From its first hit that has it, like the device.'),
   browser: z.string().optional(),
   os: z.string().optional(),
   device_type: z.string().optional(),
-  identified_id: z.string().optional().describe('Where the site identified the person; the last that it said.'),
+  identified_id: z.string().optional().describe('Given by the site; the latest one.'),
 }
 
-/** Of the citation gap (contract 5). */
+/** The fields of the citation gap. */
 export const Operator = z
   .string()
   .min(1)
@@ -69,21 +69,21 @@ export const Operator = z
   .optional()
   .describe("One operator's agents and assistants, by the catalog's name; default all.")
 export const PageReads = Count.describe(
-  'Successful page reads by agents of purpose `search` or `assistant`, spoofed claims left out.',
+  'Successful page reads by agents of purpose `search` or `assistant`, without spoofed ones.',
 )
 export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
 export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
 
-/** Ids that came as they go out, as parameters of SQL. */
+/** Parses an id of the API to an SQL parameter. */
 export const parseHexId = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)
 
 const AnyObject = z.record(z.string(), z.unknown())
-/** What a visitor's browser or the site sent as JSON text, where it is an object that can go out again; else undefined. */
+/** Parses JSON text that a browser or the site sent; undefined unless it is an object that can be serialised again. */
 export function parseJsonObject(json: unknown): Record<string, unknown> | undefined {
   if (typeof json !== 'string') return undefined
   try {
     const parsed = AnyObject.parse(JSON.parse(json))
-    // Nested deeper than can be written is not to be written.
+    // Throws if it is nested too deep to serialise.
     JSON.stringify(parsed)
     return parsed
   } catch {
@@ -91,7 +91,7 @@ export function parseJsonObject(json: unknown): Record<string, unknown> | undefi
   }
 }
 
-/** A row with its instants as they go out. */
+/** Returns a row with its instants as ISO-8601 text. */
 export const formatInstants = (row: ResultRow): ResultRow =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),

@@ -2,7 +2,7 @@ import { breakdown } from '../../query/breakdown.js'
 import { defineRead } from '../../query/read.js'
 import { DimensionName, metricsRows } from '../shapes.js'
 
-/** GET /api/agents/breakdown (spec 4.5): ranked rows for one dimension of what agents fetched. */
+/** GET /api/agents/breakdown: sorted rows for one dimension of agents' fetches. */
 export default defineRead({
   path: '/api/agents/breakdown',
   summary: 'Agents, operators, paths or statuses, ranked',

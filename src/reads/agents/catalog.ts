@@ -4,10 +4,10 @@ import { defineRead } from '../../query/read.js'
 import { sql } from '../../sql.js'
 import { Count, Instant } from '../shapes.js'
 
-/** GET /api/agents/catalog (spec 4.5): every known agent, and whether the site saw it in the window. */
+/** GET /api/agents/catalog: every known agent, and whether the site saw it in the window. */
 export default defineRead({
   path: '/api/agents/catalog',
-  summary: 'Known agents, each with its operator and its documentation; with filters, those seen that pass them',
+  summary: 'Known agents with operator and documentation; with filters, only agents that were seen and pass them',
   params: {},
   list: true,
   audience: { only: 'agent' },
@@ -18,19 +18,26 @@ export default defineRead({
       operator: z.string(),
       purpose: z.string(),
       docs_url: z.string().optional(),
-      robots_token: z.string().optional().describe('The name that robots.txt addresses it by.'),
-      respects_robots: z.enum(['yes', 'no', 'unknown']).describe('Whether its operator says that it obeys robots.txt.'),
-      verification: z.array(z.enum(['ranges', 'rdns', 'web_bot_auth'])).describe('Ways its operator publishes.'),
+      robots_token: z.string().optional().describe('The name that robots.txt uses for it.'),
+      respects_robots: z
+        .enum(['yes', 'no', 'unknown'])
+        .describe('Whether its operator states that it obeys robots.txt.'),
+      verification: z
+        .array(z.enum(['ranges', 'rdns', 'web_bot_auth']))
+        .describe('The ways to verify it that its operator publishes.'),
       ranges: z
         .object({
           count: Count.describe('Prefixes.'),
           refreshed_at: Instant,
           source: z.string(),
-          stale: z.boolean().optional().describe('A list is missing or older than a week: it refutes nothing.'),
+          stale: z
+            .boolean()
+            .optional()
+            .describe('True if a list is missing or older than a week: it then proves no fetch spoofed.'),
         })
         .optional()
-        .describe("What is held of its operator's published addresses."),
-      seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not in the window.'),
+        .describe("The downloaded list of its operator's published addresses."),
+      seen: z.object({ fetches: Count, last_seen: Instant }).optional().describe('Absent: not seen in the window.'),
     }),
   ),
   run: async (context) => {

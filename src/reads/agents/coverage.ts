@@ -16,12 +16,12 @@ const RANKING = {
 } as const
 
 /**
- * GET /api/agents/coverage (spec 4.5, contract 5): what agents read of the site and how fresh their copy is; and what
- * they do not: URLs of the sitemaps, or read by people in the window, that none of them fetched.
+ * GET /api/agents/coverage: which URLs agents fetched and how old their copy is; and which URLs of the sitemaps, or
+ * read by people in the window, no agent fetched.
  */
 export default defineRead({
   path: '/api/agents/coverage',
-  summary: 'Per URL: first and last crawl, freshness gap, agents; and URLs that none fetched',
+  summary: 'Per URL: first and last crawl, freshness gap, agents; and URLs that no agent fetched',
   params: {
     order: z
       .enum(['fetches', 'stale'])
@@ -35,17 +35,17 @@ export default defineRead({
       hostname: z.string(),
       pathname: z.string(),
       first_crawl: Instant.optional().describe(
-        'Of the window; as all that is said of a crawl, without spoofed claims.',
+        'In the window. Like everything about crawls, it leaves out spoofed fetches.',
       ),
-      last_crawl: Instant.optional().describe("Up to the window's end, perhaps before its start. Absent: never."),
+      last_crawl: Instant.optional().describe("Up to the window's end, possibly before its start. Absent: never."),
       freshness_gap: z.number().nonnegative().optional().describe("Seconds from `last_crawl` to the window's end."),
       ...metricShapes(['fetches', 'spoofed']),
-      agents: z.array(z.string()).describe('Who fetched it in the window, by agent_id.'),
+      agents: z.array(z.string()).describe('The agents that fetched it in the window, by agent_id.'),
       last_status: z.int().optional(),
-      robots_allowed: z.boolean().optional().describe('Of the last crawl, as the next.'),
+      robots_allowed: z.boolean().optional().describe('For the last crawl, like `llms_listed`.'),
       llms_listed: z.union([z.literal(0), z.literal(1)]).optional(),
       in_sitemap: z.boolean().describe("Whether one of the site's sitemaps lists it."),
-      pageviews: Count.describe('By people, in the window.'),
+      pageviews: Count.describe('Pageviews by people in the window.'),
     }),
   ),
   run: async (context, { order }) => {
@@ -75,7 +75,7 @@ export default defineRead({
 
 const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
-/** The site's share of what sitemaps list: they are kept by hostname. */
+/** The rows of `sitemap_urls`, which are stored by hostname, that belong to the site and pass the filters on URLs. */
 async function sitemapRows(context: ReadContext): Promise<Sql> {
   const known = await context.rows(sql`select distinct hostname from sitemap_urls`)
   const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => context.site.owns(hostname))
@@ -90,8 +90,8 @@ async function sitemapRows(context: ReadContext): Promise<Sql> {
 }
 
 /**
- * `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed` of every URL there is. Fetches are
- * counted by how their check ended and on which side of the window's start, of which there are few, and summed up from there.
+ * Selects every URL: `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed`. Fetches are
+ * counted by verification and by the side of the window's start, which have few values, and summed from there.
  */
 const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
   const [agents, people] = [planForTable(plan, 'agent_events'), planForTable(plan, 'events')]
@@ -121,7 +121,7 @@ const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
     where fetches > 0 or pageviews > 0 or listed = 1`
 }
 
-/** Who fetched each of these URLs in the window, by name. */
+/** The agents that fetched each of these URLs in the window, sorted by id. */
 async function agentsByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
   const found = await query(sql`
@@ -133,7 +133,7 @@ async function agentsByUrl({ plan, dialect, rows: query }: ReadContext, page: re
   return agents
 }
 
-/** What the last crawl of each of these URLs brought; of several in one millisecond the worst. */
+/** The result of the last crawl of each of these URLs; of several in one millisecond the worst. */
 async function lastCrawlByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
   const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)

@@ -11,7 +11,7 @@ const VERIFICATION_METRICS = ['verified', 'spoofed', 'indeterminate', 'unverifia
 const TOTAL_METRICS = ['fetches', 'agents', ...VERIFICATION_METRICS, 'bytes'] as const
 const OPERATOR_METRICS = ['fetches', 'bytes', ...VERIFICATION_METRICS] as const
 
-/** GET /api/agents/overview (spec 4.5): how much was fetched, by how many, how many of them proven, and whose they are. */
+/** GET /api/agents/overview: totals of fetches, agents and verification, and the top operators. */
 export default defineRead({
   path: '/api/agents/overview',
   summary: 'Totals of agents, and their top operators',

@@ -7,12 +7,12 @@ import { defineRead } from '../../query/read.js'
 import { GRANULARITIES, join, raw, sql } from '../../sql.js'
 import { comparableRow, Instant, metricShapes } from '../shapes.js'
 
-/** Agents that no catalog knows have this id (contract 3); so has the series of all that are not shown, theirs included. */
+/** The id of agents that are in no catalog, and of the series of all agents that are not shown. */
 const OTHER_AGENTS = 'other'
 const METRICS = ['fetches', 'spoofed'] as const
 const SPOOFED = sql`count(*) filter (where not ${NOT_SPOOFED})`
 
-/** GET /api/agents/timeseries (spec 4.5): fetches over time of the top `limit` agents, then of the others together. */
+/** GET /api/agents/timeseries: fetches over time of the top `limit` agents, then of all others together. */
 export default defineRead({
   path: '/api/agents/timeseries',
   summary: 'Crawl volume over time, per agent',

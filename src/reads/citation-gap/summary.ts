@@ -17,11 +17,11 @@ import { Arrivals, Count, comparableRow, Operator, PageReads, Ratio } from '../s
 
 const METRICS = ['fetches', 'arrivals', 'ratio']
 const MAX_OPERATORS = 1000
-/** URLs that the policy may block are judged so many at a time, and at most so many times. */
+/** URLs that the policy may block are judged in batches, up to this many. */
 const BATCH_URLS = 2000
 const MAX_BATCHES = 10
 
-/** GET /api/citation-gap/summary (spec 4.5, contract 5): the site's totals, its URLs by verdict, and each operator's share. */
+/** GET /api/citation-gap/summary: the site's totals, its URLs by verdict, and each operator's share. */
 export default defineRead({
   path: '/api/citation-gap/summary',
   summary: 'The citation gap of the whole site: totals, URLs by verdict, operators',
@@ -29,7 +29,7 @@ export default defineRead({
   audience: { only: 'all', mixesAudiences: true },
   data: comparableRow({
     ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
-    urls: z.record(z.enum(CITATION_VERDICTS), Count).describe('URLs by verdict.'),
+    urls: z.record(z.enum(CITATION_VERDICTS), Count).describe('Number of URLs by verdict.'),
     operators: z.array(
       comparableRow({
         operator: z.string().optional().describe('Absent: arrivals from an assistant that only its medium names.'),
@@ -45,7 +45,7 @@ export default defineRead({
       citationVerdicts(context, of),
       await context.blockedUrls(operator),
     )
-    // Of the window itself they are known: every URL that is fetched or arrived at has a verdict.
+    // For the window itself the totals are known, because every URL that was fetched or arrived at has a verdict.
     const totals = await context.one(METRICS, (plan) =>
       plan === context.plan ? totalsFromCounts(whole) : citationTotals(plan, dialect, of),
     )
@@ -64,8 +64,8 @@ export default defineRead({
 })
 
 /**
- * How many URLs there are of each verdict, the verdicts of those that the policy blocks and nothing else does, and the
- * fetches and arrivals of all.
+ * Counts the URLs of each verdict, lists the verdicts of URLs that only the policy blocks, and sums up fetches and
+ * arrivals.
  */
 async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, blocked: BlockedUrls | undefined) {
   const { dialect } = context
@@ -101,7 +101,7 @@ async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, 
   }
   context.warn({
     code: 'blocked_not_all_judged',
-    message: `More URLs may be blocked by policy than were looked at: ${BATCH_URLS * MAX_BATCHES}, in the order of their names.`,
+    message: `Only ${BATCH_URLS * MAX_BATCHES} URLs were checked against the policy, in order of their names; more may be blocked.`,
   })
   return { counts, shut, whole }
 }

@@ -16,16 +16,13 @@ const MIN_VIEWS = 50
 const MIN_FETCHES = 10
 const URL_KEY = ['hostname', 'pathname']
 
-const ChangeShape = z
-  .number()
-  .optional()
-  .describe('Relative: -0.5 is half as many. Absent where there were none before.')
+const ChangeShape = z.number().optional().describe('Relative: -0.5 is half as many. Absent if the number before was 0.')
 const sideShape = { before: Count, now: Count, change: ChangeShape }
 
-/** GET /api/content/decay (spec 4.5, contract 5): URLs that people leave while agents go on reading them. */
+/** GET /api/content/decay: URLs that lose human readers while agents continue to fetch them. */
 export default defineRead({
   path: '/api/content/decay',
-  summary: 'URLs where human traffic fell while agent traffic held, against the window before',
+  summary: 'URLs where human traffic fell while agent traffic held, compared with the previous window',
   params: {},
   list: true,
   audience: { only: 'all', mixesAudiences: true },
@@ -37,10 +34,12 @@ export default defineRead({
       people: z
         .object({
           ...sideShape,
-          adjusted: ChangeShape.describe("The change beside the whole site's: the verdict is by this."),
+          adjusted: ChangeShape.describe('The change after the site-wide change is taken out; the verdict uses it.'),
         })
         .describe('Pageviews.'),
-      agents: z.object(sideShape).describe('Fetches, but for spoofed claims and agents of purpose monitor and seo.'),
+      agents: z
+        .object(sideShape)
+        .describe('Fetches without spoofed ones and without agents of purpose monitor and seo.'),
       verdict: z.enum(VERDICTS),
     }),
   ),
@@ -49,7 +48,7 @@ export default defineRead({
     const then = plan.comparison ?? plan.window
     const long = shift(plan.window.start, { days: MIN_DAYS }, plan.tz) <= plan.window.end
     if (!long) {
-      const message = `The window has under ${MIN_DAYS} days: no verdict is drawn.`
+      const message = `The window is shorter than ${MIN_DAYS} days, so every verdict is insufficient.`
       context.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
     const [site = {}] = await context.rows(sql`
@@ -58,10 +57,10 @@ export default defineRead({
     const factor = was > 0 && is > 0 ? is / was : undefined
     if (was > 0) {
       const percent = Math.round((is / was - 1) * 1000) / 10
-      const message = `The whole site's pageviews changed by ${percent} %: verdicts are by what differs from that.`
+      const message = `The site's pageviews changed by ${percent} %; verdicts take this change out.`
       context.warn({ metric: 'people', code: 'site_wide_change_taken_out', message })
     }
-    // Whole numbers, so that a quarter is a quarter.
+    // Whole numbers, so that a quarter is exactly a quarter.
     const fell = sql`people_before * 3 * ${is} >= people_now * 4 * ${was} and ${is > 0}`
     const held = raw('agents_now * 10 > agents_before * 9')
     const enough = sql`${long} and people_before >= ${MIN_VIEWS} and agents_before >= ${MIN_FETCHES}`
@@ -95,7 +94,7 @@ export default defineRead({
   },
 })
 
-/** The plan over both windows, which are one behind the other. */
+/** The plan over both windows, which are adjacent. */
 const overBothWindows = (plan: Plan, then: Plan['window']): Plan =>
   withWindow(plan, { start: then.start, end: plan.window.end })
 
@@ -111,7 +110,10 @@ const agentFetches = (plan: Plan, dialect: Dialect): Sql => sql`
   agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and ${NOT_SPOOFED}
     and purpose not in ('monitor', 'seo')`
 
-/** The URLs that people read in either window: `hostname, pathname, people_before, people_now, agents_before, agents_now`. */
+/**
+ * Selects the URLs that people read in either window: `hostname, pathname, people_before, people_now, agents_before,
+ * agents_now`.
+ */
 const urlRows = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
   select p.hostname, p.pathname, people_before, people_now, coalesce(agents_before, 0) as agents_before,
     coalesce(agents_now, 0) as agents_now
@@ -123,9 +125,10 @@ const urlRows = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
 const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
 /**
- * Of these URLs those that agents can read no longer: the last answer before was a page's and the last one now is none,
- * or an agent whose last fetch before was allowed is disallowed now. Agents that obey fetch no more what they are kept
- * from: where the policy now keeps out all that fetch for answers, one that was allowed before is enough.
+ * Returns those of these URLs that agents can no longer read: the last response before was a page and the last one now
+ * is not, or an agent whose last fetch before was allowed is now disallowed. Obedient agents do not fetch what is
+ * disallowed. If the policy now disallows all agents that fetch for answers, one fetch that was allowed before is
+ * enough.
  */
 async function urlsNowUnreadable(
   context: ReadContext,
@@ -166,7 +169,7 @@ async function urlsNowUnreadable(
 }
 
 type LatestFetch = { at: number; good: boolean } | undefined
-/** Whichever of two was later; of two at once the good one. */
+/** Returns the later of two fetches; of two at the same time the successful one. */
 function laterFetch(best: LatestFetch, seen: unknown, good: unknown): LatestFetch {
   if (!(seen instanceof Date)) return best
   const at = seen.getTime()

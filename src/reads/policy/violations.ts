@@ -4,7 +4,7 @@ import { defineRead } from '../../query/read.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
-/** Gravest first (contract 5). */
+/** The most serious first. */
 const SEVERITIES = ['breach', 'unbound', 'unclear', 'unverified', 'grace'] as const
 const SEVERITY_RANK = join(
   SEVERITIES.map((severity, i) => raw(`when '${severity}' then ${i}`)),
@@ -12,27 +12,32 @@ const SEVERITY_RANK = join(
 )
 const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
 
-/** GET /api/policy/violations (spec 4.5, contract 5): fetches of what robots.txt disallowed when they were made. */
+/** GET /api/policy/violations: fetches of URLs that robots.txt disallowed at the time. */
 export default defineRead({
   path: '/api/policy/violations',
   summary: 'Fetches of paths that robots.txt disallowed at the time, by rule and severity',
-  params: { severity: z.enum(SEVERITIES).optional().describe('Only these; default all, the gravest first.') },
+  params: {
+    severity: z.enum(SEVERITIES).optional().describe('Only this severity; default all, the most serious first.'),
+  },
   list: true,
   audience: { only: 'agent' },
   data: z.array(
     comparableRow({
       agent_id: z.string(),
-      operator: z.string().describe('As claimed; where `verified` is not true, it is not accused.'),
-      verified: z.boolean().optional().describe('False: a spoofed claim. Absent: nobody can say.'),
+      operator: z.string().describe('As the fetch claims. Unless `verified` is true, this operator is not accused.'),
+      verified: z.boolean().optional().describe('False: spoofed. Absent: it could not be verified.'),
       severity: z
         .enum(SEVERITIES)
         .describe(
-          'The first that fits: `grace`: a version less than 24 h old allowed it; `unverified`: the claim is not verified; then by what the operator documents: `breach`: it obeys, `unbound`: it does not, `unclear`: nothing.',
+          'The first that applies: `grace`: a version less than 24 h old allowed it; `unverified`: the claim is not verified; then by what the operator documents: `breach`: the agent obeys robots.txt, `unbound`: it does not, `unclear`: no statement.',
         ),
       hostname: z.string(),
       pathname: z.string(),
-      rule: z.string().optional().describe('The pattern that disallowed it; absent where all was, without a rule.'),
-      line: Count.optional().describe('Of that pattern, in the version then in force.'),
+      rule: z
+        .string()
+        .optional()
+        .describe('The pattern that disallowed it; absent if everything was disallowed without a rule.'),
+      line: Count.optional().describe('Line of that pattern in the version active at the time.'),
       fetches: Count,
       first_seen: Instant,
       last_seen: Instant,

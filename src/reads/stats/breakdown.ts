@@ -2,7 +2,7 @@ import { breakdown } from '../../query/breakdown.js'
 import { defineRead } from '../../query/read.js'
 import { DimensionName, metricsRows } from '../shapes.js'
 
-/** GET /api/stats/breakdown (spec 4.2): ranked rows for one dimension. */
+/** GET /api/stats/breakdown: sorted rows for one dimension. */
 export default defineRead({
   path: '/api/stats/breakdown',
   summary: 'Ranked values of one dimension',

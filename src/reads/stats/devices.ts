@@ -7,9 +7,9 @@ import { comparableRow, metricShapes } from '../shapes.js'
 
 const metrics = metricShapes(METRICS.human)
 const list = (dimension: string) =>
-  z.array(comparableRow({ [dimension]: z.string().optional().describe('Absent: not known.'), ...metrics }))
+  z.array(comparableRow({ [dimension]: z.string().optional().describe('Absent: unknown.'), ...metrics }))
 
-/** GET /api/stats/devices (spec 4.2): what people read with. */
+/** GET /api/stats/devices: browsers and devices of people. */
 export default defineRead({
   path: '/api/stats/devices',
   summary: 'Browsers, operating systems, device types and screen classes',

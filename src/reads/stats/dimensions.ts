@@ -14,10 +14,10 @@ const shape = z.object({
       type: z.enum(['text', 'number', 'boolean', 'flag']).describe('A flag is 0 or 1.'),
       level: z
         .enum(['row', 'session'])
-        .describe("A hit's own, or its session's, the same on all of the session's hits."),
+        .describe("`session`: the same on all hits of a session; `row`: each hit's own."),
       audiences: Audiences,
       operators: z.array(z.string()),
-      aliases: z.array(z.string()).describe('Names that are taken too.'),
+      aliases: z.array(z.string()).describe('Other names that are accepted.'),
     }),
   ),
   operators: z.array(z.object({ name: z.string(), negative: z.boolean(), aliases: z.array(z.string()) })),
@@ -44,7 +44,7 @@ const metrics = Object.entries(METRIC_INFO).map(([name, { type, meaning }]) => (
   meaning,
 }))
 
-/** GET /api/stats/dimensions (contract 4): what can be asked, for a machine to read; drawn from the tables that answer. */
+/** GET /api/stats/dimensions: what a client can ask for, built from the tables that the reads use. */
 export default defineStaticRead(
   { path: '/api/stats/dimensions', summary: 'Dimensions, operators, metrics and audiences', data: shape },
   {

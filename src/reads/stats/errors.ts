@@ -9,10 +9,10 @@ import type { ResultRow } from '../../store.js'
 import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
 const METRICS = ['count', 'visitors', 'sessions'] as const
-/** A sparkline's points: a month of days fits. */
+/** Points of a sparkline: enough for a month of days. */
 const MAX_SPARKLINE_POINTS = 31
 
-/** GET /api/stats/errors (spec 4.4): what pages threw, the same error under one fingerprint. */
+/** GET /api/stats/errors: JavaScript errors, grouped by fingerprint. */
 export default defineRead({
   path: '/api/stats/errors',
   summary: 'Errors by fingerprint, with a sparkline',
@@ -22,19 +22,22 @@ export default defineRead({
   data: z.array(
     comparableRow({
       fingerprint: z.string().describe('The same for one type, normalised message and top frame.'),
-      message: z.string().describe('As last thrown.'),
+      message: z.string().describe('From the latest occurrence.'),
       type: z.string(),
-      frame: z.string().optional().describe('The top of the stack, as last thrown; absent where none was sent.'),
+      frame: z
+        .string()
+        .optional()
+        .describe('The top of the stack at the latest occurrence; absent if the browser sent none.'),
       count: Count,
-      visitors: Count.describe('Distinct people that it happened to.'),
-      sessions: Count.describe('Distinct sessions in which it happened.'),
-      first_seen: Instant.describe('In the window; as `last_seen`.'),
+      visitors: Count.describe('Distinct visitors with this error.'),
+      sessions: Count.describe('Distinct sessions with this error.'),
+      first_seen: Instant.describe('In the window, like `last_seen`.'),
       last_seen: Instant,
-      pathname: z.string().describe('Where it happened most.'),
+      pathname: z.string().describe('The page with the most occurrences.'),
       sparkline: z
         .array(Count)
         .describe(
-          `Its count over the window: the buckets of \`granularity\`, as many together as make at most ${MAX_SPARKLINE_POINTS}.`,
+          `Its count over the window, in buckets of \`granularity\`, joined to at most ${MAX_SPARKLINE_POINTS} points.`,
         ),
     }),
   ),
@@ -55,7 +58,7 @@ export default defineRead({
   },
 })
 
-/** The errors of the window: `fingerprint, type, message, frame` and the columns of the row. */
+/** Selects the errors in the window: `fingerprint, type, message, frame` and columns of the hit. */
 const errorHits = (plan: Plan, dialect: Dialect): Sql => {
   const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') =>
     sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
@@ -77,7 +80,7 @@ const errorRows = (plan: Plan, dialect: Dialect): Sql => {
       from (${errorHits(plan, dialect)}) t group by fingerprint) g`
 }
 
-/** Where each of the page's errors happened most; of equals the first by name. */
+/** The path at which each of these errors occurred most; of equals the first by name. */
 async function topPages({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const found = await query(sql`
     select fingerprint, pathname from (
@@ -88,7 +91,7 @@ async function topPages({ plan, dialect, rows: query }: ReadContext, page: reado
   return new Map(found.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
 }
 
-/** The counts over the window of each of the page's errors, by fingerprint. */
+/** The counts over the window of each of these errors, by fingerprint. */
 async function sparklines({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const { window, tz, granularity } = plan
   const times = listBuckets(window, tz, granularity)

@@ -10,7 +10,7 @@ import { comparableRow, metricShapes } from '../shapes.js'
 
 const METRICS = ['events', 'visitors'] as const
 const EVENT_KEY = ['name', 'kind']
-/** Of an event's properties the most frequent, and of each its most frequent values; of one that is asked for, more. */
+/** Limits: properties per event, values per property, and values if one property is requested. */
 const MAX_KEYS = 20
 const MAX_VALUES = 10
 const MAX_VALUES_OF_ONE_KEY = 100
@@ -18,15 +18,15 @@ const MAX_VALUES_OF_ONE_KEY = 100
 const optionalText = z.string().min(1).max(500).optional()
 
 /**
- * GET /api/stats/events (spec 4.3): what people did beside reading, by name; as the metric `events` counts it, so that
- * rows add up to it. Events of other kinds than custom have none and go by their kind.
+ * GET /api/stats/events: what people did besides viewing pages, by name. Counts as the metric `events` does, so rows
+ * add up to it. Only custom events have names; others are named after their kind.
  */
 export default defineRead({
   path: '/api/stats/events',
   summary: 'Events by name, with their properties',
   params: {
-    name: optionalText.describe('One event, by its name; what is no custom event is named as its kind.'),
-    property: optionalText.describe('One property, by its key; default the most frequent of each event.'),
+    name: optionalText.describe('One event by its name; an event that is not custom is named after its kind.'),
+    property: optionalText.describe('One property by its key; default the most frequent of each event.'),
   },
   list: true,
   audience: PEOPLE_ONLY,
@@ -71,7 +71,7 @@ interface PropertyValue {
   readonly events: unknown
 }
 
-/** The properties of the events of a page, by event. */
+/** The properties of the page's events, by event. */
 async function propertiesByEvent(
   context: ReadContext,
   page: readonly ResultRow[],
@@ -87,7 +87,7 @@ async function propertiesByEvent(
     property === undefined
       ? dialect.jsonEach(shown, raw('props'))
       : sql`select name, kind, ${property} as key, ${dialect.jsonText(raw('props'), property)} as value from (${shown}) p`
-  // One more than is shown of either tells whether something was left out.
+  // One more than the limits shows whether something was cut.
   const counted = await context.rows(sql`
     select name, kind, key, value, n as events, nth_key, nth_value
     from (
@@ -111,8 +111,9 @@ async function propertiesByEvent(
     properties.set(String(key), [...(properties.get(String(key)) ?? []), { value, events }])
   }
   if (cut) {
-    const bounds = property === undefined ? `${MAX_KEYS} properties an event and ${most} values each` : `${most} values`
-    const message = `The most frequent ${bounds}: GET /api/stats/breakdown with dimension prop:<key> has all.`
+    const bounds =
+      property === undefined ? `${MAX_KEYS} properties per event and ${most} values each` : `${most} values`
+    const message = `Only the most frequent ${bounds} are returned; GET /api/stats/breakdown with dimension prop:<key> has all.`
     context.warn({ metric: 'properties', code: 'properties_cut', message })
   }
   return found

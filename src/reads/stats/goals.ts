@@ -12,9 +12,9 @@ import { Count, comparableRow, Share } from '../shapes.js'
 const METRICS = ['conversions', 'visitors', 'rate']
 
 /**
- * GET /api/stats/goals (spec 4.3, contract 4 and 5): every goal of the site. `conversions` are hits of the window that
- * pass the filters and are what the goal is of; of `scroll` a page counts once a session, of `duration` it is sessions
- * that started in the window. `rate`: converting visitors over all of the same filters, those on `goal` left out.
+ * GET /api/stats/goals: every goal of the site. `conversions` are hits in the window that pass the filters and match
+ * the goal; for a scroll goal a page counts once per session, and for a duration goal sessions that started in the
+ * window count. `rate` is converting visitors over all visitors of the same filters, without conditions on `goal`.
  */
 export default defineRead({
   path: '/api/stats/goals',
@@ -27,12 +27,12 @@ export default defineRead({
       id: z.int(),
       name: z.string(),
       conversions: Count,
-      visitors: Count.describe('Distinct people who converted.'),
-      rate: Share.optional().describe('Of all visitors of the same filters; absent where there were none.'),
+      visitors: Count.describe('Distinct visitors who converted.'),
+      rate: Share.optional().describe('Share of all visitors of the same filters; absent without visitors.'),
       revenue: z
         .array(comparableRow({ currency: z.string(), amount: z.number() }))
         .optional()
-        .describe('One for each currency that was seen, never added; there for a goal that has revenue.'),
+        .describe('One per currency, never summed across currencies; present for a goal with revenue.'),
     }),
   ),
   run: async (context) => {
@@ -67,20 +67,20 @@ export default defineRead({
   },
 })
 
-/** `id, name, conversions, visitors, rate` of each goal. */
+/** Selects `id, name, conversions, visitors, rate` of each goal. */
 function goalRows(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
   const each = goals.map(
     (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${goalCounts(goal, plan, dialect)}) c`,
   )
   const all = sql`(select visitors from (${hitMetrics(withoutGoalFilters(plan), dialect, TOTAL)}) a)`
-  // Of a session that started in the window the hit that passes may be behind its end.
+  // At most 1, because a session that started in the window may convert after its end.
   return sql`
     select id, name, conversions, visitors,
       case when everyone > 0 then least(1.0, visitors * 1.0 / everyone) end as rate
     from (select *, ${all} as everyone from (${join(each, ' union all ')}) g) r`
 }
 
-/** `conversions, visitors` of one goal: one row. */
+/** Selects `conversions, visitors` of one goal: one row. */
 function goalCounts(goal: Goal, plan: Plan, dialect: Dialect): Sql {
   if (goal.type === 'duration') {
     const long = filterCondition(plan, dialect, [goalFilter(goal)])
@@ -95,15 +95,15 @@ function goalCounts(goal: Goal, plan: Plan, dialect: Dialect): Sql {
     select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionHits(goal, plan, dialect)}`
 }
 
-/** The hits that are a goal's: what stands behind `from`. */
+/** Selects the hits that match a goal: the text after `from`. */
 function conversionHits(goal: Goal, plan: Plan, dialect: Dialect): Sql {
   const own: Plan = { ...plan, filters: [...plan.filters, goalFilter(goal)] }
   return sql`${sourceRows('events', own, dialect)} as e where ${whereClause(own, dialect)}`
 }
 
 /**
- * `id, currency, amount` of goals that have revenue: amounts are summed as decimals, in the currency that the hit names
- * or else the goal's. What is no plain number of a size that money has is no amount.
+ * Selects `id, currency, amount` of goals with revenue. Amounts are summed as exact decimals, in the hit's currency or
+ * else the goal's. Text that is not a plain number of a plausible size is no amount.
  */
 function revenueAmounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
   const each = goals.flatMap(({ revenue, ...goal }) => {

@@ -8,25 +8,25 @@ import { sessionsInWindow } from '../../query/sessions.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count } from '../shapes.js'
 
-/** Pages of a step that are shown by name. */
+/** Paths of a step that are returned by name. */
 const MAX_NAMED_PATHS = 20
 const KINDS = ['page', 'other', 'exit'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * GET /api/stats/journeys (spec 4.3, contract 5): the pages that sessions went through, step by step. The nodes of a step
- * and the exits up to it add up to `sessions` of the overview; what leads out of a node, to its sessions.
+ * GET /api/stats/journeys: the pages that sessions went through, step by step. The nodes of a step and the exits before
+ * it add up to `sessions` of the overview; the links from a node add up to its sessions.
  */
 export default defineRead({
   path: '/api/stats/journeys',
-  summary: 'Ways through the site: the pages of each step and what leads from one to the next',
+  summary: 'Paths through the site: the pages of each step and what leads from one to the next',
   params: {
-    depth: wholeNumber(8, 2).default(4).describe('Steps, 2 to 8; default 4.'),
+    depth: wholeNumber(8, 2).default(4).describe('Number of steps, 2 to 8; default 4.'),
     start: z
       .string()
       .optional()
       .describe(
-        'A path, from whose first view on sessions are followed; or, without a slash before it, the first instant of the window. May be given twice, once as each.',
+        'With a leading slash, the path from whose first view sessions are followed; otherwise the first instant of the window. May be given twice, once as each.',
       ),
   },
   ownsParameter: (name, value) => name === 'start' && value.startsWith('/'),
@@ -38,9 +38,7 @@ export default defineRead({
         id: z.string(),
         depth: z.int().min(1).max(8).describe('The step, from 1.'),
         kind: z.enum(KINDS),
-        pathname: z
-          .string()
-          .describe('A path; `other` for pages that are not shown by name, `exit` for no page at all.'),
+        pathname: z.string().describe('A path; `other` for pages that are not named, `exit` for leaving.'),
         sessions: Count,
       }),
     ),
@@ -61,7 +59,7 @@ export default defineRead({
       if (at === depth) return []
       const kind: Kind = ended === 1 ? 'exit' : row.target === undefined ? 'other' : 'page'
       const to = node(at + 1, kind, row.target)
-      // Where something follows, it is counted as a source of its own.
+      // A page that is followed by another counts as the source of its own links.
       return [{ source, target: kind === 'exit' ? reach(to, n) : to.id, sessions: n }]
     })
     if (start === undefined) {
@@ -89,15 +87,15 @@ export default defineRead({
   },
 })
 
-/** No path makes the id of what is no page, even one without a slash that an import brought. */
+/** The id of a node that is no page cannot equal a path, even one without a slash from an import. */
 const node = (depth: number, kind: Kind, path?: unknown) =>
   kind === 'page'
     ? { id: `${depth}:${String(path)}`, depth, kind, pathname: String(path) }
     : { id: `${kind}:${depth}`, depth, kind, pathname: kind }
 
 /**
- * `step, source, target, ended, sessions`: where a path is not shown by name it is null; `ended` where nothing follows.
- * Paths are named before they are paired: pairs of any two paths would be nearly as many as sessions.
+ * Selects `step, source, target, ended, sessions`. A path that is not named is null; `ended` is 1 if nothing follows.
+ * Paths are named before they are paired, because there may be nearly as many pairs as sessions.
  */
 function linkCounts(ways: Sql, depth: number): Sql {
   const columns = stepColumns(depth)

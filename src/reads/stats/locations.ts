@@ -4,10 +4,10 @@ import { PAGING_SHAPE } from '../../query/envelope.js'
 import { defineRead } from '../../query/read.js'
 import { metricsRow } from '../shapes.js'
 
-const placeShape = (what: string) => z.string().optional().describe(`${what}. Absent: not known.`)
+const placeShape = (what: string) => z.string().optional().describe(`${what}. Absent: unknown.`)
 const country = placeShape('ISO 3166-1 alpha-2')
 
-/** GET /api/stats/locations (spec 4.2): of agents, and of both together, only the country is known. */
+/** GET /api/stats/locations: for agents and for `all`, only countries. */
 export default defineRead({
   path: '/api/stats/locations',
   summary: 'Countries, regions and cities',
@@ -17,11 +17,11 @@ export default defineRead({
     regions: z
       .array(metricsRow({ country, region: placeShape('Region') }))
       .optional()
-      .describe('Of people alone.'),
+      .describe('People only.'),
     cities: z
       .array(metricsRow({ country, region: placeShape('Region'), city: placeShape('City') }))
       .optional()
-      .describe('Of people alone.'),
+      .describe('People only.'),
   }),
   run: async (context, { limit }) => {
     const countries = await topCombinations(context, ['country'], limit)

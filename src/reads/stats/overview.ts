@@ -3,7 +3,7 @@ import { METRICS, metricsBy } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { metricsRow } from '../shapes.js'
 
-/** GET /api/stats/overview (spec 4.1): the metrics of the audience over the whole window. */
+/** GET /api/stats/overview: the metrics of the audience over the whole window. */
 export default defineRead({
   path: '/api/stats/overview',
   summary: 'Totals of a window',

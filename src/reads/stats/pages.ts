@@ -14,7 +14,7 @@ const PAGE_METRICS = [
   ...['bounce', 'time_on_page', 'scroll_depth'],
 ]
 
-/** GET /api/stats/pages (spec 4.2, definitions contract 4): every path that was seen, with where sessions began and ended. */
+/** GET /api/stats/pages: every path that was viewed, with entries and exits of sessions. */
 export default defineRead({
   path: '/api/stats/pages',
   summary: 'Pages: entries, exits, scroll depth, time on page',
@@ -43,7 +43,7 @@ export default defineRead({
     )
     for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
       if (data.some((row) => metric in row)) continue
-      context.warn({ metric, code: 'no_engagement_data', message: `No browser reported what ${metric} is made from.` })
+      context.warn({ metric, code: 'no_engagement_data', message: `No browser reported ${metric}.` })
     }
     return { data, rows: data.length }
   },
@@ -56,10 +56,12 @@ const audiencePages = (plan: Plan, dialect: Dialect): Sql => {
   return sql`select value as pathname, ${raw(METRICS[plan.audience].join(', '))} from (${metrics}) v`
 }
 
-/** Sessions at a page: those with a hit there that passes the filters; what they measured there is theirs whole. */
+/**
+ * Sessions count at a page if they have a hit there that passes the filters; engagement and scroll are of those hits.
+ */
 const peoplePages = (plan: Plan, dialect: Dialect): Sql => {
-  const kept = pageMetricsFromAggregates(plan, dialect, PAGE_METRICS)
-  if (kept) return sql`select value as pathname, ${raw(PAGE_METRICS.join(', '))} from (${kept}) p`
+  const aggregated = pageMetricsFromAggregates(plan, dialect, PAGE_METRICS)
+  if (aggregated) return sql`select value as pathname, ${raw(PAGE_METRICS.join(', '))} from (${aggregated}) p`
   const by = groupByDimension(pathname, dialect)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`

@@ -17,13 +17,13 @@ const figureShapes = {
         ...{ p50: figure, p75: figure, p95: figure, samples: z.int().positive() },
         rating: z.enum(RATINGS).describe('Of `p75`.'),
       })
-      .describe('Milliseconds, `cls` without a unit. Absent: not measured.'),
+      .describe('Milliseconds; `cls` has no unit. Absent: not measured.'),
   ),
-  comparison: comparedShape.describe('The same figures of the window compared with.'),
-  change: comparedShape.describe('Relative: 0.5 is half as much again.'),
+  comparison: comparedShape.describe('The same figures in the window compared with.'),
+  change: comparedShape.describe('Relative: 0.5 is an increase by half.'),
 }
 
-/** GET /api/stats/performance (spec 4.4): Web Vitals as browsers measured them, of all hits and by one dimension. */
+/** GET /api/stats/performance: Web Vitals as browsers measured them, in total and by one dimension. */
 export default defineRead({
   path: '/api/stats/performance',
   summary: 'LCP, CLS, INP, FCP and TTFB: p50, p75 and p95',
@@ -33,11 +33,9 @@ export default defineRead({
   data: z.object({
     ...figureShapes,
     rows: z
-      .array(
-        z.object({ value: DimensionValue.optional().describe('Absent: the hits that have none.'), ...figureShapes }),
-      )
+      .array(z.object({ value: DimensionValue.optional().describe('Absent: hits without a value.'), ...figureShapes }))
       .optional()
-      .describe("A page of the dimension's values, most measured first; absent where no dimension is asked for."),
+      .describe("A page of the dimension's values, most hits first; absent if no dimension is requested."),
   }),
   run: async (context, { dimension: name }) => {
     const { dialect } = context
@@ -56,7 +54,9 @@ export default defineRead({
   },
 })
 
-/** The page's values first, by a count alone: quantiles hold every sample, and there may be a million paths. */
+/**
+ * Selects the page's values first, by count: quantiles keep every sample in memory, and there may be a million paths.
+ */
 async function dimensionRows(context: ReadContext, dimension: Dimension): Promise<ResultRow[]> {
   const { dialect } = context
   const named = dimension.optional ? raw('value is not null') : raw('true')

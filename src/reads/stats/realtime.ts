@@ -9,12 +9,12 @@ const MAX_PAGES = 50
 const readerShapes = { people: Count.optional(), agents: Count.optional() }
 
 /**
- * GET /api/stats/realtime (spec 4.1): the last five minutes of both readerships, side by side and never summed. A person
- * is on the page that was seen last; an agent reads wherever it fetched.
+ * GET /api/stats/realtime: the last five minutes of people and agents, side by side and never summed. A person is on
+ * the page seen last; an agent is on every page it fetched.
  */
 export default defineRead({
   path: '/api/stats/realtime',
-  summary: 'Who is reading now',
+  summary: 'Visitors and agents right now',
   params: {},
   audience: { default: 'all' },
   window: (now) => ({ start: new Date(now.getTime() - WINDOW_MINUTES * 60_000), end: now }),

@@ -11,22 +11,25 @@ import { Count, Instant, Share } from '../shapes.js'
 
 const UNITS = ['day', 'week', 'month'] as const
 type Unit = (typeof UNITS)[number]
-/** One unit on, and the most cohorts of a grid. */
+/** The length of a period, and the largest number of cohorts. */
 const UNIT_DURATION = { day: { days: 1 }, week: { days: 7 }, month: { months: 1 } } as const
 const MAX_COHORTS: Record<Unit, number> = { day: 92, week: 53, month: 60 }
-/** What fits on a screen: the finest that gives no more cohorts is what is not asked for. */
+/** Fits on a screen: the default is the finest period with at most this many cohorts. */
 const TARGET_COHORTS = 31
 
 /**
- * GET /api/stats/retention (spec 4.3): of those whose first visit ever began in a period, how many began another visit
- * in each period since. A visit counts where it began: reading on after midnight is no return. With filters, visits that
- * have a hit that passes: cohorts are then of those among the newcomers who had such a visit in their first period.
+ * GET /api/stats/retention: of the visitors whose first session ever began in a period, how many began another session
+ * in each later period. A session counts where it began: reading on after midnight is no return. With filters, only
+ * sessions with a hit that passes count, and a cohort has the new visitors with such a session in their first period.
  */
 export default defineRead({
   path: '/api/stats/retention',
-  summary: 'Who came back: cohorts by first visit ever',
+  summary: 'Returning visitors: cohorts by first visit ever',
   params: {
-    granularity: z.enum(UNITS).optional().describe('Of cohorts and periods; default the finest with at most 31.'),
+    granularity: z
+      .enum(UNITS)
+      .optional()
+      .describe('Length of cohorts and periods; default the finest with at most 31.'),
   },
   audience: PEOPLE_ONLY,
   compare: 'none',
@@ -41,10 +44,10 @@ export default defineRead({
             z.object({
               period: Count.describe('Periods after the cohort’s own, which is 0.'),
               visitors: Count,
-              rate: Share.optional().describe('Of the cohort; absent for one without members.'),
+              rate: Share.optional().describe('Share of the cohort; absent if the cohort is empty.'),
             }),
           )
-          .describe('Those that are over.'),
+          .describe('Only periods that have ended.'),
       }),
     ),
   }),
@@ -56,16 +59,16 @@ export default defineRead({
     const all = listBuckets(plan.window, tz, unit)
     const times = all.slice(-MAX_COHORTS[unit])
     if (times.length < all.length) {
-      const message = `The window has ${all.length} cohorts: these are its last ${times.length}.`
+      const message = `The window has ${all.length} cohorts; only the last ${times.length} are returned.`
       context.warn({ metric: 'cohorts', code: 'cohorts_truncated', message })
     }
     const window = { start: latestOf(plan.window.start, times[0]?.t), end: plan.window.end }
     if (times[0] && times[0].t < window.start) {
-      const message = `The window begins within a ${unit}: the first cohort has those alone who came first after that.`
+      const message = `The window begins within a ${unit}, so the first cohort only has visitors whose first visit was after that.`
       context.warn({ metric: 'cohorts', code: 'first_cohort_partial', message })
     }
     if (site.visitor_salt !== 'never' && listBuckets(window, 'UTC', site.visitor_salt, 2).length > 1) {
-      const message = `Visitor ids change every ${site.visitor_salt}: nobody is seen to return after that, and who does is a newcomer.`
+      const message = `Visitor ids change every ${site.visitor_salt}: returns after a change are not seen, and returning people count as new.`
       context.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
     }
 
@@ -90,12 +93,12 @@ export default defineRead({
 
 const latestOf = (a: Date, b: Date | undefined): Date => (b && b > a ? b : a)
 
-/** `cohort, period, visitors`, by the keys of their buckets. */
+/** Selects `cohort, period, visitors`; both are bucket keys. */
 function cohortGrid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
   const { window, filters } = plan
   const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, dialect)
   const whole: Window = { start: new Date(0), end: window.end }
-  // Whose first visit was out of sight is a newcomer to whoever sees no more.
+  // With mandatory filters, a visitor is new at the first session that passes them: a share shows no other.
   const seen = plan.mandatory
     ? sql`where session_id in (select session_id from (${matchingSessions({ ...plan, window: whole, filters: plan.mandatory }, dialect, TOTAL)}) w)`
     : raw('')
@@ -111,7 +114,7 @@ function cohortGrid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
       select visitor_id, min(started) as first from (${sessionsInWindow({ ...plan, window: whole }, dialect)}) s ${seen}
       group by visitor_id) f
     where first >= ${window.start}`
-  // Who is in the cohort by the filters too: everybody, where there are none.
+  // The new visitors that the filters let into the cohort; without filters all of them.
   const members =
     filters.length === 0
       ? newcomers

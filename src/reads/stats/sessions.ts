@@ -7,7 +7,9 @@ import { sessionsInWindow } from '../../query/sessions.js'
 import { sql } from '../../sql.js'
 import { formatInstants, parseHexId, sessionShape } from '../shapes.js'
 
-/** GET /api/stats/sessions (spec 4.3): the sessions that `sessions` counts, the newest first, each over its whole length. */
+/**
+ * GET /api/stats/sessions: the sessions that the metric `sessions` counts, newest first, each over its whole length.
+ */
 export default defineRead({
   path: '/api/stats/sessions',
   summary: 'Sessions that started in the window, newest first',

@@ -8,7 +8,7 @@ import { comparableRow, metricShapes } from '../shapes.js'
 const METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration'] as const
 const metrics = metricShapes(METRICS)
 
-/** GET /api/stats/sources (spec 4.2): where people came from: channels, then sources, then campaigns. */
+/** GET /api/stats/sources: channels, sources and campaigns of people's sessions. */
 export default defineRead({
   path: '/api/stats/sources',
   summary: 'Channels, sources and campaigns',
@@ -18,7 +18,7 @@ export default defineRead({
     channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
     sources: z.array(
       comparableRow({
-        source: z.string().optional().describe('Absent: nothing said where from.'),
+        source: z.string().optional().describe('Absent: no source is known.'),
         channel: z.string(),
         ...metrics,
       }),
@@ -49,7 +49,7 @@ export default defineRead({
   },
 })
 
-/** Sessions that a campaign's link began. */
+/** Only sessions that began with a campaign's link. */
 const onlyCampaigns = (plan: Plan): Plan => ({
   ...plan,
   filters: [...plan.filters, { dimension: 'utm_campaign', op: 'is_set' }],

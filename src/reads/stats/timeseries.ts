@@ -9,7 +9,7 @@ import { Series } from '../shapes.js'
 
 const SESSION_METRICS = ['sessions', 'bounce', 'duration', 'views_per_session']
 
-/** GET /api/stats/timeseries (spec 4.1): one metric in every bucket of the window; sessions count where they started. */
+/** GET /api/stats/timeseries: one metric in every bucket of the window; sessions count where they started. */
 export default defineRead({
   path: '/api/stats/timeseries',
   summary: 'One metric over time',

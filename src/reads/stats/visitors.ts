@@ -10,8 +10,8 @@ import type { ResultRow } from '../../store.js'
 import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject } from '../shapes.js'
 
 /**
- * GET /api/stats/visitors (spec 4.3): who had a hit in the window, the last seen first. Where the site identifies people,
- * visitor ids that it gave the same id are one person.
+ * GET /api/stats/visitors: visitors with a hit in the window, last seen first. Visitor ids to which the site gave the
+ * same identified id are one person.
  */
 export default defineRead({
   path: '/api/stats/visitors',
@@ -22,14 +22,14 @@ export default defineRead({
   compare: 'none',
   data: z.array(
     z.object({
-      id: HexId.describe('Of several visitor ids of one person the one that was seen last.'),
-      identified_id: z.string().optional().describe('What the site calls the person; the last that it said.'),
-      traits: z.record(z.string(), z.unknown()).optional().describe('As the site said last.'),
-      sessions: Count.describe('Those that started in the window.'),
+      id: HexId.describe('If a person has several visitor ids, the one seen last.'),
+      identified_id: z.string().optional().describe('The name that the site gave the person; the latest one.'),
+      traits: z.record(z.string(), z.unknown()).optional().describe('As the site last sent them.'),
+      sessions: Count.describe('Sessions that started in the window.'),
       pageviews: Count,
-      first_seen: Instant.describe('First hit ever, before the window too.'),
+      first_seen: Instant.describe('First hit ever, also before the window.'),
       last_seen: Instant.describe('Last hit in the window.'),
-      country: z.string().optional().describe('This and the browser: as the last hit in the window that tells.'),
+      country: z.string().optional().describe('From the last hit in the window that has it, like the browser.'),
       browser: z.string().optional(),
     }),
   ),
@@ -78,10 +78,10 @@ export default defineRead({
   },
 })
 
-/** An identified id may look like a visitor's. */
+/** Prefixed, because an identified id may look like a visitor id. */
 const personKey = (person: unknown, visitor: unknown) => (person === undefined ? `v ${visitor}` : `p ${person}`)
 
-/** `first_seen` and `traits`, of everything that is known up to the window's end. */
+/** Selects `first_seen` and `traits`, from all hits before the window's end. */
 const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = context
   const known = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
@@ -91,7 +91,7 @@ const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<Resu
     from ${rowsOfPersons(some, known, plan, dialect)} p group by 1, 2`)
 }
 
-/** What they did in the window that passes the filters. */
+/** Selects pageviews, country and browser, from hits in the window that pass the filters. */
 const windowFacts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = context
   const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${sourceRows('events', plan, dialect)} as e
@@ -103,7 +103,7 @@ const windowFacts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]
     from ${rowsOfPersons(some, hits, plan, dialect)} p group by 1, 2`)
 }
 
-/** The sessions that `sessions` counts, so that all visitors' add up to it. */
+/** Counts the sessions that the metric `sessions` counts, so that the visitors' sessions add up to it. */
 const sessionCounts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan, dialect } = context
   const own = rowsOfPersons(

@@ -10,27 +10,30 @@ import { Count, comparableRow, Share } from '../../shapes.js'
 const countShapes = { sessions: Count.optional(), visitors: Count.optional() }
 
 /**
- * GET /api/stats/funnel/{id} (spec 4.3, contract 5): how far the sessions that started in the window and pass the filters
- * came, or with `per=visitor` the visitors over all of these sessions, counted as `visitors` then. `rate` is of those at
- * the first step, `drop_off` the share of those at the step before that did not come to this one, absent at the first.
- * With `step` the ids `behind` it, a page of them, latest first: who reached it, or dropped off on the way to it.
+ * GET /api/stats/funnel/{id}: how far matching sessions came, or with `per=visitor` the visitors over all their
+ * matching sessions. `rate` is the share of those at the first step; `drop_off` is the share of those at the previous
+ * step that did not reach this one, absent at the first. With `step`, `behind` has a page of ids, latest first, that
+ * reached the step, or dropped off before it.
  */
 export default defineRead({
   path: '/api/stats/funnel/{id}',
-  summary: 'Steps of a funnel, and who dropped off where',
+  summary: 'Steps of a funnel, and where sessions drop off',
   params: {
-    per: z.enum(['session', 'visitor']).default('session').describe('Whose hits make a chain; default `session`.'),
+    per: z
+      .enum(['session', 'visitor'])
+      .default('session')
+      .describe('The hits that form a chain: of a session or of a visitor; default `session`.'),
     step: z
       .string()
-      .regex(/^([1-9]|10)$/, 'no number of a step')
+      .regex(/^([1-9]|10)$/, 'must be the number of a step')
       .transform(Number)
       .optional()
       .meta({ type: 'integer', minimum: 1, maximum: 10 })
-      .describe('A step, from 1, to list who is behind it.'),
+      .describe('A step, from 1, whose ids to list.'),
     outcome: z
       .enum(['reached', 'dropped'])
       .default('reached')
-      .describe('Who came to `step`, or who did not from the one before.'),
+      .describe('The ids that reached `step`, or those that reached only the step before.'),
   },
   list: true,
   audience: PEOPLE_ONLY,
@@ -45,7 +48,7 @@ export default defineRead({
   }),
   run: async (context, { per, step, outcome }, words) => {
     const funnel = await context.funnel(words.id ?? '')
-    if (!funnel) throw new ApiError('not_found', 'There is no such funnel.')
+    if (!funnel) throw new ApiError('not_found', 'Funnel not found.')
     const { id, name, steps } = funnel
     if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
@@ -70,10 +73,10 @@ export default defineRead({
 function checkStep({ steps }: Funnel, step: number, outcome: 'reached' | 'dropped'): void {
   if (step > steps.length) throw new ApiError('validation_error', `The funnel has ${steps.length} steps.`, 'step')
   if (step === 1 && outcome === 'dropped')
-    throw new ApiError('validation_error', 'Nobody can drop off before the first step.', 'outcome')
+    throw new ApiError('validation_error', 'No session can drop off before the first step.', 'outcome')
 }
 
-/** `step, <unit>s, drop_off, rate`: step 0 is everyone who is asked about. */
+/** Selects `step, <unit>s, drop_off, rate`; step 0 is everyone. */
 function stepCounts(funnel: Funnel, per: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
   const numbers = sql`(${funnel.steps.map((_, i) => sql`select ${i + 1} as step`).reduce((a, b) => sql`${a} union all ${b}`)})`
   const n = raw(`${per}s`)

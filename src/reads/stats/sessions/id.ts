@@ -11,8 +11,7 @@ import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject, ses
 const MAX_TIMELINE_ROWS = 1_000
 
 /**
- * GET /api/stats/sessions/{id} (spec 4.3): one session of the site, whenever it was and whatever filters are asked for,
- * with what happened in it, in order.
+ * GET /api/stats/sessions/{id}: one session of the site with its hits in order, whatever the window and the filters.
  */
 export default defineRead({
   path: '/api/stats/sessions/{id}',
@@ -26,7 +25,7 @@ export default defineRead({
       z.object({
         timestamp: Instant,
         kind: z.string(),
-        name: z.string().optional().describe("A custom event's name, an error's message."),
+        name: z.string().optional().describe("A custom event's name, or an error's message."),
         hostname: z.string(),
         pathname: z.string(),
         props: z.record(z.string(), z.unknown()).optional(),
@@ -36,7 +35,7 @@ export default defineRead({
     ),
   }),
   run: async (context, _, words) => {
-    const unknown = new ApiError('not_found', 'There is no such session.', 'id')
+    const unknown = new ApiError('not_found', 'Session not found.', 'id')
     const word = HexId.safeParse(words.id)
     if (!word.success) throw unknown
     const id = parseHexId(word.data)
@@ -53,7 +52,7 @@ export default defineRead({
       order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
       limit ${MAX_TIMELINE_ROWS + 1}`)
     if (rows.length > MAX_TIMELINE_ROWS) {
-      const message = `The session has more than ${MAX_TIMELINE_ROWS} hits: the timeline has the first of them.`
+      const message = `The session has more than ${MAX_TIMELINE_ROWS} hits; the timeline has the first of them.`
       context.warn({ metric: 'timeline', code: 'timeline_truncated', message })
     }
     const timeline = rows.slice(0, MAX_TIMELINE_ROWS).map(({ props, ...row }) => {
@@ -64,7 +63,7 @@ export default defineRead({
   },
 })
 
-/** The plan over all time: a session is the same whenever it is looked at. */
+/** The plan over all time: the window does not matter here. */
 const planOverAllTime = (plan: Plan): Plan => ({
   ...plan,
   window: { start: new Date(0), end: new Date(Date.UTC(2200, 0)) },
