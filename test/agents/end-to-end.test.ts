@@ -19,10 +19,10 @@ const HOST = 'slack-water.example'
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519')
 const jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string() }).parse(publicKey.export({ format: 'jwk' }))
-/** RFC 7638 3.2: the required members alone, in the order of their names. */
+/** RFC 7638 3.2: only the required members, in alphabetical order. */
 const keyid = createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${jwk.x}"}`).digest('base64url')
 
-/** The headers of a request to `host`, signed as ChatGPT's agent signs (RFC 9421, tag web-bot-auth). */
+/** Returns the headers of a request to `host`, signed as ChatGPT's agent signs (RFC 9421, tag web-bot-auth). */
 function signed(host: string, by = privateKey) {
   const now = Math.floor(Date.now() / 1000)
   const params = `("@authority" "signature-agent");created=${now};keyid="${keyid}";alg="ed25519";expires=${now + 60};nonce="${randomBytes(8).toString('hex')}";tag="web-bot-auth"`
@@ -35,7 +35,7 @@ function signed(host: string, by = privateKey) {
   }
 }
 
-/** A server on loopback with a table of files by path. */
+/** Starts a server on loopback that serves a table of files by path. */
 async function serve(t: Test, table: ReadonlyMap<string, string>, type: string) {
   const server = createServer((req, res) => {
     const body = table.get(req.url ?? '')
@@ -52,8 +52,8 @@ async function serve(t: Test, table: ReadonlyMap<string, string>, type: string) 
 
 const Answer = z.object({ data: z.array(z.record(z.string(), z.unknown())) })
 
-/** An instance before `origin`, in a world that is on this machine. */
-async function stand(t: Test, origin: string, outside: { web: string; dns: string }) {
+/** Opens an instance in front of `origin` whose outside network is on this machine. */
+async function openLocalInstance(t: Test, origin: string, outside: { web: string; dns: string }) {
   process.env.TEST_OUTSIDE = JSON.stringify(outside)
   const config = loadConfig({ flags: { origin, data: directory(t) }, env: {}, read: () => undefined })
   const lines: string[] = []
@@ -73,7 +73,7 @@ async function stand(t: Test, origin: string, outside: { web: string; dns: strin
   t.teardown(() => front.close(1_000))
   return {
     lines,
-    /** One request from `ip`, which a trusted proxy names. */
+    /** Sends a request from `ip`, which a trusted proxy names. */
     async fetch(ip: string, path: string, headers: IncomingHttpHeaders, body?: string) {
       const method = body === undefined ? 'GET' : 'POST'
       const sent = request({ port, path, method, headers: { host: HOST, 'x-forwarded-for': ip, ...headers } }).end(body)
@@ -95,10 +95,10 @@ async function until<T>(what: string, ask: () => Promise<T | undefined>): Promis
     if (answer !== undefined) return answer
     await sleep(100)
   }
-  throw new Error(`it never came to be: ${what}`)
+  throw new Error(`timed out waiting for: ${what}`)
 }
 
-t.test('who is reading: each claim is checked as its operator lets it be', async (t) => {
+t.test('verifies each claim in the ways that its operator publishes', async (t) => {
   const web = await serve(
     t,
     new Map([
@@ -117,7 +117,7 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
   const names = new Map<string, DnsAnswer>([
     ['1.66.249.66.in-addr.arpa', { ptr: ['crawl-66-249-66-1.googlebot.com'] }],
     ['crawl-66-249-66-1.googlebot.com', { a: ['66.249.66.1'] }],
-    // Whoever holds an address may call it what they like; the name does not lead back.
+    // The holder of an address can give it any name, but that name does not resolve to the address.
     ['9.113.0.203.in-addr.arpa', { ptr: ['crawl-66-249-66-1.googlebot.com'] }],
     ['7.113.0.203.in-addr.arpa', { ptr: ['crawl.googlebot.com.attacker.example'] }],
     ['8.113.0.203.in-addr.arpa', 'silence'],
@@ -125,7 +125,7 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
   const { servers } = await serveDns(t, names)
   const site = await startSite({ port: 0, base: `http://${HOST}` })
   t.teardown(() => site.close())
-  const { fetch, control, rows } = await stand(t, site.url, { web, dns: servers[0] ?? '' })
+  const { fetch, control, rows } = await openLocalInstance(t, site.url, { web, dns: servers[0] ?? '' })
   t.equal((await control('/control/agents/refresh', 'POST')).status, 200)
 
   const stranger = generateKeyPairSync('ed25519').privateKey
@@ -149,14 +149,14 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
     ],
     ['203.0.113.7', '/unfetched', { 'user-agent': 'PerplexityBot/1.0' }, 'perplexitybot', 'indeterminate'],
   ]
-  // Someone else's signature, and the agent's own for another site: neither makes a browser an agent.
+  // Neither a forged signature nor a signature for another site makes a browser an agent.
   const people: [string, IncomingHttpHeaders][] = [
     ['/forged', signed(HOST, stranger)],
     ['/elsewhere', signed('other.example')],
   ]
   for (const [ip, path, headers] of cases) await fetch(ip, path, headers)
   for (const [path, headers] of people) await fetch('203.0.113.7', path, headers)
-  // A browser that an agent drives runs the script: what it tells of is the agent's, and its nonce is used once.
+  // A browser that an agent drives runs the script: its hits are the agent's, and its nonce is accepted once.
   const driven = ['/hit-a', '/hit-b']
   const hits = (...paths: string[]) => JSON.stringify(paths.map((path) => ({ s: 1, u: `https://${HOST}${path}` })))
   const used = signed(HOST)
@@ -180,17 +180,17 @@ t.test('who is reading: each claim is checked as its operator lets it be', async
     ...cases.map(([, path, , agent, how]) => [path, [agent, how, 1]] as const),
     ...driven.map((path) => [path, ['chatgpt-agent', 'web_bot_auth', 1]] as const),
   ])
-  // The late ones, whose names take their time, are completed within seconds of being stored.
+  // Verdicts that wait for reverse DNS complete the stored rows within seconds.
   await until('every verdict', async () =>
     JSON.stringify(await verified()) === JSON.stringify(expected) ? true : undefined,
   ).catch(() => {})
   t.strictSame(await verified(), expected)
   const paths = (await rows('/api/agents/breakdown?site=1&dimension=pathname')).map(({ value }) => value)
   for (const path of [...people.map(([path]) => path), '/hit-replayed'])
-    t.notOk(paths.includes(path), `${path} is nobody’s we know`)
+    t.notOk(paths.includes(path), `${path} is not recorded for a known agent`)
 })
 
-t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) => {
+t.test('judges each fetch by the robots.txt that was active then', async (t) => {
   const files = new Map([
     ['/robots.txt', 'User-agent: *\nDisallow: /private\n'],
     ['/a', 'page'],
@@ -204,7 +204,7 @@ t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) 
     'text/plain',
   )
   const { servers } = await serveDns(t, new Map())
-  const { fetch, control, rows, lines } = await stand(t, origin, { web, dns: servers[0] ?? '' })
+  const { fetch, control, rows, lines } = await openLocalInstance(t, origin, { web, dns: servers[0] ?? '' })
   await control('/control/agents/refresh', 'POST')
   const as = (path: string, ip = '20.171.206.7') => fetch(ip, path, { 'user-agent': GPTBOT })
   const judged = async () => {
@@ -212,7 +212,7 @@ t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) 
     return Object.fromEntries(all.map(({ value, fetches }) => [String(value), fetches]))
   }
 
-  // Until the hostname has been seen nobody knows its policy; from then on each fetch is judged.
+  // Before the first request of the hostname its policy is unknown; afterwards each fetch is judged.
   await until('a first judgement', async () => {
     await as('/always')
     await sleep(250)
@@ -222,7 +222,7 @@ t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) 
   await as('/a')
   await sleep(50)
   files.set('/robots.txt', 'User-agent: GPTBot\nDisallow: /a\n\nUser-agent: *\nDisallow:\n')
-  // The first who asks for it carries the news past the proxy.
+  // The first response with the new file passes the proxy, which reports the change.
   await as('/robots.txt')
   await until('the change is known', async () =>
     lines.some((line) => /^policy changed/.test(line)) ? true : undefined,
@@ -243,6 +243,6 @@ t.test('may they: a fetch is judged by the robots.txt of its moment', async (t) 
       { pathname: '/a', severity: 'grace', rule: '/a', line: 2, fetches: 1, verified: true },
       { pathname: '/private/x', severity: 'breach', rule: '/private', line: 2, fetches: 1, verified: true },
     ],
-    'what was disallowed at its time, and nothing that was disallowed at another',
+    'only fetches that were disallowed at their time',
   )
 })

@@ -11,7 +11,7 @@ const id = (userAgent: string) => {
   return found === undefined ? 'person' : (found.agent?.id ?? 'other')
 }
 
-t.test('the shipped catalog', async (t) => {
+t.test('the shipped catalog is valid', async (t) => {
   t.match(catalog.version, /^2026-11-21-[0-9a-f]{8}$/)
   t.equal(catalog.agents.length, 417)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
@@ -33,7 +33,7 @@ t.test('the shipped catalog', async (t) => {
   }
 })
 
-t.test('every token, sent as bots send theirs, names its agent', async (t) => {
+t.test('identifies each agent by each of its tokens', async (t) => {
   for (const agent of catalog.agents)
     for (const token of agent.ua_tokens) {
       const sent = agent.ua_match === 'exact-ua' ? token : `Mozilla/5.0 (X11; ${token}/1.0; +https://a.example/)`
@@ -41,7 +41,7 @@ t.test('every token, sent as bots send theirs, names its agent', async (t) => {
     }
 })
 
-t.test('a catalog that is not well formed is refused', async (t) => {
+t.test('refuses a malformed catalog', async (t) => {
   const entry = {
     id: 'a-bot',
     name: 'A',
@@ -80,15 +80,15 @@ t.test('a catalog that is not well formed is refused', async (t) => {
   t.equal(new Set([one, ...others]).size, 3, 'other facts of the same day are another version: rows are of one')
 })
 
-t.test('bots that say who they are', async (t) => {
+t.test('identifies bots that name themselves', async (t) => {
   for (const [userAgent, expected] of BOTS) t.equal(id(userAgent), expected, userAgent.slice(0, 80) || 'no user agent')
 })
 
-t.test('browsers are people', async (t) => {
+t.test('takes browsers for people', async (t) => {
   for (const [userAgent] of BROWSERS) t.equal(id(userAgent), 'person', userAgent)
 })
 
-t.test('apps that show pages, and browsers of few, are people too', async (t) => {
+t.test('takes apps that show pages and rare browsers for people', async (t) => {
   const iphone =
     'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148'
   const android =
@@ -124,7 +124,7 @@ t.test('apps that show pages, and browsers of few, are people too', async (t) =>
   for (const userAgent of rows) t.equal(id(userAgent), 'person', userAgent)
 })
 
-t.test('the rules of the catalog, one by one', async (t) => {
+t.test('applies each matching rule of the catalog', async (t) => {
   const rows: [string, string, string][] = [
     ['gptbot/1.2', 'gptbot', 'case does not matter'],
     ['  GPTBot  ', 'gptbot', 'nor does space around it'],
@@ -146,7 +146,7 @@ t.test('the rules of the catalog, one by one', async (t) => {
     ['TelegramBot (like TwitterBot)', 'telegrambot', 'likeness beside identity'],
     ['Mozilla/5.0 (like Gecko; compatible; Googlebot/2.1)', 'googlebot', 'likeness to something else'],
     ['Unlike Googlebot, we are polite crawlers', 'googlebot', '"unlike" is not the word'],
-    ['Google-Extended', 'other', 'a robots.txt switch that nobody carries'],
+    ['Google-Extended', 'other', 'a name in robots.txt that no user agent contains'],
     ['Mozilla/5.0 (compatible; Applebot-Extended/1.0)', 'other', 'another'],
     ['Google', 'google-gemini-undeclared', 'the whole user agent'],
     ['Google Chrome', 'other', 'and no part of one'],
@@ -171,7 +171,7 @@ t.test('the rules of the catalog, one by one', async (t) => {
   for (const [userAgent, expected, why] of rows) t.equal(id(userAgent), expected, `${why}: ${userAgent.slice(0, 70)}`)
 })
 
-t.test('a hostile user agent costs no more than a long one', async (t) => {
+t.test('identifies a hostile user agent as fast as any long one', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
       const found = identify(text)
@@ -185,7 +185,7 @@ t.test('a hostile user agent costs no more than a long one', async (t) => {
   t.ok(each < 5, `${each.toFixed(3)} ms for 30 KB of likeness`)
 })
 
-t.test('explain says which token decided and why others did not', async (t) => {
+t.test('explains which token decided and why others did not', async (t) => {
   const explain = createExplain(catalog)
   t.match(explain('Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'), {
     audience: 'agent',

@@ -6,7 +6,7 @@ import { browsers, crawlers, recall, recallTable } from '../fixtures/recall.js'
 
 const identify = createIdentify(loadCatalog())
 
-t.test('the committed table is what is recognised', async (t) => {
+t.test('the committed table matches what is recognised', async (t) => {
   t.equal(
     recallTable(),
     readFileSync('test/agents/recall.txt', 'utf8'),
@@ -14,7 +14,7 @@ t.test('the committed table is what is recognised', async (t) => {
   )
 })
 
-t.test('what may not be lost', async (t) => {
+t.test('recognition does not get worse', async (t) => {
   const { lines, missed } = recall()
   const total = lines.reduce((sum, line) => sum + line.instances, 0)
   t.equal(
@@ -40,7 +40,7 @@ t.test('what may not be lost', async (t) => {
   }
 })
 
-t.test('no browser is an agent', async (t) => {
+t.test('takes no browser for an agent', async (t) => {
   for (const [list, userAgents] of Object.entries(browsers())) {
     t.ok(userAgents.length >= 100, `${list}: ${userAgents.length} user agents`)
     t.strictSame(

@@ -6,13 +6,13 @@ import { RangesStatus, RefreshResult } from '../../src/agents/ranges/status.js'
 import { command } from '../fixtures/command.js'
 import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 
-/** What is held, as the operator sees it: the command, the catalog of the API, and the doctor. */
+/** The status of published ranges in the command, the catalog of the API and the doctor. */
 
 const RefreshResults = z.array(RefreshResult)
 const Ranges = RangesStatus.pick({ count: true, refreshed_at: true, source: true })
 const ListedAgents = z.array(z.object({ agent_id: z.string(), ranges: Ranges.optional() }))
 
-t.test('agents refresh, with files of the operator and no way out', async (t) => {
+t.test('agents refresh, with local files and offline', async (t) => {
   const data = dataDir(t)
   const own = join(data, '..', 'ranges')
   mkdirSync(own, { recursive: true })
@@ -22,7 +22,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
   utimesSync(gptbot, day, day)
   const at = ['--data', data, '--ranges', own, '--offline']
 
-  await t.test('where no instance runs', async (t) => {
+  await t.test('without a running instance', async (t) => {
     const { code, stdout, stderr } = await command('agents', 'refresh', ...at, '--json')
     t.equal(code, 0, stderr)
     const told = RefreshResults.parse(JSON.parse(stdout))
@@ -30,10 +30,10 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       told.find(({ status }) => status === 'file'),
       { agents: ['gptbot'], source: gptbot, count: 1, refreshed_at: day.toISOString() },
     )
-    t.ok(told.length > 40 && told.slice(1).every(({ status }) => status === 'offline'), 'nothing is asked')
+    t.ok(told.length > 40 && told.slice(1).every(({ status }) => status === 'offline'), 'nothing is requested')
     t.notOk(
       told.some(({ source }) => source === 'https://openai.com/gptbot.json'),
-      "nor what the operator's file is for",
+      'the list with a local file is not fetched',
     )
     const table = await command('agents', 'refresh', ...at)
     t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE +WHY NOT\n/)
@@ -41,7 +41,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     t.match(table.stderr, /Nothing is fetched with --offline/)
   })
 
-  await t.test('a running instance', async (t) => {
+  await t.test('with a running instance', async (t) => {
     const origin = await startOrigin()
     t.teardown(() => origin.close())
     const instance = await startInstance(origin.url, data, '--ranges', own)
@@ -49,7 +49,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     const catalog = async () => ListedAgents.parse((await instance.ask('/api/agents/catalog?site=1&limit=1000')).data)
     const of = async (id: string) => (await catalog()).find(({ agent_id }) => agent_id === id)?.ranges
     t.same(await of('gptbot'), { count: 1, refreshed_at: day.toISOString(), source: gptbot })
-    t.equal(await of('googlebot'), undefined, 'what is not held is absent')
+    t.equal(await of('googlebot'), undefined, 'missing ranges are absent')
     writeFileSync(
       join(own, 'common-crawlers.json'),
       '{"prefixes":[{"ipv4Prefix":"66.249.64.0/27"},{"ipv6Prefix":"2001:4860:4801:10::/64"}]}',
@@ -57,7 +57,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     const { code, stdout, stderr } = await command('agents', 'refresh', '--data', data, '--json')
     t.equal(code, 0, stderr)
     const files = RefreshResults.parse(JSON.parse(stdout)).filter(({ status }) => status === 'file')
-    t.equal(files.length, 2, 'the instance reads its own --ranges again')
+    t.equal(files.length, 2, 'the instance reads its --ranges again')
     t.match(
       files.find(({ agents }) => agents.includes('googlebot')),
       { count: 2, agents: ['googlebot', 'googlebot-image'].slice(0, 1) },
@@ -67,19 +67,19 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
       t.match(
         await command('agents', 'refresh', '--data', data, ...flag),
         { code: 2, stderr: /running instance's own/ },
-        'what is running is asked nothing else than it was started with',
+        'flags that differ from those of the running instance are refused',
       )
     const doctor = await command('doctor', '--data', data, '--json')
-    t.match(doctor.stdout, /of \d+ of \d+ agents, the oldest of .*\(gptbot\)/, 'the doctor asks what runs')
+    t.match(doctor.stdout, /of \d+ of \d+ agents, the oldest of .*\(gptbot\)/, 'the doctor asks the running instance')
     const secret = JSON.parse((await command('keys', 'create', '--name', 'x', '--data', data, '--json')).stdout).secret
     const outside = await fetch(`${instance.admin}/control/agents/refresh`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}` },
     })
-    t.equal(outside.status >= 400, true, `no key opens it: ${outside.status}`)
+    t.equal(outside.status >= 400, true, `an API key has no access: ${outside.status}`)
   })
 
-  await t.test('the doctor', async (t) => {
+  await t.test('in the doctor', async (t) => {
     const says = async (...args: string[]) => (await command('doctor', '--data', data, ...args)).stdout
     t.match(await says(), /! published addresses: none are held.*\n +Run `readership agents refresh`/)
     t.match(
@@ -98,7 +98,7 @@ t.test('agents refresh, with files of the operator and no way out', async (t) =>
     )
   })
 
-  await t.test('a file that cannot be used: one line at the start', async (t) => {
+  await t.test('reports an unusable file in one line at start', async (t) => {
     const { code, stderr } = await cli(
       'proxy',
       'http://127.0.0.1:9',

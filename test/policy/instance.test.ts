@@ -4,85 +4,95 @@ import { sql } from '../../src/sql.js'
 import { startTestEngine, waitFor } from '../fixtures/engine.js'
 import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
 
-t.test('in the worker: kept for the site’s hostnames, told of changes, and there after a restart', async (t) => {
-  const { table, url, asked } = await startOrigin(t)
-  table.set('example.com/robots.txt', fileResponse('User-agent: GPTBot\nDisallow: /docs\n\nUser-agent: *\nDisallow:\n'))
-  table.set(
-    'example.com/llms.txt',
-    fileResponse('# Site\n\n> All of it\n\n## Docs\n\n- [A](/docs/a): first\n- [B](/b)\n'),
-  )
-  const { engine, data, lines } = await startTestEngine(t, { origin: url.origin })
-  await engine.records.write(sql`update sites set domains = '["example.com"]'`)
-  const changes: PolicyChange[] = []
-  const stop = engine.onPolicyChange((change) => changes.push(change))
-  const known = () => lines.filter((line) => line.startsWith('policy: example.com')).length === 2
-  await untilAsync(async () => known(), 'both files are known')
+t.test(
+  'the worker stores the policies of the site’s hostnames, reports changes, and has them after a restart',
+  async (t) => {
+    const { table, url, requests } = await startOrigin(t)
+    table.set(
+      'example.com/robots.txt',
+      fileResponse('User-agent: GPTBot\nDisallow: /docs\n\nUser-agent: *\nDisallow:\n'),
+    )
+    table.set(
+      'example.com/llms.txt',
+      fileResponse('# Site\n\n> All of it\n\n## Docs\n\n- [A](/docs/a): first\n- [B](/b)\n'),
+    )
+    const { engine, data, lines } = await startTestEngine(t, { origin: url.origin })
+    await engine.records.write(sql`update sites set domains = '["example.com"]'`)
+    const changes: PolicyChange[] = []
+    const stop = engine.onPolicyChange((change) => changes.push(change))
+    const known = () => lines.filter((line) => line.startsWith('policy: example.com')).length === 2
+    await untilAsync(async () => known(), 'both files are known')
 
-  t.match(await engine.call('policy', { site: 1 }), {
-    hostnames: ['example.com'],
-    hostname: 'example.com',
-    robots: {
-      url: 'http://example.com/robots.txt',
-      status: 200,
-      standing: 'served',
-      groups: [
-        { user_agents: ['GPTBot'], line: 1, rules: [{ allow: false, pattern: '/docs', line: 2 }] },
-        { user_agents: ['*'], line: 4 },
+    t.match(await engine.call('policy', { site: 1 }), {
+      hostnames: ['example.com'],
+      hostname: 'example.com',
+      robots: {
+        url: 'http://example.com/robots.txt',
+        status: 200,
+        standing: 'served',
+        groups: [
+          { user_agents: ['GPTBot'], line: 1, rules: [{ allow: false, pattern: '/docs', line: 2 }] },
+          { user_agents: ['*'], line: 4 },
+        ],
+      },
+      llms: {
+        title: 'Site',
+        summary: 'All of it',
+        sections: [{ name: 'Docs', links: [{ title: 'A', notes: 'first' }, { title: 'B' }] }],
+      },
+      versions: [{ status: 200 }, { status: 200 }],
+    })
+    t.match(await engine.call('policy', { site: 1, agent_id: 'GPTBot', path: '/docs/a?b' }), {
+      path: '/docs/a?b',
+      agents: [
+        { agent_id: 'gptbot', robots_token: 'GPTBot', group: ['GPTBot'], allowed: false, rule: '/docs', line: 2 },
       ],
-    },
-    llms: {
-      title: 'Site',
-      summary: 'All of it',
-      sections: [{ name: 'Docs', links: [{ title: 'A', notes: 'first' }, { title: 'B' }] }],
-    },
-    versions: [{ status: 200 }, { status: 200 }],
-  })
-  t.match(await engine.call('policy', { site: 1, agent_id: 'GPTBot', path: '/docs/a?b' }), {
-    path: '/docs/a?b',
-    agents: [{ agent_id: 'gptbot', robots_token: 'GPTBot', group: ['GPTBot'], allowed: false, rule: '/docs', line: 2 }],
-  })
-  t.match(await engine.call('policy', { site: 1, agent_id: 'my-bot', path: '/docs/a' }), {
-    agents: [{ agent_id: 'my-bot', group: ['*'], allowed: true }],
-  })
-  await t.rejects(engine.call('policy', { site: 1, hostname: 'other.example' }), { code: 'not_found' })
-  t.match(await engine.call('policy', { site: 2 }), { hostnames: [], agents: [] }, 'another site has none')
-  const urls = [
-    { hostname: 'example.com', pathname: '/docs/a' },
-    { hostname: 'other.example', pathname: '/docs/a' },
-  ]
-  t.strictSame(
-    await engine.call('blocked', { site: 1, urls }),
-    [false, false],
-    'GPTBot alone is kept out, which trains',
-  )
+    })
+    t.match(await engine.call('policy', { site: 1, agent_id: 'my-bot', path: '/docs/a' }), {
+      agents: [{ agent_id: 'my-bot', group: ['*'], allowed: true }],
+    })
+    await t.rejects(engine.call('policy', { site: 1, hostname: 'other.example' }), { code: 'not_found' })
+    t.match(await engine.call('policy', { site: 2 }), { hostnames: [], agents: [] }, 'another site has none')
+    const urls = [
+      { hostname: 'example.com', pathname: '/docs/a' },
+      { hostname: 'other.example', pathname: '/docs/a' },
+    ]
+    t.strictSame(
+      await engine.call('blocked', { site: 1, urls }),
+      [false, false],
+      'GPTBot alone is kept out, which trains',
+    )
 
-  table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
-  const at = Date.now()
-  await engine.call('policy_seen', { hostname: 'example.com', path: '/robots.txt', at })
-  await waitFor(() => changes.length > 0, 'the change is told')
-  t.match(changes, [{ hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } }])
-  t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
-  t.strictSame(await engine.call('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
-  t.strictSame(await engine.call('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
-  t.strictSame(
-    await engine.call('blocked', { site: 1, operator: 'Nobody', urls }),
-    [false, false],
-    'of no agents, none',
-  )
-  t.strictSame(await engine.call('blocked_within', { site: 2 }), [], 'nor on another site')
-  stop()
-  await engine.close()
+    table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
+    const at = Date.now()
+    await engine.call('policy_seen', { hostname: 'example.com', path: '/robots.txt', at })
+    await waitFor(() => changes.length > 0, 'the change is told')
+    t.match(changes, [
+      { hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } },
+    ])
+    t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
+    t.strictSame(await engine.call('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
+    t.strictSame(await engine.call('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
+    t.strictSame(
+      await engine.call('blocked', { site: 1, operator: 'Nobody', urls }),
+      [false, false],
+      'of no agents, none',
+    )
+    t.strictSame(await engine.call('blocked_within', { site: 2 }), [], 'nor on another site')
+    stop()
+    await engine.close()
 
-  const questions = asked.length
-  table.clear()
-  const again = await startTestEngine(t, { data })
-  t.match(
-    await again.engine.call('policy', { site: 1, agent_id: 'gptbot', path: '/x' }),
-    { agents: [{ allowed: false, rule: '/', line: 2 }], versions: [{}, {}, {}] },
-    'without an origin, what is stored',
-  )
-  t.equal(asked.length, questions)
-})
+    const questions = requests.length
+    table.clear()
+    const again = await startTestEngine(t, { data })
+    t.match(
+      await again.engine.call('policy', { site: 1, agent_id: 'gptbot', path: '/x' }),
+      { agents: [{ allowed: false, rule: '/', line: 2 }], versions: [{}, {}, {}] },
+      'without an origin, what is stored',
+    )
+    t.equal(requests.length, questions)
+  },
+)
 
 async function untilAsync(holds: () => Promise<boolean>, what: string): Promise<void> {
   for (let n = 0; n < 300; n++) {

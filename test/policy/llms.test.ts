@@ -5,7 +5,7 @@ import { createPolicy } from '../../src/policy/policy.js'
 const text = (...lines: string[]) => lines.join('\n')
 const HOME = 'https://a.example/llms.txt'
 
-t.test("an llms.txt as llmstxt.org's example writes it", async (t) => {
+t.test('reads the example of llmstxt.org', async (t) => {
   const file = text(
     '# FastHTML',
     '',
@@ -57,7 +57,7 @@ t.test("an llms.txt as llmstxt.org's example writes it", async (t) => {
   t.same(parseLlms(file.replaceAll('\n', '\r\n'), HOME).sections, parseLlms(file, HOME).sections, 'CR LF')
 })
 
-t.test('one line of a section: its links', async (t) => {
+t.test('reads the links of a line', async (t) => {
   const rows: [
     line: string,
     links: [title: string, url: string, notes?: string][],
@@ -108,7 +108,7 @@ t.test('one line of a section: its links', async (t) => {
   }
 })
 
-t.test('what strays from the form is read, and said', async (t) => {
+t.test('reads files that depart from the form, and lists the problems', async (t) => {
   const names = (file: string) => parseLlms(file, HOME).sections.map(({ name, links }) => [name, links.length])
   const rows: [file: string, sections: [string, number][], problem: RegExp | undefined, why: string][] = [
     [
@@ -144,7 +144,7 @@ t.test('what strays from the form is read, and said', async (t) => {
   }
 })
 
-t.test('which URLs are listed (contract 3)', async (t) => {
+t.test('lists a linked URL, its .md twin, and the URL without its trailing slash', async (t) => {
   const body = text(
     '# t',
     '## s',
@@ -192,7 +192,7 @@ t.test('which URLs are listed (contract 3)', async (t) => {
   t.equal(html.lists('/docs/a'), false, 'one that lists nothing')
 })
 
-t.test('hostile files: bounded', async (t) => {
+t.test('reads hostile files in bounded time and memory', async (t) => {
   const many = parseLlms(`# a\n## b\n${Array.from({ length: 60_000 }, () => '[](a)\n').join('')}`, HOME)
   t.equal(many.sections[0]?.links.length, 50_000)
   t.equal(many.truncated, true)

@@ -14,7 +14,7 @@ const text = (...lines: string[]) => lines.join('\n')
 const policyOf = (...lines: string[]) =>
   createPolicy({ hostname: 'a.example', robots: { status: 200, body: text(...lines) } })
 
-t.test('which group an agent obeys', async (t) => {
+t.test('selects the group that an agent obeys', async (t) => {
   const policy = policyOf(
     'User-agent: *',
     'Disallow: /all/',
@@ -42,11 +42,11 @@ t.test('which group an agent obeys', async (t) => {
   )
   const rows: [id: string | undefined, group: string[], target: string, line: number | undefined, why: string][] = [
     ['gptbot', ['GPTBot'], '/gpt/', 5, 'its own'],
-    ['gptbot', ['GPTBot'], '/more/', 17, 'merged with its other, whatever the case and version'],
-    ['gptbot', ['GPTBot'], '/all/', undefined, 'and nothing of the rest'],
-    ['claudebot', ['*'], '/all/', 2, 'the rest'],
-    [undefined, ['*'], '/all/', 2, 'an agent that nobody knows'],
-    ['googlebot-news', ['Googlebot-News'], '/news/', 11, 'its own before what it falls back to'],
+    ['gptbot', ['GPTBot'], '/more/', 17, 'merged with its other group, in any case and version'],
+    ['gptbot', ['GPTBot'], '/all/', undefined, '* does not apply'],
+    ['claudebot', ['*'], '/all/', 2, 'the group of *'],
+    [undefined, ['*'], '/all/', 2, 'an agent that is not in the catalog'],
+    ['googlebot-news', ['Googlebot-News'], '/news/', 11, 'its own group before its fallback'],
     ['googlebot-news', ['Googlebot-News'], '/google/', undefined, 'and not both'],
     ['googlebot-image', ['Googlebot'], '/google/', 8, 'robots_fallback'],
     ['applebot', ['Googlebot'], '/google/', 8, 'robots_fallback, of another operator'],
@@ -65,7 +65,7 @@ t.test('which group an agent obeys', async (t) => {
   }
 })
 
-t.test("Google's agents are judged as Google reads", async (t) => {
+t.test("judges Google's agents as Google's parser reads", async (t) => {
   const policy = policyOf(
     'User-agent: *',
     'dissallow: /typo',
@@ -89,7 +89,7 @@ t.test("Google's agents are judged as Google reads", async (t) => {
     t.equal(encoded.allows(agent('googlebot'), target).allowed, false, `${target}: the caller encodes, as Google asks`)
 })
 
-t.test('the answer says what decided', async (t) => {
+t.test('names the rule that decided', async (t) => {
   const long = `/${'x'.repeat(1000)}`
   const policy = policyOf('User-agent: GPTBot', 'Disallow: /priv%61te/ ', 'Allow: /private/open', `Disallow: ${long}`)
   const rows: [id: string, target: string, expected: Decision, why: string][] = [
@@ -123,7 +123,7 @@ t.test('the answer says what decided', async (t) => {
   }
 })
 
-t.test('robots.txt by its status', async (t) => {
+t.test('decides by the status of robots.txt', async (t) => {
   const everything = 'User-agent: *\nDisallow: /'
   const rows: [status: number, allowed: boolean, reason: string][] = [
     [200, false, 'rule'],
@@ -149,7 +149,7 @@ t.test('robots.txt by its status', async (t) => {
   }
 })
 
-t.test('the report of what cannot be reached says what rows are judged by', async (t) => {
+t.test('reports an unreachable file as rows are judged', async (t) => {
   const day = 86_400_000
   const rows: [days: number, allowed: boolean, reason: string, why: string][] = [
     [0, false, 'unreachable', 'nobody can say'],
@@ -172,7 +172,7 @@ t.test('the report of what cannot be reached says what rows are judged by', asyn
   }
 })
 
-t.test('what a file says to one agent, groups merged', async (t) => {
+t.test('merges the groups of one agent', async (t) => {
   const policy = policyOf(
     'User-agent: GPTBot',
     'Crawl-delay: 5',
@@ -202,7 +202,7 @@ t.test('what a file says to one agent, groups merged', async (t) => {
   )
 })
 
-t.test('what is blocked for all of them', async (t) => {
+t.test('finds paths that are blocked for all agents', async (t) => {
   const policy = policyOf(
     'User-agent: GPTBot',
     'Disallow: /a/',
@@ -227,7 +227,7 @@ t.test('what is blocked for all of them', async (t) => {
   t.same(policy.disallowPatterns([]), [])
 })
 
-t.test('every agent of the catalog, by hostile files: an answer, and soon', async (t) => {
+t.test('answers soon for every agent of the catalog and hostile files', async (t) => {
   const fill = (line: (n: number) => string, head = 'User-agent: *\n') => {
     const lines: string[] = []
     for (let n = 0, length = head.length; length < 512_000; n++) {
@@ -272,7 +272,7 @@ t.test('every agent of the catalog, by hostile files: an answer, and soon', asyn
     for (const target of targets)
       for (const one of [undefined, agent('gptbot'), agent('googlebot')]) policy.allows(one, target)
     const { user, system } = process.cpuUsage(before)
-    // A naive matcher takes minutes for the first; a slow machine takes a tenth of this.
+    // A naive matcher takes minutes for the first file. A slow machine takes a tenth of this limit.
     t.ok((user + system) / 1e6 < 15, `${name}: ${((user + system) / 1e3).toFixed(0)} ms`)
   }
   const shared = createPolicy({
@@ -286,7 +286,7 @@ t.test('every agent of the catalog, by hostile files: an answer, and soon', asyn
   t.ok(process.memoryUsage().heapUsed < 600e6, 'a large group that all share is not kept for each')
 })
 
-t.test('an over-long file, and a path of which the end is not read', async (t) => {
+t.test('reads only the first part of long files and paths', async (t) => {
   const rest = `# ${'x'.repeat(100)}\n`.repeat(6000)
   const policy = policyOf('User-agent: *', 'Disallow: /a', `${rest}Disallow: /b`)
   t.equal(policy.robots?.truncated, true)

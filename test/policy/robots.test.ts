@@ -1,19 +1,16 @@
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import t from 'tap'
 import type { Agent } from '../../src/agents/catalog.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { canonicalPath, canonicalPatterns } from '../../src/policy/canonical.js'
 import { compileRobots } from '../../src/policy/compiled-robots.js'
 import { parseRobots } from '../../src/policy/parse-robots.js'
 import type { RobotsMode } from '../../src/policy/robots-lines.js'
-import { matchesPattern } from '../../src/policy/rule-matcher.js'
 
 const gptbot = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
 if (gptbot === undefined) throw new Error('no gptbot in the catalog')
 const agentWithTokens = (...robots_tokens: string[]): Agent => ({ ...gptbot, robots_tokens })
 
-/** The deciding line, with its sign; 0 where none decides. */
+/** Returns the line that decides: positive for Allow, negative for Disallow, 0 if no rule decides. */
 const decided = (body: string | Uint8Array, token: string, target: string, mode: RobotsMode = 'rfc'): number => {
   const book = compileRobots(body, mode)
   const rule = book.find(book.select(agentWithTokens(token)), target)
@@ -30,7 +27,7 @@ const GOOGLE: { test: string; robots: string; ua: string; url: string; allowed: 
   readFileSync('test/policy/robots_google.json', 'utf8'),
 )
 
-/** Path, parameters and query of a URL, as Google's caller takes them: from the first of `/ ? ;` behind the host. */
+/** Returns path, parameters and query of a URL as Google's caller does: from the first of `/ ? ;` after the host. */
 function targetOf(url: string): string {
   const host = url.indexOf('://')
   const rest = url.slice(host < 0 ? 0 : host + 3)
@@ -39,13 +36,13 @@ function targetOf(url: string): string {
   return rest.charAt(start) === '/' ? rest.slice(start) : `/${rest.slice(start)}`
 }
 
-t.test("Google's own 142 cases, in google mode", async (t) => {
+t.test("passes Google's own 142 cases in google mode", async (t) => {
   t.equal(GOOGLE.length, 142)
   for (const one of GOOGLE)
     t.equal(allowed(one.robots, one.ua, targetOf(one.url), 'google'), one.allowed, `${one.test} ${one.ua} ${one.url}`)
 })
 
-t.test('RFC 9309 5.1, a simple example', async (t) => {
+t.test('RFC 9309 5.1: reads the simple example', async (t) => {
   const file = text(
     'User-agent: *',
     'Disallow: *.gif$',
@@ -66,18 +63,18 @@ t.test('RFC 9309 5.1, a simple example', async (t) => {
     '#EOF',
   )
   const rows: [token: string, target: string, line: number, why: string][] = [
-    ['otherbot', '/a.gif', -2, 'the rest, by ending'],
-    ['otherbot', '/a.gif?x', 0, 'not its end'],
-    ['otherbot', '/example/a', -3, 'the rest, by prefix'],
+    ['otherbot', '/a.gif', -2, 'the group of *, by ending'],
+    ['otherbot', '/a.gif?x', 0, 'does not end so'],
+    ['otherbot', '/example/a', -3, 'the group of *, by prefix'],
     ['otherbot', '/publications/a', 4, 'allowed by name'],
     ['otherbot', '/publications/a.gif', 4, '15 octets beat 6'],
-    ['foobot', '/', -7, 'disallowed but for two'],
+    ['foobot', '/', -7, 'disallowed with two exceptions'],
     ['foobot', '/example/page.html', 8, 'the longer'],
     ['foobot', '/example/allowed.gif', 9, 'the longer'],
-    ['foobot', '/publications/a', -7, 'a group of its own: nothing of *'],
+    ['foobot', '/publications/a', -7, 'has its own group, so * does not apply'],
     ['barbot', '/example/page.html', -13, 'a shared group'],
     ['bazbot', '/example/page.html', -13, 'a shared group'],
-    ['bazbot', '/example/', 0, 'nothing of *'],
+    ['bazbot', '/example/', 0, '* does not apply'],
     ['quxbot', '/example/', 0, 'an empty group is a group'],
     ['QuxBot', '/a.gif', 0, 'tokens in any case'],
   ]
@@ -85,7 +82,7 @@ t.test('RFC 9309 5.1, a simple example', async (t) => {
     t.equal(decided(file, token, target), line, `${token} ${target}: ${why}`)
 })
 
-t.test('RFC 9309 5.2, longest match; 2.2.1, groups merged', async (t) => {
+t.test('RFC 9309 5.2 and 2.2.1: takes the longest match and merges groups', async (t) => {
   const file = text('User-agent: foobot', 'Allow: /example/page/', 'Disallow: /example/page/disallowed.gif')
   t.equal(decided(file, 'foobot', '/example/page/disallowed.gif'), -3)
   t.equal(decided(file, 'foobot', '/example/page/'), 2)
@@ -109,7 +106,7 @@ t.test('RFC 9309 5.2, longest match; 2.2.1, groups merged', async (t) => {
   for (const [target, line] of rows) t.equal(decided(merged, 'ExampleBot', target), line, target)
 })
 
-t.test('RFC 9309 2.2.2 and 2.2.3: encodings and special characters', async (t) => {
+t.test('RFC 9309 2.2.2 and 2.2.3: compares encodings and special characters', async (t) => {
   const rows: [pattern: string, target: string, rfc: boolean, google: boolean, why: string][] = [
     // The table of 2.2.2: path, and the path to match.
     ['/foo/bar?baz=quz', '/foo/bar?baz=quz', true, true, 'row 1'],
@@ -123,24 +120,24 @@ t.test('RFC 9309 2.2.2 and 2.2.3: encodings and special characters', async (t) =
     ['/foo/bar/baz', '/foo/bar/%62%61%7a', true, false, 'row 5, the other way'],
     // 2.2.3
     ['/path/file-with-a-%2A.html', '/path/file-with-a-*.html', true, false, 'a star by itself'],
-    ['/path/file-with-a-%2A.html', '/path/file-with-a-x.html', false, false, 'is no star'],
+    ['/path/file-with-a-%2A.html', '/path/file-with-a-x.html', false, false, 'is not a star'],
     ['/path/foo-%24', '/path/foo-$', true, false, 'a dollar by itself'],
-    ['/path/foo-%24', '/path/foo-%24x', true, true, 'ends nothing'],
+    ['/path/foo-%24', '/path/foo-%24x', true, true, 'is not an end'],
     ['/path/foo-$', '/path/foo-', true, true, 'the end'],
-    ['/path/foo-$', '/path/foo-$', false, false, 'not beyond it'],
-    ['/a$b', '/a$b', true, true, 'only the last ends'],
+    ['/path/foo-$', '/path/foo-$', false, false, 'does not match a longer path'],
+    ['/a$b', '/a$b', true, true, 'only the last $ is an end'],
     ['/a$$', '/a$', true, true, 'only the last of two'],
     ['/this/*/exactly', '/this/is/not/exactly/so', true, true, 'any sequence, slashes too'],
     ['/*/x', '/?u=/x', true, true, 'a star finds a slash in the query'],
     ['/*?x', '/a?b?x', true, true, 'and the second question mark'],
     ['/*%2Fb', '/a?x=%2Fb', true, true, 'and an encoded slash'],
-    ['/a%2Fb', '/a/b', false, false, 'an encoded slash is no segment'],
-    ['/a/b', '/a%2fb', false, false, 'nor is it one'],
-    ['/a?b=c%26d', '/a?b=c&d', false, false, 'an encoded ampersand parts nothing'],
-    ['/A', '/a', false, false, 'paths know case'],
+    ['/a%2Fb', '/a/b', false, false, 'an encoded slash is not a slash'],
+    ['/a/b', '/a%2fb', false, false, 'nor the other way round'],
+    ['/a?b=c%26d', '/a?b=c&d', false, false, 'an encoded ampersand is not a separator'],
+    ['/A', '/a', false, false, 'paths are case-sensitive'],
     ['/a[b]', '/a[b]', true, true, 'what encodeURI and URL encode differently'],
     ['/a|b', '/a%7Cb', true, false, 'the same character'],
-    ['/a^b"<>`{}\\', '/a^b"<>`{}\\', true, true, 'whatever is there'],
+    ['/a^b"<>`{}\\', '/a^b"<>`{}\\', true, true, 'any character'],
     ['/a b', '/a%20b', true, false, 'a space within'],
     ['/100%', '/100%', true, true, 'a per cent sign by itself'],
     ['/100%', '/100%25', true, true, 'is %25; for Google a prefix'],
@@ -150,18 +147,18 @@ t.test('RFC 9309 2.2.2 and 2.2.3: encodings and special characters', async (t) =
     ['/a/../b', '/a/../b', true, true, 'as they stand'],
     ['/a/%2e%2E/b', '/a/../b', true, false, 'a full stop is unreserved'],
     ['/a?', '/a?', true, true, 'an empty query'],
-    ['/a?', '/a', false, false, 'is not none'],
+    ['/a?', '/a', false, false, 'is not the same as no query'],
     ['/a//b', '/a//b', true, true, 'two slashes'],
-    ['/a//b', '/a/b', false, false, 'are not one'],
+    ['/a//b', '/a/b', false, false, 'are not the same as one'],
     ['//x', '//x/y', true, true, 'nor at the start'],
     ['/a', 'a', true, true, 'a target without its slash'],
     ['a', '/a', false, false, 'a pattern without one'],
     ['*a', '/bca', true, true, 'a star first'],
     ['*', '/anything', true, true, 'a star alone'],
     ['*$', '/anything', true, true, 'and its end'],
-    ['$', '/', false, false, 'nothing is that short'],
+    ['$', '/', false, false, 'no path is empty'],
     ['/$', '/', true, true, 'the root'],
-    ['/$', '/a', false, false, 'and only that'],
+    ['/$', '/a', false, false, 'only the root'],
     ['/*.gif$', '/a.gif.gif', true, true, 'the last of two'],
     ['/a*a$', '/a', false, false, 'parts do not overlap'],
     ['/a***b', '/ab', true, true, 'a run of stars'],
@@ -179,28 +176,28 @@ t.test('RFC 9309 2.2.2 and 2.2.3: encodings and special characters', async (t) =
       )
 })
 
-t.test('the heaviest rule decides, with its line', async (t) => {
+t.test('lets the heaviest rule decide, and names its line', async (t) => {
   const rows: [rules: string[], target: string, line: number, why: string][] = [
     [['Disallow: /a', 'Allow: /a'], '/a', 3, 'allow wins a tie'],
     [['Allow: /a$', 'Disallow: /a*'], '/a', 2, 'three octets each'],
     [['Disallow: /a*', 'Allow: /a'], '/ab', -2, 'a star is an octet'],
-    [['Disallow: /a**', 'Allow: /ab'], '/abc', -2, 'and each of a run'],
-    [['Disallow: /a', 'Disallow: /a'], '/a', -2, 'of equals the first'],
+    [['Disallow: /a**', 'Allow: /ab'], '/abc', -2, 'and so is each of a run'],
+    [['Disallow: /a', 'Disallow: /a'], '/a', -2, 'the first of equal rules'],
     [['Disallow: /caf\xe9', 'Allow: /caf%C3%A9*'], '/caf%C3%A9', 3, 'octets are counted encoded'],
     [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=/a', 2, 'two spellings of one URL tie'],
     [['Allow: /x?u=/a', 'Disallow: /x?u=%2Fa'], '/x?u=%2Fa', 2, 'in either'],
     [['Disallow: /x?u=/a', 'Allow: /x?u=**a'], '/x?u=/a', -2, 'a slash of the query counts as %2F: 10 octets beat 8'],
-    [['Disallow:', 'Allow:'], '/a', 0, 'nothing matches nothing'],
-    [['Disallow:', 'Disallow: /a'], '/a', -3, 'and takes nothing back'],
+    [['Disallow:', 'Allow:'], '/a', 0, 'an empty path matches nothing'],
+    [['Disallow:', 'Disallow: /a'], '/a', -3, 'and does not cancel other rules'],
     [['Allow: /*.html', 'Disallow: /p/'], '/p/a.html', 2, '7 octets beat 3'],
     [['Disallow: /*.html$', 'Allow: /p/a.html'], '/p/a.html', 3, '9 beat 8'],
-    [['Disallow: /a.b', 'Allow: /a*b!'], '/a.b!', 3, 'robots-parser is given longer text for some characters'],
+    [['Disallow: /a.b', 'Allow: /a*b!'], '/a.b!', 3, 'the text for robots-parser is longer for some characters'],
   ]
   for (const [rules, target, line, why] of rows)
     t.equal(decided(text('User-agent: *', ...rules), 'a', target), line, `${rules.join(', ')} ${target}: ${why}`)
 })
 
-t.test('what robots-parser 3.0.1 was seen to get wrong', async (t) => {
+t.test('reads correctly what robots-parser 3.0.1 alone reads wrongly', async (t) => {
   const rows: [file: string, token: string, target: string, rfc: boolean, google: boolean, why: string][] = [
     ...['Sitemap: https://a.example/s.xml', 'Crawl-delay: 9', 'Content-Signal: ai-train=no', 'Nonsense: x'].map(
       (between): [string, string, string, boolean, boolean, string] => [
@@ -209,20 +206,27 @@ t.test('what robots-parser 3.0.1 was seen to get wrong', async (t) => {
         '/',
         false,
         false,
-        `${between} ends no group`,
+        `${between} does not end a group`,
       ],
     ),
-    [text('User-agent: GPTBot/1.2', 'Disallow: /'), 'GPTBot', '/', false, false, 'a version behind the token'],
+    [text('User-agent: GPTBot/1.2', 'Disallow: /'), 'GPTBot', '/', false, false, 'a version after the token'],
     [text('User-agent: Foo Bar', 'Disallow: /'), 'Foo', '/', false, false, 'the token is cut'],
     [text('User-agent: FooBot*', 'Disallow: /'), 'FooBot', '/', false, false, 'the token is cut'],
     [text('User-agent: AB42bot', 'Disallow: /'), 'AB', '/', true, false, 'at a digit by Google alone'],
-    [text('User-agent: MJ12bot', 'Disallow: /'), 'MJ12bot', '/', false, true, 'whose own token holds one'],
-    [text('User-agent: Kangaroo Bot', 'Disallow: /'), 'Kangaroo Bot', '/', false, true, 'or a space'],
-    [text('User-agent: * all of you', 'Disallow: /'), 'a', '/', true, false, 'a star with more behind it'],
-    [text('User-agent: *bot', 'Disallow: /'), 'abot', '/', true, true, 'is no pattern'],
+    [text('User-agent: MJ12bot', 'Disallow: /'), 'MJ12bot', '/', false, true, 'a token that contains a digit'],
+    [
+      text('User-agent: Kangaroo Bot', 'Disallow: /'),
+      'Kangaroo Bot',
+      '/',
+      false,
+      true,
+      'a token that contains a space',
+    ],
+    [text('User-agent: * all of you', 'Disallow: /'), 'a', '/', true, false, 'a star with text after it'],
+    [text('User-agent: *bot', 'Disallow: /'), 'abot', '/', true, true, 'is not a pattern'],
     [text('useragent a', 'dissallow /'), 'a', '/', true, false, 'no colon, misspelt'],
     [text('user agent: a', 'diasllow: /'), 'a', '/', true, false, 'misspelt'],
-    [text('User-agent: a', 'Disallow: / x y', 'disallow / x'), 'a', '/', true, true, 'three words are no record'],
+    [text('User-agent: a', 'Disallow: / x y', 'disallow / x'), 'a', '/', true, true, 'three words are not a record'],
     [
       text('User-agent: *', 'Disallow: /', 'Allow: /d/index.html'),
       'a',
@@ -231,9 +235,16 @@ t.test('what robots-parser 3.0.1 was seen to get wrong', async (t) => {
       true,
       'index.html is the directory',
     ],
-    [text('User-agent: *', 'Disallow: /', 'Allow: /d/index.html'), 'a', '/d/x', false, false, 'and nothing in it'],
+    [
+      text('User-agent: *', 'Disallow: /', 'Allow: /d/index.html'),
+      'a',
+      '/d/x',
+      false,
+      false,
+      'but not the files in it',
+    ],
     [text('User-agent: *', 'Allow: /', 'Disallow: /d/index.html'), 'a', '/d/', true, true, 'only where allowed'],
-    ['\xef\xbbUser-agent: a\nDisallow: /', 'a', '/', true, true, 'as text these are two letters'],
+    ['\xef\xbbUser-agent: a\nDisallow: /', 'a', '/', true, true, 'as text these octets are two letters'],
   ]
   for (const [file, token, target, rfc, google, why] of rows) {
     t.equal(allowed(file, token, target, 'rfc'), rfc, `rfc ${why}`)
@@ -241,20 +252,20 @@ t.test('what robots-parser 3.0.1 was seen to get wrong', async (t) => {
   }
 })
 
-t.test('octets: marks, line ends, encodings', async (t) => {
+t.test('reads byte order marks, line ends and encodings as octets', async (t) => {
   const rows: [octets: string, rfc: number, google: number, why: string][] = [
     ['User-agent: a\nDisallow: /', -2, -2, 'LF'],
     ['User-agent: a\rDisallow: /', -2, -2, 'CR'],
     ['User-agent: a\r\nDisallow: /\r\n', -2, -2, 'CR LF'],
-    ['\r\n\r\n\n\rUser-agent: a\r\r\nDisallow: /', -7, -7, 'any of them, counted as an editor does'],
+    ['\r\n\r\n\n\rUser-agent: a\r\r\nDisallow: /', -7, -7, 'any of them, counted as in an editor'],
     ['\xef\xbb\xbfUser-agent: a\nDisallow: /', -2, -2, 'a byte order mark'],
     ['\xef\xbbUser-agent: a\nDisallow: /', 0, -2, 'two thirds of one'],
     ['\xefUser-agent: a\nDisallow: /', 0, -2, 'a third'],
     ['\xbbUser-agent: a\nDisallow: /', 0, 0, 'the wrong third'],
-    ['User-agent: a\nDisallow: /\n\xef\xbb\xbfAllow: /', -2, -2, 'a mark that stands elsewhere'],
+    ['User-agent: a\nDisallow: /\n\xef\xbb\xbfAllow: /', -2, -2, 'a mark in another place'],
     ['User-agent: a\n\xff\xfe\x80\nDisallow: /\xff', 0, 0, 'invalid UTF-8 is octets like others'],
-    ['User-agent: a\nDisallow: /\0x', 0, -2, 'for Google a NUL ends the line'],
-    ['\0\0\0', 0, 0, 'nothing but NUL'],
+    ['User-agent: a\nDisallow: /\0x', 0, -2, 'Google ends the line at a NUL'],
+    ['\0\0\0', 0, 0, 'only NUL'],
     ['\t User-agent \t:\v a \f\nDisallow\t:\t/ # all', -2, -2, 'white space and a comment'],
     ['U\0s\0e\0r\0', 0, 0, 'UTF-16'],
     [`User-agent: a\nDisallow: /${'x'.repeat(16_651)}\nDisallow: /`, -3, -3, 'a line of 16,663 octets'],
@@ -267,11 +278,11 @@ t.test('octets: marks, line ends, encodings', async (t) => {
   t.equal(
     decided(Buffer.from('User-agent: a\nDisallow: /\xff', 'latin1'), 'a', '/%FF'),
     -2,
-    'an octet that is no UTF-8',
+    'an octet that is not UTF-8',
   )
 })
 
-t.test('the whole file, as the policy page shows it', async (t) => {
+t.test('parses the whole file for the policy page', async (t) => {
   const robots = parseRobots(
     text(
       '# hello',
@@ -354,129 +365,6 @@ t.test('the whole file, as the policy page shows it', async (t) => {
       [['*'], 1],
       [['Amazonbot'], 1],
     ],
-    "a managed block's Allow ends its group",
+    'the Allow of a managed block ends its group',
   )
-})
-
-/** Whether a pattern matches a path, by a table of every place in both: quadratic, and plain. */
-function matchesSimply(pattern: string, path: string): boolean {
-  const anchored = pattern.endsWith('$')
-  const body = anchored ? pattern.slice(0, -1) : `${pattern}*`
-  let row = Array.from({ length: path.length + 1 }, (_, at) => at === 0)
-  for (const char of body) {
-    const next = Array.from({ length: path.length + 1 }, () => false)
-    for (let at = 0; at <= path.length; at++)
-      if (char === '*') next[at] = row[at] === true || (at > 0 && next[at - 1] === true)
-      else next[at] = at > 0 && row[at - 1] === true && path[at - 1] === char
-    row = next
-  }
-  return row[path.length] === true
-}
-
-/** The line that decides among rules from line 2 on, by the words of RFC 9309 2.2.2. */
-function decideSimply(rules: readonly (readonly [allow: boolean, pattern: string])[], path: string): number {
-  let best = 0
-  let octets = -1
-  rules.forEach(([allow, pattern], index) => {
-    if (pattern === '' || !matchesSimply(pattern, path)) return
-    const wins = pattern.length > octets || (pattern.length === octets && allow && best < 0)
-    if (!wins) return
-    octets = pattern.length
-    best = allow ? index + 2 : -(index + 2)
-  })
-  return best
-}
-
-t.test('both modes agree with a plain quadratic matcher', async (t) => {
-  const letters = fc.constantFrom('a', 'b', 'ab', '.', '/', '?', 'c')
-  const path = fc.array(letters, { maxLength: 14 }).map((parts) => `/${parts.join('')}`)
-  const pattern = fc
-    .tuple(fc.array(fc.oneof({ weight: 4, arbitrary: letters }, fc.constant('*')), { maxLength: 8 }), fc.boolean())
-    .map(([parts, anchored]) => `/${parts.join('')}${anchored ? '$' : ''}`)
-    // Compared in two spellings in rfc mode, so the lengths of the plain one do not hold.
-    .filter((pattern) => !/\?.*[/?]/.test(pattern))
-  const rules = fc.array(fc.tuple(fc.boolean(), pattern), { minLength: 1, maxLength: 12 })
-  // More rules than a small group has, and more than robots-parser is given: each way of comparing is taken.
-  const many = fc.array(fc.tuple(fc.boolean(), pattern), { minLength: 60, maxLength: 120 })
-  let matched = 0
-  fc.assert(
-    fc.property(fc.oneof({ weight: 9, arbitrary: rules }, { weight: 1, arbitrary: many }), path, (rules, path) => {
-      const file = text(
-        'User-agent: *',
-        ...rules.map(([allow, pattern]) => `${allow ? 'Allow' : 'Disallow'}: ${pattern}`),
-      )
-      const expected = decideSimply(rules, path)
-      if (expected !== 0) matched++
-      for (const mode of ['rfc', 'google'] as const) {
-        const line = decided(file, 'a', path, mode)
-        if (line !== expected) throw new Error(`${mode}: ${line}, plainly ${expected}\n${file}\n${path}`)
-      }
-    }),
-    { numRuns: 3000 },
-  )
-  t.ok(matched > 1000, `${matched} of 3000 had a rule that matched`)
-})
-
-t.test('so does the matcher for what is too much for robots-parser', async (t) => {
-  const letters = fc.constantFrom('a', 'b', '*', 'ab', 'aa')
-  const pattern = fc
-    .tuple(fc.array(letters, { maxLength: 9 }), fc.boolean())
-    .map(([parts, end]) => `/${parts.join('')}${end ? '$' : ''}`)
-  const path = fc.array(fc.constantFrom('a', 'b'), { maxLength: 12 }).map((parts) => `/${parts.join('')}`)
-  let matched = 0
-  fc.assert(
-    fc.property(pattern, path, (pattern, path) => {
-      const [compiled] = canonicalPatterns(pattern, false, 'rfc')
-      if (compiled === undefined) throw new Error('no pattern')
-      const expected = matchesSimply(pattern, path)
-      if (expected) matched++
-      if (matchesPattern(compiled, canonicalPath(path, 'rfc')) !== expected)
-        throw new Error(`${pattern} ${path}: plainly ${expected}`)
-    }),
-    { numRuns: 5000 },
-  )
-  t.ok(matched > 500 && matched < 4500, `${matched} of 5000 match`)
-})
-
-t.test('groups large and small, merged, decide as one', async (t) => {
-  const rule = fc.constantFrom(
-    'Disallow: /a',
-    'Allow: /a/b',
-    'Disallow: /*b',
-    'Allow: /*/b$',
-    'Disallow: /a/b/c',
-    'Allow: /',
-  )
-  const group = fc.array(rule, { minLength: 1, maxLength: 24 })
-  fc.assert(
-    fc.property(
-      fc.array(group, { maxLength: 5 }),
-      fc.constantFrom('/', '/a', '/a/b', '/a/b/c', '/b', '/x/b'),
-      (groups, path) => {
-        const lines = groups.flatMap((rules) => ['User-agent: *', ...rules])
-        const rules = lines.map((line) => [line.startsWith('Allow'), line.replace(/^.*: /, '')] as const)
-        // A User-agent line stands for a pattern that matches nothing, so that lines are counted alike.
-        const plain = decideSimply(
-          rules.map(([allow, pattern]) => [allow, pattern === '*' ? '' : pattern]),
-          path,
-        )
-        const expected = plain === 0 ? 0 : plain > 0 ? plain - 1 : plain + 1
-        const line = decided(text(...lines), 'a', path)
-        if (line !== expected) throw new Error(`${line}, plainly ${expected}\n${lines.join('\n')}\n${path}`)
-      },
-    ),
-    { numRuns: 500 },
-  )
-  t.pass()
-})
-
-t.test('any octets give an answer, the same for text and bytes', async (t) => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.webPath(), (file, path) => {
-      for (const mode of ['rfc', 'google'] as const)
-        if (decided(file, 'a', path, mode) !== decided(Buffer.from(file), 'a', path, mode)) throw new Error('differ')
-    }),
-    { numRuns: 500 },
-  )
-  t.pass()
 })

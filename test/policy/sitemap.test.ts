@@ -80,14 +80,14 @@ const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
   ['\0\0', [], 'zeros'],
 ]
 
-t.test('what a sitemap lists', async (t) => {
+t.test('reads urlset, sitemapindex and lists of URLs', async (t) => {
   for (const [text, expected, why] of CASES) {
     t.strictSame(read(text), expected, why)
     for (const size of [1, 2, 3, 7]) t.strictSame(read(text, size), expected, `${why}, ${size} characters at a time`)
   }
 })
 
-t.test('however a text is cut in parts, the same is read', async (_t) => {
+t.test('reads the same however the text is cut into parts', async (_t) => {
   const piece = fc.constantFrom(
     ...[
       '<url>',
@@ -120,7 +120,7 @@ t.test('however a text is cut in parts, the same is read', async (_t) => {
   )
 })
 
-t.test('hostile sitemaps take linear time', async (t) => {
+t.test('reads hostile sitemaps in linear time', async (t) => {
   for (const [unit, why] of [
     ['<', 'open brackets'],
     ['<!--', 'comments never closed'],
@@ -140,7 +140,7 @@ t.test('hostile sitemaps take linear time', async (t) => {
   }
 })
 
-t.test('dates', async (t) => {
+t.test('parses W3C dates', async (t) => {
   for (const [text, expected] of [
     ['2026-01-02', '2026-01-02T00:00:00.000Z'],
     ['2026-01', '2026-01-01T00:00:00.000Z'],
@@ -159,7 +159,7 @@ t.test('dates', async (t) => {
 const paths = (urls: readonly SitemapUrl[]) => urls.map(({ pathname }) => pathname)
 const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
 
-t.test('an index one level deep, packed files, and only what is of the hostname', async (t) => {
+t.test('reads an index one level deep and gzip files, and only URLs of the hostname', async (t) => {
   const { table, originOutbound, outbound } = await setUpMonitor(t)
   const crawl = (...locations: string[]) =>
     crawlSitemaps({ origin: originOutbound, outbound }, 'example.com', locations)
@@ -203,7 +203,7 @@ t.test('an index one level deep, packed files, and only what is of the hostname'
   t.match(await crawl('https://example.com/down.xml'), { answered: false })
 })
 
-t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
+t.test('reads at most 50,000 URLs, and a gzip bomb in bounded memory', { timeout: 60_000 }, async (t) => {
   const { table, originOutbound, outbound } = await setUpMonitor(t)
   const crawl = (location: string) => crawlSitemaps({ origin: originOutbound, outbound }, 'example.com', [location])
   const long = urlset(...Array.from({ length: 60_000 }, (_, i) => `https://example.com/page/${i}`))
@@ -222,15 +222,15 @@ t.test('50,000 URLs, and a bomb', { timeout: 60_000 }, async (t) => {
   t.comment(`a bomb of 120 MB in ${Math.round(performance.now() - began)} ms`)
 })
 
-t.test('read a while after the start, once a day, and when robots.txt names another', async (t) => {
+t.test('reads a minute or two after start, once a day, and when robots.txt names other sitemaps', async (t) => {
   const site = await setUpMonitor(t)
-  const { table, clock, lines, asked } = site
+  const { table, clock, lines, requests } = site
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow:\n'))
   table.set('example.com/sitemap.xml', fileResponse(urlset('http://example.com/1', 'http://example.com/2')))
-  const { keeper } = await site.open()
+  const { monitor } = await site.open()
   const store = await eventsOf(t)
   const sitemaps = createSitemapMonitor({
-    policies: keeper,
+    policies: monitor,
     originOutbound: site.originOutbound,
     outbound: site.outbound,
     replace: store.replaceSitemap,
@@ -244,7 +244,7 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
     )
   const pass = async (ms: number) => {
     clock.at += ms
-    await keeper.tick()
+    await monitor.tick()
     await sitemaps.tick()
   }
   await store.replaceSitemap('two.example', [{ pathname: '/theirs', lastmod: new Date(0) }])
@@ -263,7 +263,7 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
   t.strictSame(await stored(), ['/4'], 'another line, another sitemap')
   table.set('example.com/new.xml', statusResponse(500))
   await pass(2 * 86_400_000)
-  t.strictSame(await stored(), ['/4'], 'what cannot be reached stays')
+  t.strictSame(await stored(), ['/4'], 'the URLs of an unreachable sitemap stay stored')
   table.delete('example.com/new.xml')
   await pass(2 * 86_400_000)
   t.strictSame(await stored(), [], 'what is gone is gone')
@@ -272,18 +272,18 @@ t.test('read a while after the start, once a day, and when robots.txt names anot
     [{ hostname: 'two.example', pathname: '/theirs', lastmod: new Date(0) }],
     "another hostname's are untouched",
   )
-  const before = asked.length
+  const before = requests.length
   sitemaps.close()
   await pass(2 * 86_400_000)
-  t.notOk(asked.slice(before).some((one) => one.key.endsWith('.xml')))
+  t.notOk(requests.slice(before).some((one) => one.key.endsWith('.xml')))
 })
 
-t.test('a stranger who makes up hostnames has the origin crawled no more often for it', async (t) => {
+t.test('made-up hostnames do not cause more crawls of the origin', async (t) => {
   const site = await setUpMonitor(t, { domains: [] })
-  const { clock, asked } = site
-  const { keeper } = await site.open()
+  const { clock, requests } = site
+  const { monitor } = await site.open()
   const sitemaps = createSitemapMonitor({
-    policies: keeper,
+    policies: monitor,
     originOutbound: site.originOutbound,
     outbound: site.outbound,
     replace: async () => {},
@@ -294,16 +294,16 @@ t.test('a stranger who makes up hostnames has the origin crawled no more often f
   for (let minute = 0; minute < 60; minute++) {
     clock.at += 60_000
     for (let n = 0; n < 5; n++)
-      // Each seen more often than those before, to be among the first.
-      for (let i = 0; i <= minute; i++) keeper.judge.judge(`s${minute}-${n}.example`, undefined, '/', clock.at)
-    await keeper.tick()
+      // Each has more requests than those before, so that it is among the first.
+      for (let i = 0; i <= minute; i++) monitor.judge.judge(`s${minute}-${n}.example`, undefined, '/', clock.at)
+    await monitor.tick()
     await sitemaps.tick()
   }
-  const crawls = asked.filter(({ key }) => key.endsWith('/sitemap.xml')).length
+  const crawls = requests.filter(({ key }) => key.endsWith('/sitemap.xml')).length
   t.ok(crawls > 0 && crawls <= 6, `${crawls} in an hour`)
 })
 
-t.test('50,000 rows are replaced in one transaction, fast enough not to hold up rows', async (t) => {
+t.test('replaces 50,000 rows in one transaction, fast enough not to delay other rows', async (t) => {
   const store = await eventsOf(t)
   const urls = Array.from({ length: 50_000 }, (_, i) => ({ pathname: `/a/page/of/some/length/${i}`, lastmod: null }))
   await store.replaceSitemap('example.com', urls)
