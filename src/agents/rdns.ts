@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, addressKey, parseAddress } from '../address.js'
 import { createRecentCache } from '../cache.js'
 import type { Agent } from './catalog.js'
@@ -113,14 +114,11 @@ export function createRdns(deps: RdnsDeps) {
 
 /** Resolves with the result of `work`, or with undefined after `ms`. Clears its timer. */
 async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms)
-  })
+  const timer = new AbortController()
   try {
-    return await Promise.race([work, timeout])
+    return await Promise.race([work, sleep(ms, undefined, { signal: timer.signal })])
   } finally {
-    clearTimeout(timer)
+    timer.abort()
   }
 }
 

@@ -68,17 +68,14 @@ export function createDirectories(deps: DirectoriesDeps) {
   const { byUrl, byOrigin } = directoriesOfCatalog(deps.catalog)
   const all = [...byUrl.values()]
   restoreCopies(deps, byUrl)
-  const cache = createCacheWriter(deps, all)
   let cancel: (() => void) | undefined
   let started = false
   let closed = false
+  let cacheFailed = false
 
   /** Fetches a directory, or joins the fetch that is running. Never rejects. */
   function fetch(directory: DirectoryState): Promise<void> {
-    directory.running ??= load(directory).finally(() => {
-      delete directory.running
-      cache.writeIfIdle()
-    })
+    directory.running ??= load(directory).finally(() => delete directory.running)
     return directory.running
   }
 
@@ -92,7 +89,7 @@ export function createDirectories(deps: DirectoriesDeps) {
       delete directory.error
       directory.failures = 0
       directory.scheduled = from + DAY_MS
-      cache.changed()
+      writeCache()
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const offline = error instanceof OutboundError && error.reason === 'offline'
@@ -107,6 +104,21 @@ export function createDirectories(deps: DirectoriesDeps) {
       const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
       directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
       directory.next = from + Math.min(wait, MAX_DEMAND_WAIT_MS)
+    }
+  }
+
+  /** Writes all copies to disk, and logs only the first of several failures. */
+  function writeCache(): void {
+    try {
+      const copies = all.flatMap(({ copy }) => copy ?? [])
+      writeCachedDirectories(
+        deps.file,
+        copies.map(({ usableKeys, ...copy }) => copy),
+      )
+      cacheFailed = false
+    } catch (error) {
+      if (!cacheFailed) log.warn({ err: error, file: deps.file }, 'the key directories cannot be cached for a restart')
+      cacheFailed = true
     }
   }
 
@@ -210,32 +222,6 @@ function restoreCopies({ file, now, log }: DirectoriesDeps, byUrl: ReadonlyMap<s
     }
   } catch (error) {
     log.warn({ err: error, file }, 'the cached key directories cannot be read and are fetched again')
-  }
-}
-
-/** Writes the copies to disk once for as many fetches as run together, and logs the first of several failures. */
-function createCacheWriter({ file, log }: DirectoriesDeps, directories: readonly DirectoryState[]) {
-  let pending = false
-  let failed = false
-  return {
-    changed() {
-      pending = true
-    },
-    writeIfIdle() {
-      if (!pending || directories.some(({ running }) => running)) return
-      pending = false
-      try {
-        const copies = directories.flatMap(({ copy }) => copy ?? [])
-        writeCachedDirectories(
-          file,
-          copies.map(({ usableKeys, ...copy }) => copy),
-        )
-        failed = false
-      } catch (error) {
-        if (!failed) log.warn({ err: error, file }, 'the key directories cannot be cached for a restart')
-        failed = true
-      }
-    },
   }
 }
 
