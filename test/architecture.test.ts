@@ -128,7 +128,6 @@ const HOME: Record<string, readonly string[]> = {
   // Used by the build only.
   rollup: ['src/build.ts'],
   terser: ['src/build.ts'],
-  'lru-cache': ['src/capture/', 'src/ingest/', 'src/agents/'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/notify/smtp-mailer.ts'],
   uqr: ['src/http/account/'],
