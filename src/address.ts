@@ -180,7 +180,7 @@ const NAMED_NETWORKS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /**
  * Parses the values of `--trust-proxy`: a network in CIDR notation, a single address, `loopback` or `private`.
- * Throws an `Error` that names the first value that is none of these.
+ * Throws an `Error` that names the first other value.
  */
 export function parseTrust(list: readonly string[]): Trust {
   const ranges = list.flatMap((value) => {

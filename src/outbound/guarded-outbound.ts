@@ -165,8 +165,8 @@ function createCheckedConnector(
   }
 }
 
-/** Returns all addresses of a name, as text. Rejects if there is none or no DNS server replies. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>
+/** Returns all addresses of a name, as text. Rejects if the name has no address or no DNS server replies. */
+type Resolve = (hostname: string) => Promise<readonly string[]>
 
 /** The part of `node:dns/promises` in use; a `Resolver` has it. */
 interface DnsResolver {

@@ -4,7 +4,7 @@ import { parseUrl, userAgent, withTimeout } from './guarded-outbound.js'
 import type { Outbound } from './outbound.js'
 import { redirectLocation, sendOnce } from './single-request.js'
 
-export interface OriginDeps {
+interface OriginDeps {
   /** The configured site: scheme, host and port. It may be on a private address, because its operator named it. */
   origin: URL
   /** For an https origin whose certificate the system does not know. */

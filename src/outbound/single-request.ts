@@ -5,7 +5,7 @@ import { OutboundError, type OutboundResponse } from './outbound.js'
 
 export interface SingleRequest {
   url: URL
-  /** Where to connect, as in `https://127.0.0.1:3000`; default: where the URL says. */
+  /** Server to connect to, as in `https://127.0.0.1:3000`; default: the URL's. */
   origin?: string
   headers: Readonly<Record<string, string>>
   /** Sent by POST; without it the method is GET. */

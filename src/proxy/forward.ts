@@ -79,7 +79,7 @@ export function createForwarder(options: ForwarderOptions) {
   })
   const policyChanges = options.onPolicyChange && createPolicyChangeDetector(options.onPolicyChange)
   const injection = options.scriptFor && createInjection(options.scriptFor)
-  const context: ForwardContext = { servername: origin.hostname, counters, connections, policyChanges, injection }
+  const context: ForwarderState = { servername: origin.hostname, counters, connections, policyChanges, injection }
   return {
     /**
      * Sends a request to the origin and its response to the client. `fields` is name, value, name, value. A body has its
@@ -98,7 +98,7 @@ export function createForwarder(options: ForwarderOptions) {
 }
 
 /** The state that all exchanges share. */
-interface ForwardContext {
+interface ForwarderState {
   servername: string
   counters: OriginCounters
   connections: ConnectionState
@@ -130,7 +130,7 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     readonly fields: string[],
     readonly upload: Readable | null,
     readonly pool: Pool,
-    readonly context: ForwardContext,
+    readonly context: ForwarderState,
   ) {}
 
   dispatch(): void {

@@ -20,7 +20,7 @@ export function hopOf(req: Incoming, isTrustedPeer: (peer: string) => boolean): 
 }
 
 /** The statements of a request about earlier hops; empty where it has none. */
-export interface Claims {
+interface Claims {
   forwarded_for: string
   forwarded_host: string
   forwarded_proto: string

@@ -1,12 +1,12 @@
 import { OBSERVED_RESPONSE_HEADERS } from '../capture/observation.js'
 import { appendHopFields, type Hop, NO_CLAIMS } from './hop.js'
 
-/** How a request header is treated; `end` (end-to-end) is forwarded unchanged. */
+/** How a request header is treated; `end_to_end` is forwarded unchanged. */
 type RequestKind =
   | 'cookie'
   | 'connection'
   | 'drop'
-  | 'end'
+  | 'end_to_end'
   | 'forwarded'
   | 'forwarded_for'
   | 'forwarded_host'
@@ -38,7 +38,16 @@ const REQUEST_KINDS: ReadonlyMap<string, RequestKind> = new Map([
 ])
 
 /** How a response header is treated. */
-type ResponseKind = 'connection' | 'drop' | 'end' | 'length' | 'observed' | 'trailer' | 'transfer' | 'type' | 'upgrade'
+type ResponseKind =
+  | 'connection'
+  | 'drop'
+  | 'end_to_end'
+  | 'length'
+  | 'observed'
+  | 'trailer'
+  | 'transfer'
+  | 'type'
+  | 'upgrade'
 
 const RESPONSE_KINDS: ReadonlyMap<string, ResponseKind> = new Map([
   ['connection', 'connection'],
@@ -64,9 +73,9 @@ const requestKind = cacheByName<RequestKind>((lower) => {
   if (lower.startsWith(':')) return REQUEST_KINDS.get(lower) ?? 'drop'
   // A server that maps `-` and `_` to one name (CGI, WSGI) would read such a name as the real field.
   if (lower.includes('_') && REQUEST_KINDS.has(lower.replaceAll('_', '-'))) return 'drop'
-  return REQUEST_KINDS.get(lower) ?? 'end'
+  return REQUEST_KINDS.get(lower) ?? 'end_to_end'
 })
-const responseKind = cacheByName<ResponseKind>((lower) => RESPONSE_KINDS.get(lower) ?? 'end')
+const responseKind = cacheByName<ResponseKind>((lower) => RESPONSE_KINDS.get(lower) ?? 'end_to_end')
 
 /** The framing and target of a request, and the fields to forward. */
 export interface RequestHead {
@@ -106,7 +115,7 @@ export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
     const value = raw[i + 1] ?? ''
     const kind = requestKind(name)
     switch (kind) {
-      case 'end':
+      case 'end_to_end':
         fields.push(name, value)
         break
       case 'host':
@@ -155,7 +164,7 @@ const OWN_SESSION_COOKIE = /(?:^|;)\s*service_session="?[\w-]{43}"?\s*(?=;|$)/g
 
 /**
  * Removes the service's session from a `Cookie`. Cookies ignore ports, so a browser sends the session to every listener
- * of the host, and whoever reads the site's requests could act as the user who is signed in.
+ * of the host, and a person who can read the site's requests could act as the user who is signed in.
  */
 const withoutOwnSession = (cookie: string): string =>
   cookie.includes('service_session=') ? cookie.replace(OWN_SESSION_COOKIE, '').replace(/^;\s*/, '') : cookie
@@ -166,7 +175,7 @@ export interface ResponseHead {
   content_type: string
   /** The head announces the body's length. */
   sized: boolean
-  /** The response headers that an observation keeps; undefined if there are none. */
+  /** The response headers that an observation keeps; undefined without any. */
   observed: Record<string, string> | undefined
 }
 
@@ -186,7 +195,7 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
     const name = latin1Text(raw[i])
     const value = fieldValue(raw[i + 1])
     switch (responseKind(name)) {
-      case 'end':
+      case 'end_to_end':
         fields.push(name, value)
         break
       case 'type':

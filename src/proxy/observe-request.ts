@@ -7,7 +7,7 @@ import type { Hop } from './hop.js'
 export type RequestObservation = Omit<Observation, 'status' | 'bytes' | 'duration_ms' | 'content_type'>
 
 /** A request as Node hands it over, in HTTP/1.1 or the compatibility form of HTTP/2. */
-export interface RequestLike {
+interface RequestLike {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders

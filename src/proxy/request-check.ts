@@ -1,7 +1,7 @@
 import type { RequestHead } from './message-heads.js'
 
 /** The status with which the proxy refuses a request that must not reach the origin. */
-export type Refusal = 400 | 405 | 417 | 431 | 501 | 505
+type Refusal = 400 | 405 | 417 | 431 | 501 | 505
 
 /** `2` comes from an HTTP/2 session; `2.0` in a request line is not HTTP/2. */
 const VERSIONS = new Set(['1.0', '1.1', '2'])

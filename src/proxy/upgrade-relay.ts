@@ -86,7 +86,7 @@ class UpgradeExchange {
   #response: Pick<Observation, 'status' | 'bytes' | 'content_type'> = { status: 499, bytes: 0, content_type: '' }
   #recorded = false
   #timer: NodeJS.Timeout | undefined
-  /** What the client sent before the origin agreed. */
+  /** Bytes that the client sent before the origin agreed. */
   readonly #early: Buffer[]
   #earlyBytes: number
   readonly #requestObservation: RequestObservation
@@ -270,7 +270,7 @@ const refusalHeaders = (status: number, { fields }: ResponseHead): string[] => [
 
 /**
  * Opens a GET request to the origin, not yet ended, on a connection of its own: never pooled, so no later exchange finds
- * anything left on it, and resolved anew. `path` is sent byte for byte: a URL parser would take `//x` for a host and
+ * anything left on it, and resolved again. `path` is sent byte for byte: a URL parser would take `//x` for a host and
  * remove dot segments. The connection can be half-closed. Throws if Node refuses a header or the path.
  */
 function openOriginRequest(

@@ -15,8 +15,8 @@ interface SetupOptions {
 }
 
 /**
- * What every adapter must do, whatever the framework (contract 3). `start` builds a site as `SITE` says with the
- * adapter in front of it, everything at its defaults, and returns the server, not yet listening.
+ * Tests what every adapter must do on every framework. `start` builds a site as `SITE` describes, with the adapter in front
+ * of it and all options at their defaults, and returns the server, not yet listening.
  */
 export function testAdapterContract(t: Test, start: Start): void {
   const setup = async (t: Test, { record, mounts, hit }: SetupOptions = {}) => {
@@ -50,7 +50,7 @@ export function testAdapterContract(t: Test, start: Start): void {
       (address satisfies AddressInfo | string | null) !== null && typeof address === 'object' ? (address?.port ?? 0) : 0
     const observed = async (): Promise<Observation> => {
       for (let i = 0; i < 300 && seen.length === 0; i++) await sleep(10)
-      // A second one would come right after.
+      // A second observation would follow at once.
       await sleep(20)
       t.equal(seen.length, 1, 'one observation')
       const [first] = seen.splice(0)
@@ -60,7 +60,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     return { port, url: `http://127.0.0.1:${port}`, seen, observed }
   }
 
-  t.test('one observation an exchange, with what was seen of it', async (t) => {
+  t.test('records one observation per exchange', async (t) => {
     const { url, port, observed } = await setup(t)
     const before = Date.now()
     const response = await fetch(`${url}/page?utm_source=x&b`, {
@@ -94,17 +94,17 @@ export function testAdapterContract(t: Test, start: Start): void {
     t.ok(port > 0)
   })
 
-  t.test('failures', async (t) => {
+  t.test('records failures', async (t) => {
     const { url, observed } = await setup(t)
     await (await fetch(`${url}/boom`)).text()
     t.match(await observed(), { pathname: '/boom', status: 500, bytes: 4 })
     await (await fetch(`${url}/nothing-here`)).text()
     t.match(await observed(), { pathname: '/nothing-here', status: 404 })
     await (await fetch(`${url}/throws`)).text()
-    t.match(await observed(), { pathname: '/throws', status: 500 }, 'of a handler that throws')
+    t.match(await observed(), { pathname: '/throws', status: 500 }, 'a handler that throws')
   })
 
-  t.test('answers without a body, and routes below a prefix', async (t) => {
+  t.test('records responses without a body, and routes below a prefix', async (t) => {
     const { url, observed } = await setup(t)
     const rows: [string, object][] = [
       ['/none', { status: 204, bytes: 0, conditional: 0 }],
@@ -118,7 +118,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     }
   })
 
-  t.test('mounted twice, and in the site within the site: recorded once', async (t) => {
+  t.test('records once when mounted twice, also in a nested site', async (t) => {
     const { url, observed } = await setup(t, { mounts: 2 })
     for (const path of ['/page', '/blog/post', '/nothing-here']) {
       await (await fetch(`${url}${path}`)).text()
@@ -126,7 +126,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     }
   })
 
-  t.test("the browsers' doors under the base path", async (t) => {
+  t.test('serves the tracking endpoints under the base path', async (t) => {
     const { hit, since } = await openTrackServer(t)
     const { port, seen } = await setup(t, { hit })
     const door = { port, base: '/_readership' } as const
@@ -137,16 +137,16 @@ export function testAdapterContract(t: Test, start: Start): void {
       ['POST', '/api/track', { body, headers: { 'Content-Type': 'text/plain;charset=UTF-8' } }, 204, 1, 'as a beacon'],
       ['POST', '/api/track/batch', { body: `[${body},${body}]`, headers: json }, 204, 2, 'two at once'],
       ['GET', '/api/track/pixel.gif?s=1&u=https%3A%2F%2Fa.com%2Fx', {}, 200, 1, 'the image'],
-      ['OPTIONS', '/api/track', {}, 204, 0, 'who asks first'],
+      ['OPTIONS', '/api/track', {}, 204, 0, 'a CORS preflight'],
       ['POST', '/api/track', { body: body.replace('a.com', 'b.com'), headers: json }, 403, 0, "another site's page"],
       ['POST', '/api/track', { body: 'x'.repeat(65_537) }, 413, 0, 'larger than 64 KB'],
     ]
     for (const [method, path, given, status, hits, why] of rows) {
-      const told = await send(door, method, path, given)
-      t.same([told.status, told.headers['access-control-allow-origin']], [status, '*'], why)
+      const response = await send(door, method, path, given)
+      t.same([response.status, response.headers['access-control-allow-origin']], [status, '*'], why)
       t.equal(since().hits.length, hits, why)
     }
-    t.same(seen, [], 'the doors are not recorded')
+    t.same(seen, [], 'tracking requests are not recorded')
     t.not((await send({ port, base: '' }, 'POST', '/api/track', { body, headers: json })).status, 204, "the site's own")
     t.same(since().hits, [])
   })
@@ -157,7 +157,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     t.match(await observed(), { method: 'HEAD', status: 200, bytes: 0, content_type: /^text\/html/ })
   })
 
-  t.test('compressed: the bytes that travelled', async (t) => {
+  t.test('counts the bytes of a compressed response as sent', async (t) => {
     const { url, observed } = await setup(t)
     const [response]: IncomingMessage[] = await once(
       get(`${url}/zip`, { headers: { 'accept-encoding': 'gzip' } }),
@@ -170,7 +170,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     t.equal((await observed()).bytes, body.length)
   })
 
-  t.test('streamed: all of it, when it is over', async (t) => {
+  t.test('counts a streamed response when it is over', async (t) => {
     const { url, observed } = await setup(t)
     t.equal(await (await fetch(`${url}/stream`)).text(), SITE['/stream'].repeat(3))
     const observation = await observed()
@@ -178,7 +178,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     t.ok(observation.duration_ms >= 55, `${observation.duration_ms} ms`)
   })
 
-  t.test('a client that leaves within the response', async (t) => {
+  t.test('records a client that leaves during the response', async (t) => {
     const { port, observed } = await setup(t)
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /endless HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -190,11 +190,11 @@ export function testAdapterContract(t: Test, start: Start): void {
     socket.destroy()
     const observation = await observed()
     t.equal(observation.status, 200)
-    // What lay in the two sockets' buffers was sent, too.
+    // Bytes in the buffers of both sockets count as sent.
     t.ok(observation.bytes > 900_000 && observation.bytes < 30_000_000, `${observation.bytes} bytes`)
   })
 
-  t.test('a client that leaves before it', async (t) => {
+  t.test('records 499 for a client that leaves before the response', async (t) => {
     const { port, observed } = await setup(t)
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -203,7 +203,7 @@ export function testAdapterContract(t: Test, start: Start): void {
     t.match(await observed(), { pathname: '/slow', status: 499, bytes: 0, content_type: '' })
   })
 
-  t.test('the service answers under its base path, and is not recorded', async (t) => {
+  t.test('serves the API under the base path, and does not record it', async (t) => {
     const { url, seen } = await setup(t)
     const response = await fetch(`${url}/_readership/api/log/edge?a=1`, { method: 'POST', body: '{"a":1}' })
     t.same(response.headers.getSetCookie(), ['a=1', 'b=2'])

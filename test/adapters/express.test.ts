@@ -6,37 +6,40 @@ import { middleware } from '../../adapters/express.js'
 import type { Observation } from '../../src/index.js'
 import { openTrackServer, send } from '../fixtures/track-server.js'
 
-t.test("mounted on a router, behind a proxy: the URL as it came, Express's own address and host", async (t) => {
-  const seen: Observation[] = []
-  const readership = {
-    record: (observation: Observation) => void seen.push(observation),
-    fetch: async () => new Response('api'),
-    close: async () => {},
-  }
-  const site = express()
-  site.set('trust proxy', 'loopback')
-  const blog = express.Router()
-  blog.use(middleware(readership))
-  blog.get('/post', (_req, res) => void res.send('post'))
-  site.use('/blog', blog)
-  site.use(middleware(readership))
-  const server = createServer(site).listen(0)
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-  const headers = { 'x-forwarded-for': '203.0.113.4', 'x-forwarded-host': 'Public.Example:443' }
-  t.equal(await (await fetch(`${url}/blog/post?a=1`, { headers })).text(), 'post')
-  await sleep(20)
-  t.match(seen, [{ pathname: '/blog/post', query: 'a=1', ip: '203.0.113.4', hostname: 'public.example' }])
-  await (await fetch(`${url}/blog/none`)).text()
-  await sleep(20)
-  t.equal(seen.length, 2, 'passed twice, recorded once')
-})
+t.test(
+  "records the original URL and Express's own address and host, on a router and with a proxy in front",
+  async (t) => {
+    const seen: Observation[] = []
+    const readership = {
+      record: (observation: Observation) => void seen.push(observation),
+      fetch: async () => new Response('api'),
+      close: async () => {},
+    }
+    const site = express()
+    site.set('trust proxy', 'loopback')
+    const blog = express.Router()
+    blog.use(middleware(readership))
+    blog.get('/post', (_req, res) => void res.send('post'))
+    site.use('/blog', blog)
+    site.use(middleware(readership))
+    const server = createServer(site).listen(0)
+    t.teardown(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    const headers = { 'x-forwarded-for': '203.0.113.4', 'x-forwarded-host': 'Public.Example:443' }
+    t.equal(await (await fetch(`${url}/blog/post?a=1`, { headers })).text(), 'post')
+    await sleep(20)
+    t.match(seen, [{ pathname: '/blog/post', query: 'a=1', ip: '203.0.113.4', hostname: 'public.example' }])
+    await (await fetch(`${url}/blog/none`)).text()
+    await sleep(20)
+    t.equal(seen.length, 2, 'mounted twice, recorded once')
+  },
+)
 
-t.test('behind parsers that took the body: what they left is taken', async (t) => {
+t.test('takes the body from a parser that consumed it', async (t) => {
   const { hit, since } = await openTrackServer(t)
   const raw = (request: IncomingMessage, _res: ServerResponse, bytes: Buffer) => {
     Object.assign(request, { rawBody: bytes })
@@ -48,8 +51,8 @@ t.test('behind parsers that took the body: what they left is taken', async (t) =
     [express.json(), json, body, { name: 'subscribe', props: { plan: 'yearly' } }, 'an object'],
     [express.text({ type: '*/*' }), 'text/plain', body, { name: 'subscribe' }, 'a text'],
     [express.raw({ type: '*/*' }), json, body, { name: 'subscribe' }, 'bytes'],
-    [express.json({ verify: raw }), json, body, { name: 'subscribe' }, 'bytes that were kept'],
-    [express.json(), 'text/plain;charset=UTF-8', body, { name: 'subscribe' }, 'none that it parses'],
+    [express.json({ verify: raw }), json, body, { name: 'subscribe' }, 'bytes kept as rawBody'],
+    [express.json(), 'text/plain;charset=UTF-8', body, { name: 'subscribe' }, 'a type that it does not parse'],
   ]
   for (const [parser, type, sent, expected, why] of rows) {
     const site = express()

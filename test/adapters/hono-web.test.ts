@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { startCollector } from '../fixtures/collector.js'
 
-// What the runner of these tests loads into every process needs Node's own.
+// The test runner preloads code that needs Node's modules.
 delete process.env.NODE_OPTIONS
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'
 const CONDITIONS = ['workerd', 'worker', 'browser'].flatMap((name) => ['--conditions', name])
 
-t.test('Hono without Node: no module of Node is loaded, every exchange is at the collector', async (t) => {
+t.test('Hono without Node loads no module of Node, and ships every exchange', async (t) => {
   const collector = await startCollector({ key: KEY })
   t.teardown(collector.stop)
   const fixture = (name: string) => new URL(`../fixtures/${name}`, import.meta.url).pathname
@@ -50,7 +50,7 @@ t.test('Hono without Node: no module of Node is loaded, every exchange is at the
       ]),
     ),
   )
-  // What was seen of each: status, body bytes, content type.
+  // Each with status, body bytes, content type.
   const expected: [string, number, number, RegExp][] = [
     ['GET /page', 200, 14, /^text\/html/],
     ['GET /twice', 200, 5, /^text\/plain/],
@@ -74,7 +74,7 @@ t.test('Hono without Node: no module of Node is loaded, every exchange is at the
     [{ pathname: '/page', query: 'person', referrer: 'https://a.example/', ip: '203.0.113.9', status: 200 }],
   )
   t.notOk(JSON.stringify(collector.deliveries).includes('cookie'))
-  // And the one without a context.
+  // One more, which has no execution context.
   t.match(stats, { shipped: { agent_events: expected.length + 1, events: 1, hits: 0 }, losses: {} })
   t.ok(collector.deliveries.length <= 3, `${collector.deliveries.length} deliveries: those of a second go together`)
 })

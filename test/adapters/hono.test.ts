@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import t from 'tap'
 import { middleware } from '../../adapters/hono.js'
 
-t.test("without a server, as in a site's own tests, it stands aside", async (t) => {
+t.test("does nothing without a server, as in a site's own tests", async (t) => {
   const site = new Hono()
   site.use(
     middleware({ record: () => t.fail('recorded'), fetch: async () => new Response('api'), close: async () => {} }),

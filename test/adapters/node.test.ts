@@ -4,7 +4,7 @@ import t from 'tap'
 import { listener } from '../../adapters/node.js'
 import type { Observation } from '../../src/index.js'
 
-t.test('base path and client address are options', async (t) => {
+t.test('takes base path and client address from the options', async (t) => {
   const seen: Observation[] = []
   const readership = {
     record: (observation: Observation) => void seen.push(observation),

@@ -35,7 +35,7 @@ const visit = async (url: string) => {
 const ANSWERS = [200, 200, 'text/javascript; charset=utf-8', true, 204]
 
 for (const [name, start] of Object.entries(SITES))
-  t.test(`${name}, with a collector: the page and the hit are there, whatever is closed when`, async (t) => {
+  t.test(`${name}, with a collector: ships the page and the hit, also across close`, async (t) => {
     const collector = await startCollector({ key: KEY })
     t.teardown(collector.stop)
     const data = directory(t)
@@ -56,7 +56,7 @@ for (const [name, start] of Object.entries(SITES))
     t.equal((await fetch(`${url}/page`)).status, 200, 'the site goes on')
   })
 
-t.test('plain http, with a store: served under the base path; close stores what waits', async (t) => {
+t.test('plain http, with a store: serves the base path, and close flushes buffered rows', async (t) => {
   const data = directory(t)
   const readership = await openReadership({ data, offline: true, log })
   const url = await serve(t, onNode, readership)

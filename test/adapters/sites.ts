@@ -12,25 +12,25 @@ import { middleware as forHono } from '../../adapters/hono.js'
 import { listener } from '../../adapters/node.js'
 import type { Readership } from '../../src/index.js'
 
-/** What a site under test serves: the least that shows what an adapter can get wrong. */
+/** The paths of a site under test: the fewest that show what an adapter can get wrong. */
 export const SITE = {
   /** 200, `text/html; charset=utf-8`. */
   '/page': '<h1>hello</h1>',
   /** 500. */
   '/boom': 'boom',
-  /** 200, gzip of this many bytes where the client takes it. */
+  /** 200, gzip of this text if the client accepts it. */
   '/zip': 'z'.repeat(20_000),
   /** 200, three pieces of 5 bytes, 30 ms apart. */
   '/stream': 'piece',
   /** 200, pieces of 64 KB without end. */
   '/endless': 65_536,
-  /** Answers after a second. */
+  /** Responds after a second. */
   '/slow': 'late',
   /** 204. */
   '/none': '',
   /** 304. */
   '/same': '',
-  /** Below a prefix, by a site within the site. */
+  /** Below a prefix, served by a nested site. */
   '/blog/post': 'post',
 } as const
 
@@ -44,7 +44,7 @@ const onExpress =
   (readership, mounts = 1) => {
     const site = made()
     for (let n = 0; n < mounts; n++) site.use(forExpress(readership))
-    // Compression as middleware does it: `write` and `end` taken over after ours.
+    // Compresses as middleware does: replaces `write` and `end` after the adapter did.
     site.use('/zip', (_req, res, next) => {
       const write = res.write.bind(res)
       const end = res.end.bind(res)
@@ -86,7 +86,7 @@ const onExpress =
     site.get('/throws', () => {
       throw new Error('a fault')
     })
-    // Or the frameworks print it.
+    // Keeps Express from printing the error.
     site.set('env', 'test')
     return createServer(site)
   }
@@ -151,7 +151,7 @@ export const onNode: Start = (readership, mounts = 1) => {
     else if (path === '/none') res.writeHead(204).end()
     else if (path === '/same') res.writeHead(304).end()
     else if (path === '/blog/post') res.end(SITE['/blog/post'])
-    // What a handler throws ends the process: who has no framework answers himself.
+    // An error in a plain handler would end the process, so this handler responds itself.
     else if (path === '/throws') res.writeHead(500).end()
     else res.writeHead(404).end()
   })
@@ -159,7 +159,7 @@ export const onNode: Start = (readership, mounts = 1) => {
   return createServer(handle)
 }
 
-/** Every adapter that Node runs, on each framework it is for. */
+/** Every adapter for Node, on each of its frameworks. */
 export const SITES: Readonly<Record<string, Start>> = {
   'Express 5': onExpress(express),
   'Express 4': onExpress(express4),

@@ -1,4 +1,4 @@
-// The attack: server-side request forgery. A stranger chooses a URL that readership requests (a sitemap entry, a redirect, a
+// The attack: server-side request forgery. An attacker chooses a URL that readership requests (a sitemap entry, a redirect, a
 // published list, a webhook), and lets it lead into the operator's network: to a cloud's metadata service, which hands out
 // credentials, or to an admin page that trusts local clients. Ways around a naive check:
 // - spellings: 127.0.0.1 as a decimal, octal or hexadecimal number, in IPv6-mapped, NAT64, 6to4 or Teredo form;

@@ -1,7 +1,7 @@
 // The attack: a server that readership asks tries to exhaust it. It never responds, or sends a byte at a time; it sends
 // endless heads, fields or bodies; it sends a small body that decodes to 200 MB, or a large one that decodes to nothing; it
 // breaks off in the middle of its coding. Each request must end within its timeout and its byte limit, and leave no
-// connection behind.
+// open connection.
 import { once } from 'node:events'
 import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'

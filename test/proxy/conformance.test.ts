@@ -4,8 +4,8 @@ import { exchangeBytes, portOf, startProxy } from './fixtures/sockets.js'
 import { parseStrictly } from './fixtures/strict-parser.js'
 
 /**
- * Through the proxy everything is as it is without it, but for this. What is listed here is taken out of both sides
- * before they are compared; what is of one row stands in the row.
+ * The proxy changes nothing except these fields. They are removed from both sides before the comparison; differences of a
+ * single row stand in that row.
  */
 const EVERYWHERE = {
   response: [
@@ -24,7 +24,7 @@ const EVERYWHERE = {
   ],
 } as const
 
-/** [name, sent, and where it differs: what our client sees (statuses) or the site is asked, and the reason] */
+/** [name, bytes sent, and the differences: statuses that the client sees, requests that the site gets, the reason] */
 type Row = [name: string, sent: (string | number)[], differs?: Difference]
 interface Difference {
   see?: string[]
@@ -84,9 +84,9 @@ const ROWS: Row[] = [
     drops('Expect', 'answered here, before the origin is asked for a body'),
   ],
   [
-    'an expectation nobody knows',
+    'an unknown expectation',
     [last('/', 'Expect: the-impossible\r\n')],
-    { see: ['417'], why: 'the page: ours has a body' },
+    { see: ['417'], why: "the proxy's error page has a body" },
   ],
   ['fields twice', [last('/', 'X-A: 1\r\nX-B: 2\r\nX-A: 3\r\nCookie: a=1\r\nCookie: b=2\r\n')]],
   ['field case', [last('/', 'aCCept: */*\r\nUSER-AGENT: x\r\n')]],
@@ -96,7 +96,7 @@ const ROWS: Row[] = [
   [
     'a head of 70 KB',
     [last('/', `X-Long: ${'z'.repeat(70_000)}\r\n`)],
-    { see: ['431'], why: 'the page: ours has a body' },
+    { see: ['431'], why: "the proxy's error page has a body" },
   ],
   [
     'a range of validators',
@@ -129,8 +129,8 @@ const ROWS: Row[] = [
   ['dots and a semicolon', [last('/a/..;/b;v=1')]],
   ['escapes', [last('/a%2fb%2Fc%00%zz%')]],
   ['odd bytes', [last('/|"<>\\^`{}~!$&\'()*+,;=:@[]')]],
-  ['latin1 in a path', [last('/caf\xe9')], { see: ['400'], why: 'the page: ours has a body' }],
-  ['UTF-8 in a path', [last('/caf\xc3\xa9')], { see: ['400'], why: 'the page: ours has a body' }],
+  ['latin1 in a path', [last('/caf\xe9')], { see: ['400'], why: "the proxy's error page has a body" }],
+  ['UTF-8 in a path', [last('/caf\xc3\xa9')], { see: ['400'], why: "the proxy's error page has a body" }],
   ['a query', [last('/x?a=1&b=%20+&c')]],
   ['two question marks', [last('/x?a?b=?')]],
   ['an empty query', [last('/x?')]],
@@ -150,7 +150,7 @@ const ROWS: Row[] = [
   ['HTTP/1.0 without Host', ['GET / HTTP/1.0\r\n\r\n'], { see: ['200'], why: 'the origin hears its own name' }],
   ['two requests', [ask('/'), 60, last('/404')]],
   ['three at once', [ask('/slow') + ask('/chunked') + last('/')]],
-  ['POST behind GET, at once', [ask('/slow') + body('/', 'text')]],
+  ['POST pipelined after GET', [ask('/slow') + body('/', 'text')]],
   ['HEAD before GET, at once', [ask('/', '', 'HEAD') + last('/404')]],
   ['close in capitals', [ask('/', 'connection: CLOSE\r\n')]],
   ['dies in its body', [last('/dies')]],
@@ -163,16 +163,20 @@ const ROWS: Row[] = [
     { see: ['400'], ask: [], why: 'two readers could differ (RFC 9112 3.2)' },
   ],
   ['an empty Host', ['GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n']],
-  ['absolute form of another host', [last('http://other.example/')], { see: ['400'], ask: [], why: 'the same' }],
+  [
+    'absolute form of another host',
+    [last('http://other.example/')],
+    { see: ['400'], ask: [], why: 'the target names another host' },
+  ],
   [
     'two lengths',
     [last('/', 'Content-Length: 4\r\nContent-Length: 4\r\n', 'POST')],
-    { see: ['400'], why: 'the page: ours has a body' },
+    { see: ['400'], why: "the proxy's error page has a body" },
   ],
   [
     'another coding',
     [last('/', 'Transfer-Encoding: gzip, chunked\r\n', 'POST')],
-    { see: ['501'], ask: [], why: 'nobody would undo it' },
+    { see: ['501'], ask: [], why: 'a coding that nothing would decode' },
   ],
   ['TRACE', [last('/', '', 'TRACE')], { see: ['405'], ask: [], why: 'it would echo what proxies add' }],
   ['OPTIONS *', [last('*', '', 'OPTIONS')], { see: ['400'], ask: [], why: 'of the server; undici cannot send it' }],
@@ -181,8 +185,8 @@ const ROWS: Row[] = [
     ['CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'],
     { see: ['501'], ask: [], why: 'no tunnels; node:http closes without a word' },
   ],
-  ['a method nobody knows', [last('/', '', 'BREW')], { see: ['400'], why: 'the page: ours has a body' }],
-  ['garbage', ['\x16\x03\x01hello\r\n\r\n'], { see: ['400'], why: 'the page: ours has a body' }],
+  ['an unknown method', [last('/', '', 'BREW')], { see: ['400'], why: "the proxy's error page has a body" }],
+  ['garbage', ['\x16\x03\x01hello\r\n\r\n'], { see: ['400'], why: "the proxy's error page has a body" }],
 ]
 
 function same(path: string): Row {
@@ -192,36 +196,36 @@ function drops(field: string, why: string): Difference {
   return { ask: [`without ${field}`], why }
 }
 
-t.test('everything is as it was without the proxy', async (t) => {
+t.test('requests and responses are the same with and without the proxy', async (t) => {
   const { server, asked } = await startConformanceSite()
   const { proxy, port } = await startProxy(portOf(server))
   t.ok(ROWS.length >= 60, `${ROWS.length} rows`)
   for (const [name, sent, differs] of ROWS) {
     const bare = await run(portOf(server), sent, asked)
-    const ours = await run(port, sent, asked)
-    t.equal(ours.fault, undefined, name)
+    const proxied = await run(port, sent, asked)
+    t.equal(proxied.fault, undefined, name)
     if (differs === undefined) {
-      t.same(ours, bare, name)
+      t.same(proxied, bare, name)
       continue
     }
     const { see, ask, why } = differs
-    if (see === undefined) t.same(ours.responses, bare.responses, name)
-    else t.same(statuses(ours), see, `${name}: ${why}`)
+    if (see === undefined) t.same(proxied.responses, bare.responses, name)
+    else t.same(statuses(proxied), see, `${name}: ${why}`)
     const without = ask?.[0]?.startsWith('without ') ? ask[0].slice('without '.length) : undefined
     if (without !== undefined)
       t.same(
-        ours.asked,
+        proxied.asked,
         bare.asked.map((one) => leave(one, without)),
         `${name}: ${why}`,
       )
-    else if (ask === undefined) t.same(ours.asked, bare.asked, name)
+    else if (ask === undefined) t.same(proxied.asked, bare.asked, name)
     else
       t.same(
-        ours.asked.map(({ line }) => line),
+        proxied.asked.map(({ line }) => line),
         ask,
         `${name}: ${why}`,
       )
-    t.notSame(ours, bare, `${name}: the difference exists`)
+    t.notSame(proxied, bare, `${name}: the difference exists`)
   }
   await proxy.close(100)
   server.closeAllConnections()
@@ -256,7 +260,7 @@ async function run(port: number, sent: (string | number)[], asked: ReceivedReque
   return { responses, rest: rest.length > 0, open: end === 'open', asked: seen, framing: portless(framing), fault }
 }
 
-/** Field names as they are on the wire: case is kept, too. */
+/** Returns field names as sent, in their case. */
 const spellings = (text: string, drop: ReadonlySet<string>) =>
   [...text.matchAll(/^([A-Za-z-]+): /gm)].map(([, name]) => name ?? '').filter((name) => !drop.has(name.toLowerCase()))
 
@@ -267,6 +271,6 @@ function valueIn(fields: readonly string[], name: string): string | undefined {
   const at = fields.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name)
   return at < 0 ? undefined : fields[at + 1]
 }
-/** A length of 0 that says nothing (GET), or that undici adds (POST): no body either way. */
+/** Ignores a length of 0, which has no meaning (GET), or which undici adds (POST): there is no body in either case. */
 const portless = (framing: (string | undefined)[][]) =>
   framing.map(([host, length]) => [host?.replace(/^127\.0\.0\.1:\d+$/, ''), length === '0' ? undefined : length])

@@ -1,3 +1,8 @@
+// The attack: an origin that is broken or compromised sends bytes that are not HTTP, or that two readers frame differently
+// (two lengths, a length and chunks, a body after HEAD, a second response that was not requested), resets in the middle, or
+// never ends. The danger is response splitting: bytes of one response that the proxy sends to the next client on a pooled
+// connection. Each row sends one such response, followed by a control request of another client. The client must see the
+// response, a 502, or a visible cut; the control must get its own response; the error page must not reveal the cause.
 import { createServer } from 'node:http'
 import t from 'tap'
 import { HOSTILE, type Outcome } from './fixtures/hostile-rows.js'
@@ -7,7 +12,7 @@ import { parseStrictly } from './fixtures/strict-parser.js'
 const get = (path: string, method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n`
 const CONTROL = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\ncontrol'
 
-t.test('whatever the origin sends: its answer, a 502 or a visible cut', async (t) => {
+t.test('whatever the origin sends, the client sees its response, a 502 or a visible cut', async (t) => {
   t.ok(HOSTILE.length >= 60, `${HOSTILE.length} origins`)
   let serve = HOSTILE[0]?.[1]
   let asked = 0
@@ -30,7 +35,7 @@ t.test('whatever the origin sends: its answer, a 502 or a visible cut', async (t
     if (outcome === 502 || outcome === 504) t.equal(records[0]?.status, outcome)
     const control = await exchangeBytes(port, [40, get('/control')])
     t.ok(control.text.endsWith('\r\n\r\ncontrol'), `${name}: the next request is well`)
-    // Each row on a connection of its own: what the control left in the pool is not part of it.
+    // Each row uses a connection of its own, so that the control request leaves nothing in the pool for it.
     for (const socket of origin.sockets) socket.destroy()
     await waitUntil(() => origin.sockets.size === 0)
   }
@@ -40,7 +45,7 @@ t.test('whatever the origin sends: its answer, a 502 or a visible cut', async (t
   await origin.close()
 })
 
-/** Why the client saw something else, or nothing. */
+/** Returns why the result differs from the expected outcome; undefined if it does not. */
 function judge({ text, end, ms }: ByteExchange, outcome: Outcome): string | undefined {
   if (end === 'open') return `hangs after ${text.slice(0, 100)}`
   if (ms > 4_000) return `took ${ms} ms`
@@ -52,14 +57,14 @@ function judge({ text, end, ms }: ByteExchange, outcome: Outcome): string | unde
   if (outcome === 'cut') return cut ? undefined : `a whole ${status}`
   if (outcome === 'broken') return cut || status === 502 || status === 504 ? undefined : `a whole ${status}`
   if (typeof outcome === 'number') {
-    if (/error|socket|hpe|at /i.test(final?.body ?? '')) return `it told ${final?.body}`
+    if (/error|socket|hpe|at /i.test(final?.body ?? '')) return `the error page reveals ${final?.body}`
     return status === outcome ? undefined : `${status || 'no answer'}, ${end}`
   }
   if (cut) return `cut after ${text.slice(0, 100)}`
   return status === outcome.status && final.body === outcome.body ? undefined : `${status} ${final.body}`
 }
 
-t.test('HEAD answered with a body', async (t) => {
+t.test('ignores a body after HEAD', async (t) => {
   const origin = await startRawServer((socket) => {
     socket.on('data', (part) => {
       if (part.includes('/control')) socket.write(CONTROL)
@@ -75,7 +80,7 @@ t.test('HEAD answered with a body', async (t) => {
   await origin.close()
 })
 
-t.test('an origin that is not there', async (t) => {
+t.test('responds 502 or 504 for an origin that cannot be reached', async (t) => {
   const gone = await startRawServer(() => {})
   await gone.close()
   const { proxy, port, records } = await startProxy(gone.port)
@@ -92,8 +97,8 @@ t.test('an origin that is not there', async (t) => {
   await nameless.proxy.close(100)
 })
 
-t.test('a stale keep-alive connection', async (t) => {
-  // Each connection answers once, and closes when it is asked again: what a restarted or impatient origin does.
+t.test('retries on a stale keep-alive connection', async (t) => {
+  // Each connection serves one request and closes at the second, like an origin that restarts or times out.
   for (const [how, method, body, expected, why] of [
     ['end', 'GET', '', 200, 'asked again on a new connection'],
     ['reset', 'GET', '', 200, 'the same for a reset'],
@@ -127,7 +132,7 @@ t.test('a stale keep-alive connection', async (t) => {
   }
 })
 
-t.test('one retry, not two', async (t) => {
+t.test('retries once, not twice', async (t) => {
   let asked = 0
   const origin = await startRawServer((socket) => {
     let served = 0
@@ -146,7 +151,7 @@ t.test('one retry, not two', async (t) => {
   await origin.close()
 })
 
-t.test('an early answer to an upload', async (t) => {
+t.test('relays an early response to an upload', async (t) => {
   const origin = createServer((req, res) => {
     if (req.url === '/control') return void res.end('control')
     res.writeHead(413, { 'content-length': '4' }).end('long')

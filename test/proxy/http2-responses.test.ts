@@ -6,7 +6,7 @@ const OK = 'HTTP/1.1 200 OK\r\n'
 const HELLO = 'Content-Length: 5\r\n\r\nhello'
 const chunked = (trailers: string) => `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n${trailers}\r\n`
 
-/** What an origin says in HTTP/1.1, what an HTTP/2 client must see of it, and why. */
+/** [HTTP/1.1 response of the origin, what an HTTP/2 client must see of it, why] */
 const ROWS: [answer: string, expected: Record<string, unknown>, why: string][] = [
   [
     `${OK}X-Content-Type-Options: nosniff\r\nX-Content-Type-Options: nosniff\r\n${HELLO}`,
@@ -57,11 +57,11 @@ const ROWS: [answer: string, expected: Record<string, unknown>, why: string][] =
   [
     chunked('ETag: "a"\r\nX-Sum: 1 \r\nETag: "b"\r\nX-Sum: 2\r\nHTTP2-Settings: x\r\n'),
     { ':status': 200, trailers: { etag: '"a"', 'x-sum': '1, 2' } },
-    'behind it: the client waited for ever, and the process ended at the twentieth',
+    'regression: the client waited for ever, and the twentieth such response ended the process',
   ],
 ]
 
-t.test('an answer of HTTP/1.1 told in HTTP/2', async (t) => {
+t.test('translates HTTP/1.1 responses to HTTP/2', async (t) => {
   const origin = await startRawServer((socket) => {
     socket.on('data', (part) => socket.write(ROWS[Number(/^GET \/(\d+)/.exec(String(part))?.[1])]?.[0] ?? '', 'latin1'))
   })

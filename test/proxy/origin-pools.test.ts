@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { portOf, startProxy, waitUntil } from './fixtures/sockets.js'
 
-/** An origin that takes whoever signed a connection in for who asks on it, as IIS does. */
+/** Starts an origin that takes every request on a connection for the user who signed it in, as IIS does. */
 async function site(t: Test) {
   const users = new Map<Socket, string>()
   const challenged = new Set<Socket>()
@@ -18,7 +18,7 @@ async function site(t: Test) {
     }
     if (step === 'last' && name !== undefined && challenged.has(socket)) users.set(socket, name)
     socket.once('close', () => users.delete(socket))
-    res.end(users.get(socket) ?? 'nobody')
+    res.end(users.get(socket) ?? 'anonymous')
   })
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
   const { proxy, port } = await startProxy(portOf(origin))
@@ -43,26 +43,26 @@ const client = (t: Test, port: number) => {
   return { ask, leave: () => agent.destroy() }
 }
 
-t.test('who signs in by its connection is nobody else', async (t) => {
+t.test('a client that signs its connection in shares it with no other client', async (t) => {
   for (const scheme of ['NTLM ', 'negotiate ', 'NTLM\t']) {
     const { port, users } = await site(t)
-    const [alice, bob, stranger] = [client(t, port), client(t, port), client(t, port)]
-    t.equal(await stranger.ask(), 'nobody')
-    // At once, so that their steps cross.
+    const [alice, bob, other] = [client(t, port), client(t, port), client(t, port)]
+    t.equal(await other.ask(), 'anonymous')
+    // Concurrently, so that their steps interleave.
     await Promise.all([alice.ask(`${scheme}first`), bob.ask(`${scheme}first`)])
     t.same(await Promise.all([alice.ask(`${scheme}last:alice`), bob.ask(`${scheme}last:bob`)]), ['alice', 'bob'])
     for (let i = 0; i < 3; i++) {
-      t.equal(await stranger.ask(), 'nobody', `${scheme}: a stranger is not taken for who asked before`)
-      t.same(await Promise.all([bob.ask(), alice.ask()]), ['bob', 'alice'], 'who has signed in still is')
+      t.equal(await other.ask(), 'anonymous', `${scheme}: another client is not taken for the one before`)
+      t.same(await Promise.all([bob.ask(), alice.ask()]), ['bob', 'alice'], 'a client that has signed in stays so')
     }
     alice.leave()
     t.ok(await waitUntil(() => users.size === 1), 'its connection to the origin ends with its own')
-    t.equal(await stranger.ask(), 'nobody')
+    t.equal(await other.ask(), 'anonymous')
     t.equal(await bob.ask(), 'bob')
   }
 })
 
-t.test('streams of HTTP/2 neither', async (t) => {
+t.test('an HTTP/2 session that signs in shares its connection with no other client', async (t) => {
   const { proxy, port } = await site(t)
   const server = createHttp2Server(proxy.handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -75,5 +75,5 @@ t.test('streams of HTTP/2 neither', async (t) => {
     const stream = session.request({ ':authority': 'site.example', ':path': '/', authorization }).resume()
     await new Promise((resolve) => stream.once('close', resolve))
   }
-  t.equal(await client(t, port).ask(), 'nobody')
+  t.equal(await client(t, port).ask(), 'anonymous')
 })

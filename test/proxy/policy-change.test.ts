@@ -15,7 +15,7 @@ async function site(t: Test, answer: (req: IncomingMessage, res: ServerResponse)
   return portOf(server)
 }
 
-t.test('a robots.txt or llms.txt that is another than before is told of, once', async (t) => {
+t.test('reports a changed robots.txt or llms.txt once', async (t) => {
   let body = 'User-agent: *\nDisallow: /\n'
   let there = true
   const origin = await site(t, (req, res) => {
@@ -25,16 +25,16 @@ t.test('a robots.txt or llms.txt that is another than before is told of, once', 
     else if (!there || req.headers.host === 'gone.example') res.writeHead(404).end(body)
     else {
       res.writeHead(200)
-      // In parts, as a slow origin sends it.
+      // In parts, like a slow origin.
       res.write(body.slice(0, 5))
       setTimeout(() => res.end(body.slice(5)), 5)
     }
   })
-  const seen: string[] = []
+  const changes: string[] = []
   const at: number[] = []
   const { proxy, port, records } = await startProxy(origin, {
     onPolicyChange(hostname, path, time) {
-      seen.push(`${hostname}${path}`)
+      changes.push(`${hostname}${path}`)
       at.push(time)
       if (hostname === 'throws.example') throw new Error('mine')
     },
@@ -48,9 +48,9 @@ t.test('a robots.txt or llms.txt that is another than before is told of, once', 
     await waitUntil(() => records.length > before)
     return text
   }
-  const steps: [what: string, run: () => Promise<unknown>, told: string[]][] = [
+  const steps: [what: string, run: () => Promise<unknown>, reported: string[]][] = [
     ['the first', () => get('A.example:80', '/robots.txt'), ['a.example/robots.txt']],
-    ['the same', () => get('a.example', '/robots.txt'), []],
+    ['unchanged', () => get('a.example', '/robots.txt'), []],
     ['another file', () => get('a.example', '/llms.txt'), ['a.example/llms.txt']],
     ['another host', () => get('b.example', '/robots.txt'), ['b.example/robots.txt']],
     ['another coding', () => get('a.example', '/robots.txt', 'Accept-Encoding: gzip\r\n'), ['a.example/robots.txt']],
@@ -61,48 +61,48 @@ t.test('a robots.txt or llms.txt that is another than before is told of, once', 
     ['another path', () => get('a.example', '/robots.txt.bak'), []],
     ['a query', () => get('a.example', '/robots.txt?x'), []],
   ]
-  for (const [what, run, told] of steps) {
-    seen.length = 0
+  for (const [what, run, reported] of steps) {
+    changes.length = 0
     await run()
-    t.same(seen, told, what)
+    t.same(changes, reported, what)
   }
   body = 'User-agent: *\nDisallow:\n'
-  seen.length = 0
+  changes.length = 0
   await get('a.example', '/robots.txt')
   await get('a.example', '/robots.txt')
-  t.same(seen, ['a.example/robots.txt'], 'it changed')
+  t.same(changes, ['a.example/robots.txt'], 'it changed')
   t.ok(Math.abs((at.at(-1) ?? 0) - Date.now()) < 5_000, 'with the time of the request')
   const gzip = 'Accept-Encoding: gzip\r\n'
-  const leaving: [what: string, is: boolean, run: () => Promise<unknown>, told: string[]][] = [
+  const leaving: [what: string, is: boolean, run: () => Promise<unknown>, reported: string[]][] = [
     ['taken away', false, () => get('a.example', '/robots.txt'), ['a.example/robots.txt']],
     ['still away', false, () => get('a.example', '/robots.txt', gzip), []],
-    ['back as it was', true, () => get('a.example', '/robots.txt'), ['a.example/robots.txt']],
+    ['back unchanged', true, () => get('a.example', '/robots.txt'), ['a.example/robots.txt']],
     ['still there', true, () => get('a.example', '/robots.txt'), []],
   ]
-  for (const [what, is, run, told] of leaving) {
+  for (const [what, is, run, reported] of leaving) {
     there = is
-    seen.length = 0
+    changes.length = 0
     await run()
-    t.same(seen, told, what)
+    t.same(changes, reported, what)
   }
   t.match(
     await get('throws.example', '/robots.txt'),
     /Disallow:\n\r\n0\r\n\r\n$/,
-    'who is told cannot break the answer',
+    'a callback that throws does not break the response',
   )
   t.equal(records.at(-1)?.status, 200)
 })
 
-t.test('a body that breaks off is no policy', async (t) => {
+t.test('ignores a body that breaks off', async (t) => {
   const origin = await startRawServer((socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *'))
   })
   t.teardown(() => origin.close())
-  const seen: string[] = []
-  const { proxy, port } = await startProxy(origin.port, { onPolicyChange: (hostname) => seen.push(hostname) })
+  const changes: string[] = []
+  const { proxy, port } = await startProxy(origin.port, { onPolicyChange: (hostname) => changes.push(hostname) })
   t.teardown(() => proxy.close(0))
   await exchangeBytes(port, ['GET /robots.txt HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n'])
-  t.same(seen, [])
+  t.same(changes, [])
 })
 
 const HEADERS: [sent: [string, string | string[]][], expected: Record<string, string> | undefined, why: string][] = [
@@ -118,7 +118,7 @@ const HEADERS: [sent: [string, string | string[]][], expected: Record<string, st
   ],
 ]
 
-t.test('what a response asks of its readers is observed, by the proxy and where it is mounted', async (t) => {
+t.test('observes X-Robots-Tag and Content-Usage, in the proxy and in adapters', async (t) => {
   for (const [sent, expected, why] of HEADERS) {
     const mounted: Observation[] = []
     const origin = await site(t, (req, res) => {

@@ -62,7 +62,7 @@ const signatures = createSignatures({
 })
 await signatures.refresh()
 
-/** The three fields over components as the client knows them. */
+/** Returns the three signature fields over components as the client knows them. */
 function fields(components: Record<string, string>): Record<string, string> {
   const created = Math.floor(Date.now() / 1000)
   const lines = { ...components, '"signature-agent";key="s"': '"https://alice.test"' }
@@ -83,7 +83,7 @@ const stateOf = (observation: Observation | undefined): string =>
     ? 'nothing recorded'
     : signatures.check(observation, Date.parse(observation.timestamp)).state
 
-async function behind(t: Test, options: Parameters<typeof startProxy>[1] = {}) {
+async function startProxyWithOrigin(t: Test, options: Parameters<typeof startProxy>[1] = {}) {
   const origin = createServer((_, res) => void res.end('ok'))
   origin.listen(0, '127.0.0.1')
   await once(origin, 'listening')
@@ -96,7 +96,7 @@ async function behind(t: Test, options: Parameters<typeof startProxy>[1] = {}) {
   return made
 }
 
-t.test('through the proxy, HTTP/1.1', async (t) => {
+t.test('verifies signatures through the proxy, HTTP/1.1', async (t) => {
   const rows: [
     what: string,
     trusted: boolean,
@@ -146,7 +146,7 @@ t.test('through the proxy, HTTP/1.1', async (t) => {
       { scheme: 'https', authority: 'site.example', target: '/' },
     ],
     [
-      'a stranger says so: not believed, and yet it was signed so',
+      'an untrusted peer claims it: not believed, although it was signed so',
       false,
       '/',
       'site.example',
@@ -164,7 +164,7 @@ t.test('through the proxy, HTTP/1.1', async (t) => {
       { scheme: 'http', authority: 'site.example', target: '/' },
     ],
     [
-      'the host a stranger claims is not the authority',
+      'the host that an untrusted peer claims is not the authority',
       false,
       '/',
       'site.example',
@@ -174,7 +174,7 @@ t.test('through the proxy, HTTP/1.1', async (t) => {
     ],
   ]
   for (const [what, trusted, line, host, more, components, signed] of rows) {
-    const { records, port } = await behind(t, { isTrustedPeer: () => trusted })
+    const { records, port } = await startProxyWithOrigin(t, { isTrustedPeer: () => trusted })
     await exchangeBytes(port, [
       `GET ${line} HTTP/1.1\r\nHost: ${host}\r\n${more}${text(fields(components))}Connection: close\r\n\r\n`,
     ])
@@ -184,16 +184,16 @@ t.test('through the proxy, HTTP/1.1', async (t) => {
   }
 })
 
-t.test('an unsigned request carries nothing for it', async (t) => {
-  const { records, port } = await behind(t)
+t.test('an unsigned request has no signature fields', async (t) => {
+  const { records, port } = await startProxyWithOrigin(t)
   await exchangeBytes(port, ['GET / HTTP/1.1\r\nHost: a\r\nSignature: s=:AA==:\r\nConnection: close\r\n\r\n'])
   await waitUntil(() => records.length === 1)
   t.notOk(records[0] && 'signed' in records[0])
   t.equal(stateOf(records[0]), 'none')
 })
 
-t.test('fields in two lines are one', async (t) => {
-  const { records, port } = await behind(t)
+t.test('joins fields that come in two lines', async (t) => {
+  const { records, port } = await startProxyWithOrigin(t)
   const { 'signature-input': input, signature, ...agent } = fields({ '"@authority"': 'a' })
   const other = 'Signature-Input: cdn=("@path");tag="cdn"\r\nSignature: cdn=:AA==:\r\n'
   await exchangeBytes(port, [
@@ -203,8 +203,8 @@ t.test('fields in two lines are one', async (t) => {
   t.equal(stateOf(records[0]), 'valid')
 })
 
-t.test('through the proxy, HTTP/2, also after its stream is gone', async (t) => {
-  const { proxy, records } = await behind(t)
+t.test('verifies signatures through the proxy, HTTP/2, also after its stream is gone', async (t) => {
+  const { proxy, records } = await startProxyWithOrigin(t)
   const file = (name: string) => readFileSync(join('test/proxy/fixtures/tls', name))
   const tls = createSecureServer({ cert: file('first.cert.pem'), key: file('first.key.pem') }, proxy.handler)
   const plain = createHttp2Server(proxy.handler)
@@ -235,7 +235,7 @@ t.test('through the proxy, HTTP/2, also after its stream is gone', async (t) => 
   }
 })
 
-t.test('through the adapters', async (t) => {
+t.test('verifies signatures through the adapters', async (t) => {
   const seen: Observation[] = []
   const readership = {
     record: (observation: Observation) => void seen.push(observation),
@@ -277,7 +277,7 @@ t.test('through the adapters', async (t) => {
   }
 })
 
-t.test('what the recorder cuts is never taken for a forgery, and counts what it keeps', async (t) => {
+t.test('fields that the recorder truncates never count as a forgery', async (t) => {
   const { headers, ...rest } = {
     timestamp: new Date().toISOString(),
     user_agent: '',

@@ -1,3 +1,9 @@
+// The attack: request smuggling. A client frames its request so that the proxy and the origin disagree about its end:
+// Content-Length with Transfer-Encoding, two lengths, a chunk size with a sign or spaces, names like `transfer_encoding`, folded
+// lines, bare line feeds. The rest of the body is then read as the next request on a connection that other clients share: the
+// attacker sends requests under another client's name, reads its response, or passes a path that the proxy would refuse.
+// Each row sends such bytes to the proxy. Its origin parses strictly (RFC 9112, narrowest reading): it must see exactly one
+// request or none, and the next request of another client must get its own response.
 import t from 'tap'
 import { ROWS, type Verdict } from './fixtures/smuggling-rows.js'
 import { exchangeBytes, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
@@ -6,7 +12,7 @@ import { field, type Message, parseStrictly } from './fixtures/strict-parser.js'
 const AFTER = 'GET /after HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'
 const pathOf = (message: Message | undefined) => message?.start.split(' ')[1]
 
-t.test('a request reaches the origin as exactly one, or not at all', async (t) => {
+t.test('a request reaches the origin as exactly one request, or not at all', async (t) => {
   const seen: Message[] = []
   const faults: string[] = []
   const origin = await startRawServer((socket) => {
@@ -36,7 +42,7 @@ t.test('a request reaches the origin as exactly one, or not at all', async (t) =
     const { text } = await exchangeBytes(port, [sent, 10, AFTER], { ms: 400, done: answered })
     const problem = judge(text, verdict, seen, faults)
     if (problem) failures.push(`${JSON.stringify(sent.slice(0, 200))} (${why}): ${problem}`)
-    // Whatever happened, a stranger's next request over the pool is answered as its own.
+    // The next request of another client over the pool must get its own response.
     const other = await exchangeBytes(port, ['GET /other HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n'])
     if (!other.text.endsWith('GET /other HTTP/1.1')) failures.push(`${JSON.stringify(sent.slice(0, 200))}: poisoned`)
   }
@@ -47,7 +53,7 @@ t.test('a request reaches the origin as exactly one, or not at all', async (t) =
   await origin.close()
 })
 
-/** Why the row failed, or nothing. */
+/** Returns why the row failed; undefined if it did not. */
 function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]): string | undefined {
   if (faults.length > 0) return `the origin read ${faults.join()}`
   const odd = seen.filter((one) => pathOf(one) === '/smuggled')
@@ -80,13 +86,13 @@ function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]
     'te',
   ])
     if (field(target, name) !== undefined) return `with ${name}`
-  if (more.length > 1) return 'and a request nobody sent'
-  // HTTP/1.0 ends the connection after its answer.
+  if (more.length > 1) return 'and a request that no client sent'
+  // HTTP/1.0 ends the connection after its response.
   if (finals.length === 1) return undefined
   return finals[1]?.body === 'GET /after HTTP/1.1' ? undefined : `the next answer was ${finals[1]?.body}`
 }
 
-t.test('a pipelined flood is cut, the server goes on', async (t) => {
+t.test('cuts a flood of pipelined requests, and the server goes on', async (t) => {
   const origin = await startRawServer(() => {})
   const { proxy, port } = await startProxy(origin.port)
   const flood = 'GET / HTTP/1.1\r\nHost: s\r\n\r\n'.repeat(3_000)

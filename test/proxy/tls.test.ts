@@ -71,7 +71,7 @@ const get1 = (port: number, options: Record<string, unknown> = {}) =>
 const until = async (what: string, condition: () => boolean, ms = 3000): Promise<void> => {
   const end = Date.now() + ms
   while (!condition()) {
-    if (Date.now() > end) throw new Error(`waited in vain: ${what}`)
+    if (Date.now() > end) throw new Error(`timed out: ${what}`)
     await sleep(5)
   }
 }
@@ -103,7 +103,7 @@ const subjectOf = async (port: number): Promise<string> => {
   return `${subject.CN} ${alpnProtocol}`
 }
 
-t.test('HTTP/2 and HTTP/1.1 on one port', async (t) => {
+t.test('serves HTTP/2 and HTTP/1.1 on one port', async (t) => {
   const { port, tls } = await listener(t, describe)
   const client = session(t, port)
   const answer = await get(client, { ':path': '//a?b=1', ':method': 'POST' }, 'hello')
@@ -155,7 +155,7 @@ t.test('HTTP/2 and HTTP/1.1 on one port', async (t) => {
   t.ok(tls.stats().handshake_errors >= 3, 'counted')
 })
 
-t.test('many streams at once, a big body each', async (t) => {
+t.test('sends a big body on each of many streams at once', async (t) => {
   const big = Buffer.alloc(1 << 20, 'z')
   const { port } = await listener(t, (_req, res) => {
     res.end(big)
@@ -166,7 +166,7 @@ t.test('many streams at once, a big body each', async (t) => {
   t.ok(bodies.every(({ text }) => text.length === big.length))
 })
 
-t.test('reload', async (t) => {
+t.test('reload changes the certificate of new connections', async (t) => {
   const { port, tls } = await listener(t, describe)
   const client = session(t, port)
   await get(client, { ':path': '/' })
@@ -177,7 +177,7 @@ t.test('reload', async (t) => {
     reason:
       /^tls-key: .*first\.key\.pem is not the key of the certificate in .*second\.cert\.pem; the current certificate remains in use$/,
   })
-  t.equal(await subjectOf(port), 'first.example h2', 'a bad pair changes nothing')
+  t.equal(await subjectOf(port), 'first.example h2', 'a bad certificate changes nothing')
   const good = await tls.reload(second)
   t.match(good, { ok: true, certificate: { names: /second\.example/ } })
   t.equal(await subjectOf(port), 'second.example h2', 'new connections, HTTP/2 as before')
@@ -205,7 +205,7 @@ t.test('readCertificate names the setting, the file and the problem', async (t) 
   t.ok(pair.expires.getTime() > Date.UTC(2100, 0))
 })
 
-t.test('a slow head over TLS is cut by the HTTP/1.1 server it was handed to', async (t) => {
+t.test('the HTTP/1.1 server cuts a slow head over TLS', async (t) => {
   const http1 = createServer({ headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 })
   const { port } = await listener(t, describe, http1)
   const slow = connectTls({ host: 'localhost', port, ca })
@@ -221,7 +221,7 @@ t.test('a slow head over TLS is cut by the HTTP/1.1 server it was handed to', as
   t.ok(Date.now() - started < 10_000)
 })
 
-t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', async (t) => {
+t.test('relays WebSockets over TLS to a TLS origin', async (t) => {
   const pair = await second()
   const http = createServer()
   const sockets = new WebSocketServer({ server: http })
@@ -279,13 +279,13 @@ t.test('WebSockets over TLS go to the upgrader, and from it to a TLS origin', as
   const refused = new WebSocket(`wss://localhost:${port}/`, { ca })
   refused.on('error', () => {})
   const [, response] = await once(refused, 'unexpected-response')
-  t.equal(response.statusCode, 502, 'an origin whose certificate nobody vouches for')
+  t.equal(response.statusCode, 502, 'an origin with an unknown certificate')
   t.same(errors, ['unreachable'])
   refused.terminate()
   await strict.close()
 })
 
-t.test('one client cannot take more than its share', async (t) => {
+t.test('limits what one HTTP/2 client can take', async (t) => {
   let opened = 0
   const { port, tls } = await listener(t, (req, res) => {
     opened++
@@ -324,7 +324,7 @@ t.test('one client cannot take more than its share', async (t) => {
   await until('the sessions', () => tls.stats().sessions <= 1)
 })
 
-t.test('an idle session is closed, a busy one is not', async (t) => {
+t.test('closes an idle session, but not a busy one', async (t) => {
   const { port, tls } = await listener(
     t,
     (req, res) => {
@@ -340,7 +340,7 @@ t.test('an idle session is closed, a busy one is not', async (t) => {
   t.pass('closed when idle')
 })
 
-t.test('close lets streams finish, then cuts', async (t) => {
+t.test('close lets streams finish, then cuts them', async (t) => {
   const { port, tls } = await listener(t, (req, res) => {
     if (req.url === '/slow') setTimeout(() => res.end('late'), 200)
     else if (res instanceof Http2ServerResponse) res.write('begun')

@@ -4,7 +4,7 @@
 // - a client that leaves while the origin is silent keeps a socket to the origin open for ever;
 // - a 101 to a protocol that the client did not request (h2c) opens a tunnel through which requests pass unseen;
 // - a refusal whose body stalls, or ends early, holds both sockets, or passes for a complete response.
-// Each case must end both connections, leave no count behind, and give exactly one record with the status that the client
+// Each case must end both connections, leave no count, and give exactly one record with the status that the client
 // saw. The last test mixes all of them at random, with a fixed seed.
 import { once } from 'node:events'
 import { createServer as createTcpServer, type Socket } from 'node:net'

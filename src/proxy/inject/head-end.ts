@@ -26,7 +26,7 @@ const TEXT_ELEMENTS = ['noframes', 'noscript', 'style', 'title', 'iframe', 'noem
 const END_OF: ReadonlyMap<string, RegExp> = new Map(
   TEXT_ELEMENTS.map((name) => [name, new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi')]),
 )
-/** Elements in a template that change the tokenizer's rules; they do not occur in heads. */
+/** Elements in a template that change the parser's rules; they do not occur in heads. */
 const UNSUPPORTED_IN_TEMPLATE = new Set(['math', 'plaintext', 'select', 'svg'])
 
 /**
@@ -51,26 +51,26 @@ const BOM = '\xef\xbb\xbf'
  */
 export class HeadEndSearch {
   /** The construct that has to end first: a comment, a bogus comment, or a text element by its name; empty in markup. */
-  #in = ''
+  #construct = ''
   #script: 0 | 1 | 2 = 0
   #templates = 0
-  #begun = false
+  #started = false
   /** The text is a document, not a fragment. */
-  #document = false
+  #isDocument = false
 
   constructor(readonly inspector: HeadInspector) {}
 
   /** Reads on. `text` is the rest that the last step did not pass, and everything since, as latin1; `last`: nothing follows. */
   read(text: string, last: boolean): SearchStep {
     let at = 0
-    if (!this.#begun) {
+    if (!this.#started) {
       if (!last && text.length < BOM.length && BOM.startsWith(text)) return notYet(0)
-      this.#begun = true
+      this.#started = true
       if (text.startsWith(BOM)) at = BOM.length
     }
     for (;;) {
-      if (this.#in !== '') {
-        const end = this.#leave(text, at)
+      if (this.#construct !== '') {
+        const end = this.#leaveConstruct(text, at)
         if (end < 0) return notYet(~end)
         at = end
       }
@@ -94,11 +94,11 @@ export class HeadEndSearch {
     const kind = text[at + 1]
     if (kind === undefined) return notYet(at)
     if (kind === '!') return this.#declaration(text, at)
-    if (kind === '?') return this.#enter('bogus', at + 2)
+    if (kind === '?') return this.#enterConstruct('bogus', at + 2)
     const letter = kind === '/' ? text[at + 2] : kind
     if (letter === undefined) return notYet(at)
     if (/[a-z]/i.test(letter)) return kind === '/' ? this.#endTag(text, at) : this.#startTag(text, at)
-    if (kind === '/') return letter === '>' ? at + 3 : this.#enter('bogus', at + 2)
+    if (kind === '/') return letter === '>' ? at + 3 : this.#enterConstruct('bogus', at + 2)
     return this.#templates > 0 ? at + 1 : this.#placeAt(at)
   }
 
@@ -109,11 +109,11 @@ export class HeadEndSearch {
       const short = /^-?>/.exec(text.slice(from, from + 2))
       if (short !== null) return from + short[0].length
       if (text.length - from < 2) return notYet(at)
-      return this.#enter('comment', from)
+      return this.#enterConstruct('comment', from)
     }
     if (COMMENT.startsWith(begin) || (begin.length < DOCTYPE.length && DOCTYPE.startsWith(begin))) return notYet(at)
-    if (begin === DOCTYPE) this.#document = true
-    return this.#enter('bogus', at + 2)
+    if (begin === DOCTYPE) this.#isDocument = true
+    return this.#enterConstruct('bogus', at + 2)
   }
 
   #endTag(text: string, at: number): number | SearchStep {
@@ -136,16 +136,16 @@ export class HeadEndSearch {
       if (UNSUPPORTED_IN_TEMPLATE.has(name)) return NOT_FOUND
     } else {
       if (!HEAD_ELEMENTS.has(name)) return this.#placeAt(at)
-      if (name === 'html' || name === 'head') this.#document = true
+      if (name === 'html' || name === 'head') this.#isDocument = true
       if (!this.inspector.allowsTag(name, tag.attributes)) return NOT_FOUND
     }
     if (name === 'template') this.#templates += 1
     if (name === 'script') this.#script = 0
-    return name === 'script' || END_OF.has(name) ? this.#enter(name, tag.end) : tag.end
+    return name === 'script' || END_OF.has(name) ? this.#enterConstruct(name, tag.end) : tag.end
   }
 
-  #enter(what: string, at: number): number {
-    this.#in = what
+  #enterConstruct(what: string, at: number): number {
+    this.#construct = what
     return at
   }
 
@@ -153,19 +153,21 @@ export class HeadEndSearch {
    * Returns the position where the current construct ends. If the end is not there yet, returns `~passed`, which keeps
    * enough text for the beginning of an end.
    */
-  #leave(text: string, at: number): number {
-    if (this.#in === 'script') return this.#leaveScript(text, at)
-    const pattern = this.#in === 'bogus' ? />/g : this.#in === 'comment' ? COMMENT_END : END_OF.get(this.#in)
+  #leaveConstruct(text: string, at: number): number {
+    if (this.#construct === 'script') return this.#leaveScript(text, at)
+    const pattern =
+      this.#construct === 'bogus' ? />/g : this.#construct === 'comment' ? COMMENT_END : END_OF.get(this.#construct)
     if (pattern === undefined) return ~text.length
     pattern.lastIndex = at
     const match = pattern.exec(text)
     if (match === null) {
-      const kept = this.#in === 'bogus' ? 0 : this.#in === 'comment' ? '--!'.length : `</${this.#in}`.length
+      const kept =
+        this.#construct === 'bogus' ? 0 : this.#construct === 'comment' ? '--!'.length : `</${this.#construct}`.length
       return ~Math.max(at, text.length - kept)
     }
-    const marks = this.#in === 'bogus' || this.#in === 'comment'
-    this.#in = ''
-    return marks ? match.index + match[0].length : match.index
+    const isMarkup = this.#construct === 'bogus' || this.#construct === 'comment'
+    this.#construct = ''
+    return isMarkup ? match.index + match[0].length : match.index
   }
 
   #leaveScript(text: string, from: number): number {
@@ -177,7 +179,7 @@ export class HeadEndSearch {
       if (match === null) return ~Math.max(at, text.length - '</script'.length)
       const mark = match[0].toLowerCase()
       if (mark === '</script' && this.#script < 2) {
-        this.#in = ''
+        this.#construct = ''
         return match.index
       }
       // The dashes that open a comment may also end it.
@@ -187,6 +189,6 @@ export class HeadEndSearch {
   }
 
   #placeAt(at: number): SearchStep {
-    return this.#document && this.#templates === 0 ? { found: 'here', passed: at } : NOT_FOUND
+    return this.#isDocument && this.#templates === 0 ? { found: 'here', passed: at } : NOT_FOUND
   }
 }

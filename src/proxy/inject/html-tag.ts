@@ -1,5 +1,5 @@
-/** A start or end tag as the HTML tokenizer reads it (HTML 13.2.5.6 to 13.2.5.40). */
-export interface HtmlTag {
+/** A start or end tag as an HTML parser reads it (HTML 13.2.5.6 to 13.2.5.40). */
+interface HtmlTag {
   /** As written. */
   name: string
   /** By lower-case name; of duplicates the first counts. Values as written, character references included. */

@@ -11,11 +11,11 @@ const ROWS: [policies: string[], expected: string | undefined, why: string, sett
   [["DEFAULT-SRC 'SELF'"], '', 'case'],
   [["default-src 'none'"], undefined, 'nothing at all'],
   [["script-src 'none'; connect-src 'self'"], undefined, 'no script'],
-  [['script-src'], undefined, 'an empty list is none'],
+  [['script-src'], undefined, 'an empty list'],
   [["script-src 'self'; connect-src 'none'"], undefined, 'a script that cannot send'],
   [["script-src 'self'; default-src 'none'"], undefined, 'the same, by default'],
   [["script-src 'self'; connect-src https://api.example"], undefined, 'sends only elsewhere'],
-  [["script-src 'unsafe-inline'; connect-src 'self'"], undefined, 'inline is not ours'],
+  [["script-src 'unsafe-inline'; connect-src 'self'"], undefined, 'inline scripts only'],
   [["script-src 'sha256-AAAA='"], undefined, 'only by hash'],
   [["script-src 'nonce-abc'"], 'abc', 'by nonce'],
   [["script-src 'nonce-aB+/_-9=='"], 'aB+/_-9==', 'the case of a nonce is kept'],
@@ -39,7 +39,7 @@ const ROWS: [policies: string[], expected: string | undefined, why: string, sett
   [['script-src https:; connect-src https:'], '', 'any host by its scheme'],
   [['script-src https:'], undefined, 'which this page has not', HTTP],
   [['script-src http:; connect-src http:'], '', 'http is met by https'],
-  [['script-src data: blob:'], undefined, 'not ours'],
+  [['script-src data: blob:'], undefined, 'other schemes'],
   [['script-src site.example; connect-src SITE.example'], '', 'by name'],
   [['script-src https://site.example https://cdn.example; connect-src *'], '', 'with its scheme'],
   [['script-src *.site.example'], undefined, 'a host below'],
@@ -55,6 +55,6 @@ const ROWS: [policies: string[], expected: string | undefined, why: string, sett
   [[','.repeat(2_000)], '', 'many of nothing'],
 ]
 
-t.test('what a policy says of a script of the page’s own', async (t) => {
+t.test('finds the nonce with which each policy allows the script', async (t) => {
   for (const [policies, expected, why, setting = HTTPS] of ROWS) t.equal(allowedNonce(policies, setting), expected, why)
 })

@@ -8,13 +8,13 @@ import { SRC, TARGET } from './pages.js'
 
 const PAGE = Buffer.from('<!doctype html><html><head><title>x</title></head><body>hello</body></html>')
 
-/** As a site that may not fail: what is ours does, and the page is the origin's. */
-t.test('a fault of ours is a page without the tag', async (t) => {
+/** Faults in the injection: the client must get the origin's page. */
+t.test('a fault of the injection leaves the page without the tag', async (t) => {
   let broken = false
   const target: TagTarget = {
     ...TARGET,
     get src() {
-      if (broken) throw new Error('a fault of ours')
+      if (broken) throw new Error('fault')
       return SRC
     },
   }
@@ -31,12 +31,12 @@ t.test('a fault of ours is a page without the tag', async (t) => {
   }
 })
 
-t.test('no memory to undo a coding', async (t) => {
+t.test('without memory for the decoder the page stays as it is', async (t) => {
   const coded = gzipSync(PAGE)
   const fields = ['content-encoding', 'gzip', 'content-length', String(coded.length)]
   for (const [early, why] of [
     [false, 'the head waits'],
-    [true, 'the head is gone'],
+    [true, 'the head is sent'],
   ] as const) {
     const heads: (readonly string[])[] = []
     const body: Buffer[] = []

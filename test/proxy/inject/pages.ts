@@ -4,14 +4,14 @@ export const SRC = '/_readership/script-0a1b2c3d.js?site=2'
 export const TAG = `<script defer src="${SRC}"></script>`
 export const TARGET: TagTarget = { src: SRC, host: 'site.example', scheme: 'https', policies: [] }
 
-/** [the page with `¦` where the tag belongs, or without one where it stays as it is; why; what differs of the target] */
-export type PageRow = [page: string, why: string, target?: Partial<TagTarget>]
+/** [the page with `¦` at the place of the tag, or without `¦` if it stays as it is; why; differences of the target] */
+type PageRow = [page: string, why: string, target?: Partial<TagTarget>]
 
 const D = '<!doctype html>'
 const CLOSE = '</head><body>hello</body></html>'
 
 const HTML: PageRow[] = [
-  [`${D}<html><head><title>x</title>¦${CLOSE}`, 'the usual page'],
+  [`${D}<html><head><title>x</title>¦${CLOSE}`, 'a typical page'],
   [`${D}\n<html lang=de>\n<head>\n<meta charset=utf-8>\n¦</head>\n<body></body>\n</html>\n`, 'space around'],
   [`<!DOCTYPE HTML><HTML><HEAD><TITLE>x</TITLE>¦</HEAD><BODY>`, 'capitals'],
   [`<html><head>¦${CLOSE}`, 'no doctype, an empty head'],
@@ -58,7 +58,7 @@ const HTML: PageRow[] = [
   [`${D}<head><template></head><p>a</p><template></template>x</template>¦${CLOSE}`, 'in templates'],
   [`${D}<head><template><textarea></template></textarea></template>¦${CLOSE}`, 'text in a template'],
   [`${D}<head><template>a < b <> </template>¦${CLOSE}`, 'a bare < in a template'],
-  [`${D}<head><template><svg><style/></svg></template>${CLOSE}`, 'SVG in a template: nobody knows'],
+  [`${D}<head><template><svg><style/></svg></template>${CLOSE}`, 'SVG in a template is not supported'],
   [`${D}<html>¦<body><p>a`, 'no head'],
   [`${D}¦<body><p>a`, 'neither html nor head'],
   [`${D}<title>x</title>\n¦<p>hello`, 'an element ends the head'],
@@ -67,10 +67,10 @@ const HTML: PageRow[] = [
   [`${D}<title>x</title>¦</html>`, 'and that of the document'],
   [`${D}<title>x</title>¦</br>`, 'and a </br>, which stands for <br>'],
   [`${D}<title>x</title>¦< p>`, 'a bare < is text'],
-  [`${D}<title>x</title>¦<custom-element></custom-element>`, 'an element nobody knows'],
+  [`${D}<title>x</title>¦<custom-element></custom-element>`, 'an unknown element'],
   [`${D}<html>¦<frameset></frameset></html>`, 'frames'],
   [`${D}<script src="app.js"></script>\n¦`, 'a document that is only a head'],
-  [`${D}<head><head><link>¦${CLOSE}`, 'a second head is none'],
+  [`${D}<head><head><link>¦${CLOSE}`, 'a second head is ignored'],
   [`${D}<head><title>${'x'.repeat(3_000)}</title>¦${CLOSE}`, 'a long head'],
   ['\xef\xbb\xbf<!doctype html><head>¦</head>', 'a byte order mark'],
   ['<!-- a --> <!-- b -->\n<!doctype html><head>¦</head>', 'comments before the doctype'],
@@ -83,7 +83,7 @@ const HTML: PageRow[] = [
   [`${D}<base href="https://SITE.example/a/">¦${CLOSE}`, 'the same, absolute'],
   [`${D}<base target=_blank>¦${CLOSE}`, 'a base without an address'],
   [`${D}<base href="https://cdn.example/">${CLOSE}`, 'a base elsewhere: our script would not be there'],
-  [`${D}<base href="//cdn.example/">${CLOSE}`, 'the same'],
+  [`${D}<base href="//cdn.example/">${CLOSE}`, 'a base elsewhere, without a scheme'],
   [`${D}<head>¦<svg-logo></svg-logo></head>`, 'a custom element in the head ends it'],
   [`${D}<head><title>caf\xe9 \xff\x80</title>¦</head>\xc3\xa9`, 'bytes that are no UTF-8'],
   [`${D}<head><title>\x83\x5c\x82</title>¦</head>`, 'Shift_JIS'],
@@ -96,9 +96,9 @@ const HTML: PageRow[] = [
   ['{"a":"<html><head></head>"}', 'JSON by another name'],
   ['', 'nothing'],
   [' \n ', 'space'],
-  ['<', 'a beginning'],
-  ['<!', 'of what'],
-  ['<!doctyp', 'nobody knows'],
+  ['<', 'the beginning of a tag'],
+  ['<!', 'the beginning of a declaration'],
+  ['<!doctyp', 'the beginning of a doctype'],
   [`${D}<head><title>x`, 'a title without an end'],
   [`${D}<head><script>x`, 'a script without an end'],
   [`${D}<head><!-- x`, 'a comment without an end'],
@@ -108,14 +108,14 @@ const HTML: PageRow[] = [
   [`${D}<html amp><head><title>x</title>${CLOSE}`, 'AMP'],
   [`${D}<html \xe2\x9a\xa1 lang=en><head>${CLOSE}`, 'AMP, with its sign'],
   [`${D}<html \xe2\x9a\xa14ads><head>${CLOSE}`, 'an AMP advertisement'],
-  [`${D}<html data-amp=x class="amp"><head>¦${CLOSE}`, 'only the word'],
-  [`${D}<head>${TAG}${CLOSE}`, 'ours is there'],
+  [`${D}<html data-amp=x class="amp"><head>¦${CLOSE}`, 'only the word amp'],
+  [`${D}<head>${TAG}${CLOSE}`, 'the script is there already'],
   [`${D}<head><script src='/_readership/script.js' data-site=2></script>${CLOSE}`, 'by its short name'],
   [
     `${D}<head><script async src="https://site.example/_readership/script-ffffffff.js"></script>${CLOSE}`,
     'by another hash',
   ],
-  [`${D}<head><!-- ${TAG} --><script src="/other/script.js"></script>¦${CLOSE}`, 'that is not ours'],
+  [`${D}<head><!-- ${TAG} --><script src="/other/script.js"></script>¦${CLOSE}`, 'another script'],
   ['\xff\xfe<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>\0', 'UTF-16 with its mark'],
   ['<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>\0', 'UTF-16 without'],
   ['\0<\0h\0t\0m\0l\0>\0<\0h\0e\0a\0d\0>', 'the other way round'],
@@ -124,7 +124,7 @@ const HTML: PageRow[] = [
 
   [
     `${D}<head><meta http-equiv="Content-Security-Policy" content="default-src 'self'">¦${CLOSE}`,
-    'a policy of the page that lets us be',
+    'a policy of the page that allows the script',
   ],
   [
     `${D}<head><meta content="script-src &#39;none&#x27;" http-equiv=content-security-policy>${CLOSE}`,
@@ -132,11 +132,11 @@ const HTML: PageRow[] = [
   ],
   [
     `${D}<head><template><meta http-equiv=Content-Security-Policy content="default-src 'none'"></template>¦${CLOSE}`,
-    'one in a template is none',
+    'a policy in a template has no effect',
   ],
   [
     `${D}<head><!-- <meta http-equiv=Content-Security-Policy content="default-src 'none'"> -->¦${CLOSE}`,
-    'nor in a comment',
+    'nor has one in a comment',
   ],
   [
     `${D}<head><meta http-equiv=Content-Security-Policy content="sandbox; img-src *">¦${CLOSE}`,
@@ -147,15 +147,15 @@ const HTML: PageRow[] = [
 const policed = (policy: string): Partial<TagTarget> => ({ policies: [policy] })
 
 const POLICED: PageRow[] = [
-  [`${D}<head>¦</head>`, 'a policy of the head that lets us be', policed("default-src 'self'")],
+  [`${D}<head>¦</head>`, 'a policy of the head that allows the script', policed("default-src 'self'")],
   [
     `${D}<head><meta http-equiv=Content-Security-Policy content="script-src 'none'"></head>`,
-    'both must',
+    'the policies of head and page must both allow it',
     policed("default-src 'self'"),
   ],
 ]
 
-/** The page as it comes, and as it goes. */
+/** The pages as the origin sends them and as the client must get them. */
 export const PAGES = [...HTML, ...POLICED].map(([page, why, differs]) => {
   const target: TagTarget = { ...TARGET, ...differs }
   const bytes = (text: string) => Buffer.from(text, 'latin1')

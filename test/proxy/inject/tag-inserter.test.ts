@@ -4,7 +4,7 @@ import type { TagTarget } from '../../../src/proxy/inject/head-inspector.js'
 import { TagInserter } from '../../../src/proxy/inject/tag-inserter.js'
 import { PAGES, TAG, TARGET } from './pages.js'
 
-/** The page in parts that end at `cuts`. */
+/** Inserts the tag into a page that comes in parts, which end at `cuts`. */
 function inject(page: Buffer, cuts: readonly number[], target: TagTarget = TARGET) {
   const inserter = new TagInserter(target)
   const parts: Buffer[] = []
@@ -20,7 +20,7 @@ function inject(page: Buffer, cuts: readonly number[], target: TagTarget = TARGE
   return { output: Buffer.concat(parts), inserted: inserter.inserted, kept }
 }
 
-t.test('every page, whole and in two parts and byte by byte', async (t) => {
+t.test('inserts the tag into every page, whole, in two parts and byte by byte', async (t) => {
   t.ok(PAGES.length >= 100, `${PAGES.length} pages`)
   for (const { input, output, why, target, changed } of PAGES) {
     const whole = inject(input, [], target)
@@ -38,7 +38,7 @@ t.test('every page, whole and in two parts and byte by byte', async (t) => {
   }
 })
 
-t.test('random pages in random parts: the tag once, in the same place, or the page as it was', async (t) => {
+t.test('random pages in random parts get the tag once, in the same place, or stay as they are', async (t) => {
   const piece = fc.constantFrom(
     ...['<!doctype html>', '<html>', '<head>', '</head>', '<body>', '</body>', '<html amp>', '<title>', '</title>'],
     ...[
