@@ -43,7 +43,7 @@ t.test('relays WebSockets', async (t) => {
   const [headers] = await once(socket, 'message')
   t.match(JSON.parse(String(headers)), {
     host: `127.0.0.1:${port}`,
-    'x-forwarded-for': '192.0.2.1',
+    'x-forwarded-for': '127.0.0.1',
     connection: 'Upgrade',
     upgrade: 'websocket',
   })
