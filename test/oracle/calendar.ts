@@ -1,10 +1,12 @@
-/** Zones and buckets by walking the clock a quarter of an hour at a time and asking Intl what it shows. */
-export interface Local {
+/**
+ * Computes zones and buckets by walking the clock in steps of a quarter of an hour and asking Intl for the local time.
+ */
+interface Local {
   year: number
   month: number
   day: number
   hour: number
-  /** Milliseconds that the clock is ahead of UTC. */
+  /** Milliseconds by which the clock is ahead of UTC. */
   offset: number
 }
 
@@ -20,8 +22,8 @@ const mapFor = <V>(maps: Map<string, Map<number, V>>, key: string): Map<number, 
   return found
 }
 
-/** What a clock in the zone shows. */
-export function local(at: number, tz: string): Local {
+/** The local time in the zone. */
+function local(at: number, tz: string): Local {
   const offset = offsetOf(at, tz)
   const d = new Date(at + offset)
   return {
@@ -31,8 +33,8 @@ export function local(at: number, tz: string): Local {
 }
 
 /**
- * Zones keep whole quarters of an hour, so that the offset is asked for once in each; where it is the same at both ends
- * of a day of UTC it is the same all day, since no zone changes twice in one.
+ * Zones change at whole quarters of an hour, so the offset is looked up once per quarter. If it is the same at both
+ * ends of a UTC day it is the same all day, because no zone changes twice in a day.
  */
 function offsetOf(at: number, tz: string): number {
   const quarter = Math.floor(at / QUARTER) * QUARTER
@@ -69,9 +71,9 @@ function clockTime(at: number, tz: string): number {
   return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'))
 }
 
-/** What names the bucket of an instant: two instants are in one bucket when it is the same. */
+/** The label of an instant's bucket: two instants are in one bucket if their labels are equal. */
 export function bucketLabel(at: number, tz: string, unit: string): string {
-  // Every clock that is ahead by whole quarters of an hour shows the same minutes.
+  // Clocks that are ahead by whole quarters of an hour all show the same minutes.
   if (unit === 'minute') return String(Math.floor(at / MINUTE))
   const known = mapFor(labelsByZone, `${tz} ${unit}`)
   const quarter = Math.floor(at / QUARTER)
@@ -97,7 +99,7 @@ function computeLabel(at: number, tz: string, unit: string): string {
 
 type Bucket = { t: number; label: string }
 const timelines = new Map<string, Bucket[]>()
-/** The window's buckets: the first instant of each and its label. */
+/** The window's buckets: the first instant of each, and its label. */
 export function timeline(start: number, end: number, tz: string, unit: string): readonly Bucket[] {
   const asked = [start, end, tz, unit].join()
   const found = timelines.get(asked) ?? walkClock(start, end, tz, unit)
@@ -120,7 +122,7 @@ function walkClock(start: number, end: number, tz: string, unit: string): Bucket
   return found
 }
 
-/** As far as it is the same bucket: no day, week or month that is over comes back. */
+/** The distance that stays in the same bucket: no day, week or month comes back after it has ended. */
 function stride(at: number, way: 1 | -1, tz: string, unit: string): number {
   if (unit === 'minute') return MINUTE
   if (unit === 'hour') return QUARTER
@@ -128,7 +130,7 @@ function stride(at: number, way: 1 | -1, tz: string, unit: string): number {
   return [DAY / 2, DAY / 12].find((far) => bucketLabel(at + way * far, tz, unit) === name) ?? QUARTER
 }
 
-/** The first instant of the day that is `days` after the one that `at` falls in. */
+/** The first instant of the day that is `days` after the day of `at`. */
 export function midnight(at: number, tz: string, days = 0): number {
   const { year, month, day } = local(at, tz)
   const wanted = new Date(Date.UTC(year, month - 1, day + days)).toISOString()
@@ -138,8 +140,8 @@ export function midnight(at: number, tz: string, days = 0): number {
 }
 
 /**
- * The same local time a year earlier, of 29 February on the 28th: the first of two moments at which a clock shows it,
- * and where none does the one that a clock not yet put forward would call so.
+ * The same local time a year earlier; 29 February becomes the 28th. If a clock shows it twice, the first moment; if it
+ * skips it, the moment that a clock without the change would show.
  */
 export function yearBefore(at: number, tz: string): number {
   const { year, month, day, offset } = local(at, tz)

@@ -5,7 +5,7 @@ import { roundNumbers } from './compare.js'
 import { comparisonWindow, type ExpectedRead, type QuestionOptions } from './expected-reads.js'
 import type { Question } from './site-rows.js'
 
-/** A question as a client puts it, and what it comes to. */
+/** A question as a client asks it. */
 export interface ReadCase {
   q: Question
   /** `range=30d`, or `start=...&end=...`. */
@@ -13,7 +13,7 @@ export interface ReadCase {
   compare: 'none' | 'previous' | 'year'
   more: QuestionOptions
 }
-export interface ReadCheck {
+interface ReadCheck {
   url: string
   found: unknown
   wanted: unknown
@@ -21,7 +21,7 @@ export interface ReadCheck {
   total: number | undefined
 }
 
-/** The read's answer beside the recount's, both rounded. */
+/** Runs the read and the recount, and rounds both results. */
 export async function checkRead(
   judged: ExpectedRead,
   rows: Rows,

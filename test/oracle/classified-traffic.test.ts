@@ -19,8 +19,8 @@ const TZ = 'Europe/Berlin'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 
 /**
- * Observations through the classifier to rows, rows through the store to reads, against rows through the recount:
- * 10,000 hits of people and 10,000 fetches on two sites, and what browsers and judges of agents would have added.
+ * Sends observations through the classifier to rows, and rows through the store to reads; recounts the same rows. There
+ * are 10,000 hits of people and 10,000 fetches on two sites, with what browsers and robots.txt checks would add.
  */
 const now = () => NOW
 const common = { timezone: TZ, respect_gpc: false, visitor_salt: 'never' as const, excluded_paths: [] }
@@ -65,7 +65,7 @@ const deps: ReadDependencies = {
 
 type Window = readonly [number, number]
 const at = (iso: string) => Date.parse(iso)
-/** How the window is asked for, and what it is by the oracle's own calendar. */
+/** The window as the query has it, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [query: string, window: Window, unit: string][] = [
   ['range=30d', [midnight(NOW, TZ, -29), NOW], 'day'],
   ['range=7d', [midnight(NOW, TZ, -6), NOW], 'hour'],
@@ -127,7 +127,7 @@ async function ask(path: string, q: Question, query: string, more = '') {
   return { data: rounded(data), meta }
 }
 
-/** The two add up in another order: eleven digits have to agree. */
+/** The two sum in another order, so eleven digits have to agree. */
 function rounded(value: unknown): unknown {
   if (typeof value === 'number') return Number(value.toPrecision(11))
   if (Array.isArray(value)) return value.map(rounded)
@@ -167,7 +167,7 @@ t.equal(classified.agent_events.length, 10_000)
 for (const audience of ['human', 'agent', 'all'] as const) {
   for (const [query, window, unit] of WINDOWS) {
     for (const [i, filters] of FILTERS[audience].entries()) {
-      // Every filter over the long window and the night of the change; the other windows without and with one.
+      // Every filter for the long window and for the night of the change; two filters for the other windows.
       if (window !== LONG?.[1] && window !== NIGHT?.[1] && i > 1) continue
       const q: Question = { site: 1 + (i % 2), audience, window, tz: TZ, filters }
       t.test(`${audience}, ${query}, ${JSON.stringify(filters)}`, async (t) => {
@@ -216,7 +216,7 @@ async function agentReads(t: Test, q: Question, query: string, unit: string) {
   t.match(data, { granularity: unit, series: own.series(3, unit) }, 'agents/timeseries')
 }
 
-t.test('compare=previous: the same question of the window before', async (t) => {
+t.test('compare=previous returns the previous window', async (t) => {
   for (const audience of ['human', 'agent', 'all'] as const) {
     const q: Question = { site: 1, audience, window: NIGHT?.[1] ?? [0, 0], tz: TZ, filters: BOTH[1] ?? [] }
     const [now, then] = [recount(rows, q), recount(rows, earlier(q))]
@@ -247,7 +247,7 @@ t.test('compare=previous: the same question of the window before', async (t) => 
   }
 })
 
-t.test('agents/catalog: what was seen of whom', async (t) => {
+t.test('agents/catalog: fetches per agent', async (t) => {
   const q: Question = { site: 2, audience: 'agent', window: LONG?.[1] ?? [0, 0], tz: TZ, filters: [] }
   const seenOf = recount(rows, q).seen()
   const catalog = ['gptbot', 'nobody', 'other'].map((agent_id) => ({

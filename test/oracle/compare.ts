@@ -3,7 +3,7 @@ import { compareBytes } from './site-rows.js'
 /** One row of an answer. */
 export type AnswerRow = Readonly<Record<string, unknown>>
 
-/** The two add up in another order: twelve digits have to agree, and of what is less than 1 twelve decimals. */
+/** The two sum in another order, so twelve digits have to agree, and below 1 twelve decimals. */
 export function roundNumbers(value: unknown): unknown {
   if (typeof value === 'number') return Number(Math.abs(value) < 1 ? value.toFixed(12) : value.toPrecision(12)) + 0
   if (Array.isArray(value)) return value.map(roundNumbers)
@@ -11,13 +11,13 @@ export function roundNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, roundNumbers(each)]))
 }
 
-/** Metrics that are 0, not absent, where there was nothing. */
+/** Metrics that are 0, not absent, if there is nothing to count. */
 const COUNT_METRICS = new Set([
   ...['visitors', 'sessions', 'pageviews', 'events', 'entries', 'exits', 'conversions', 'count'],
   ...['fetches', 'agents', 'spoofed', 'indeterminate', 'unverifiable', 'bytes', 'samples'],
 ])
 
-/** Rows with what the same rows were in the other window; undefined: nothing is compared. */
+/** Adds to rows the same rows of the other window; undefined: nothing is compared. */
 export function withComparison(
   now: readonly AnswerRow[],
   then: readonly AnswerRow[] | undefined,
@@ -43,7 +43,7 @@ export function withComparison(
   })
 }
 
-/** By the numbers, the greatest first; then by the names, text by its bytes, what is absent last. */
+/** Sorts by the numbers, greatest first, then by the names: text by its bytes, undefined last. */
 export const rank = <R>(
   rows: readonly R[],
   numbers: (row: R) => readonly number[],

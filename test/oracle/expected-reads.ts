@@ -9,31 +9,31 @@ import { journeys, retention, session, sessions, sessionTimeline, visitors } fro
 import { type Metrics, recount } from './recount.js'
 import { type Question, siteView } from './site-rows.js'
 
-/** What is asked beside the question itself. */
+/** Options of a question. */
 export interface QuestionOptions {
   now: number
-  /** The bucket size asked for. */
+  /** The requested bucket size. */
   unit: 'minute' | 'hour' | 'day' | 'week' | 'month'
-  /** The site's. */
+  /** The site's funnels. */
   funnels?: readonly Funnel[]
-  /** Picks among what a read can be asked: dimensions, metrics, orders. */
+  /** Selects among a read's options: dimensions, metrics, orders. */
   pick: number
 }
-export interface ExpectedAnswer {
+interface ExpectedAnswer {
   /** The read's own parameters. */
   params: string
   data: unknown
-  /** Rows there are on all pages; undefined: no list. */
+  /** The number of rows on all pages; undefined unless the read is a list. */
   total?: number
-  /** Of the path. */
+  /** The words of the path. */
   pathWords?: Readonly<Record<string, string>>
 }
 export interface ExpectedRead {
   path: string
   audiences: readonly Question['audience'][]
-  /** It compares with nothing, whatever is asked. */
+  /** The read compares with nothing, whatever is requested. */
   ignoresComparison?: true
-  /** `then` is the other window's question, where one is compared with. */
+  /** `then` is the question for the other window, if one is compared. */
   expect(rows: Rows, now: Question, then: Question | undefined, more: QuestionOptions): ExpectedAnswer
 }
 
@@ -58,7 +58,7 @@ export const comparisonWindow = (
   return compare === 'year' ? [yearBefore(from, tz), yearBefore(to, tz)] : undefined
 }
 
-/** Tables of people's metrics by several columns, under the names they have in the answer. */
+/** Expects tables of people's metrics by several columns, under the names in the answer. */
 const expectTables = (
   of: Record<string, readonly string[]>,
   metrics: readonly string[],
@@ -345,7 +345,7 @@ export const EXPECTED_READS: readonly ExpectedRead[] = [
     },
   },
 ]
-/** A page of a list, of a size that others are behind. */
+/** A page of a list, of a size that leaves further pages. */
 function pageOf<R>(rows: readonly R[], pick: number) {
   const [limit, page] = [pickFrom([1000, 7, 50], pick) ?? 1, 1 + (pick % 4 === 3 ? 1 : 0)]
   const data = rows.slice(limit * (page - 1), limit * page)
@@ -361,7 +361,7 @@ interface Amount {
   amount: number
 }
 const amounts = (row: Node): readonly Amount[] => (Array.isArray(row.revenue) ? row.revenue : [])
-/** Of both windows: a currency that was seen in either is there. */
+/** Includes every currency of either window. */
 function besideRevenue(now: readonly Amount[], then: readonly Amount[]): AnswerRow[] {
   const all = [...new Set([...now, ...then].map(({ currency }) => currency))].toSorted()
   const of = (list: readonly Amount[], name: string) => list.find(({ currency }) => currency === name)?.amount ?? 0

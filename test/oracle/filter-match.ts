@@ -1,18 +1,18 @@
 import type { AgentEventRow, EventRow } from '../../src/rows.js'
 
-/** A second reading of contract 4's filters, in plain JavaScript over one row at a time. Canonical names only. */
+/** A second implementation of filters, in plain JavaScript, one row at a time. It takes canonical names only. */
 export interface SiteRows {
-  /** Of the one site that is asked about. */
+  /** The rows of the site in question. */
   events: readonly EventRow[]
-  /** Milliseconds: from, up to and without. */
+  /** Milliseconds: start, and end (exclusive). */
   window: readonly [number, number]
-  /** Of a session, over its whole length. */
+  /** The last page of a session over its whole length. */
   sessionExitPage(session: bigint): string | undefined
   /** From a session's first row to its last. */
   sessionSeconds?(session: bigint): number | undefined
   goals?: readonly Goal[]
 }
-/** As it is kept (contract 7), in canonical names. */
+/** A goal as it is stored, in canonical names. */
 export interface Goal {
   id: number
   name: string
@@ -38,7 +38,7 @@ export function matches(filter: Node, row: Row, world: SiteRows): boolean {
   return matchesValue(filter, dimensionValue(String(filter.dimension), row, world)) !== negative
 }
 
-/** What a goal is of: hits of a kind, and what has to be true of them besides. */
+/** The filter that a goal stands for: hits of a kind, and further conditions. */
 export function goalFilter({ type, match }: Pick<Goal, 'type' | 'match'>): Node {
   const { op, value } = match
   const kind = { page: 'pageview', event: 'custom' }[type] ?? type
@@ -54,7 +54,7 @@ export function goalFilter({ type, match }: Pick<Goal, 'type' | 'match'>): Node 
   return { and: [{ dimension: Reflect.get(subject, type), op, value }, ...also] }
 }
 
-/** A goal is named by its name, or by its number where no name is that; a row may reach several. */
+/** A filter names a goal by its name, or by its id if no goal has that name. A row may reach several goals. */
 function matchesGoal(filter: Node, row: Row, world: SiteRows): boolean {
   const { goals = [] } = world
   const op = String(filter.op)
@@ -87,7 +87,7 @@ export function dimensionValue(dimension: string, row: Row, world: SiteRows): un
   if (dimension === 'exit_page') return 'session_id' in row ? world.sessionExitPage(row.session_id) : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
-    // Half a surrogate pair is no JSON to the store: such a row has no properties.
+    // Half a surrogate pair is no JSON to the store, so the row has no properties.
     if (/\\ud[89a-f]/i.test(row.props)) return undefined
     const props: unknown = JSON.parse(row.props)
     const key = dimension.slice(5)
@@ -140,7 +140,7 @@ function matchesValue(filter: Node, actual: unknown): boolean {
   }
 }
 
-/** By trying every length a star could stand for; no regular expression. */
+/** Tries every length that a star can stand for; uses no regular expression. */
 export function matchesWildcard(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
   const stars = /^\*+/.exec(pattern)?.[0].length ?? 0
@@ -152,7 +152,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return false
 }
 
-/** Whether the filters let a session that entered at `entry` in: what says nothing of a path may be anything. */
+/** Returns whether the filters allow a session that entered at `entry`; undefined if they do not mention paths. */
 export function allowsEntry(filter: Node, entry: string | null): boolean | undefined {
   if (filter.and) {
     const parts = nodes(filter.and).map((f) => allowsEntry(f, entry))

@@ -10,8 +10,8 @@ import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import type { Question } from './site-rows.js'
 
 /**
- * Every read of people, asked of a generated site and counted again: each meets each filter set, each zone and each
- * comparison, not each with each. `ORACLE=all` asks the whole product.
+ * Asks every read of people about a generated site and recounts it. Each read meets each filter set, each zone and each
+ * comparison, but not every combination; `ORACLE=all` asks all combinations.
  */
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
@@ -40,7 +40,7 @@ const between = (start: string, end: string): [string, Question['window']] => [
 ]
 type Unit = ReadCase['more']['unit']
 type WindowFor = (tz: string, site: number) => readonly [query: string, window: Question['window'], unit: Unit]
-/** How a window is asked for, and what it is by the oracle's own calendar. */
+/** The window as the query has it, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [WindowFor, ...WindowFor[]] = [
   (tz) => ['range=30d', [midnight(NOW, tz, -29), NOW], 'day'],
   (tz) => ['range=7d', [midnight(NOW, tz, -6), NOW], 'hour'],
@@ -101,7 +101,7 @@ const AGENTS = [
   [is('verification', 'ranges', 'is_not')],
   [{ not: { or: [is('status', 200), is('pathname', '/')] } }],
 ]
-/** Of both readerships: each of them, and then two at a time. */
+/** Filters for both audiences: each alone, then two at a time. */
 const ALL = [...BOTH, ...BOTH.map((filters, i) => [...filters, ...(BOTH[(i * 3 + 4) % BOTH.length] ?? [])])]
 const FILTERS: Record<Question['audience'], readonly Question['filters'][]> = { human: PEOPLE, agent: AGENTS, all: ALL }
 
@@ -109,7 +109,10 @@ const whole = process.env.ORACLE === 'all'
 const pickFrom = <V>(list: readonly [V, ...V[]], i: number): V => list[i % list.length] ?? list[0]
 const only = process.env.ORACLE_READS?.split(',')
 
-/** One store that has sealed nothing; one that sealed all and then got late hits; one that sealed up to a window's midst. */
+/**
+ * Opens three stores: one with no aggregates; one that aggregated everything and then got late hits; one that
+ * aggregated up to the middle of a window.
+ */
 async function openStores(open: () => Promise<EventStore>): Promise<readonly [EventStore, EventStore, EventStore]> {
   const [plain, sealed, half] = [await open(), await open(), await open()]
   const isLate = (_: unknown, i: number) => i % 11 === 5

@@ -13,12 +13,12 @@ const Overview = z.object({
 })
 const Series = z.object({ buckets: z.array(z.object({ t: z.string(), value: z.number().optional() })) })
 
-/** What the store's reads say of the generator's events beside what the generator says: `[what, found, wanted]`. */
-export type AnswerPair = [what: string, found: unknown, wanted: unknown]
+/** A figure of the store's reads and the generator's figure: `[what, found, wanted]`. */
+type AnswerPair = [what: string, found: unknown, wanted: unknown]
 
 /**
- * Of site 1, which has every event; and of site 2, which has the pageviews alone: the generator's bounce is a visit of
- * one page whatever else was done there, and ours takes what was done for a sign of life.
+ * Compares site 1, which has every event, and site 2, which has only the pageviews. To the generator any visit of one
+ * page is a bounce; to us an event prevents a bounce.
  */
 export async function compareWithGenerator(
   store: Pick<Store, 'query' | 'dialect'>,
@@ -80,7 +80,7 @@ export async function compareWithGenerator(
   return found
 }
 
-/** What the generator's lists are called here, and what they count. */
+/** Our names for the generator's lists, and what they count. */
 const TOP_LISTS: Record<string, readonly [dimension: string, metric: 'pageviews' | 'sessions' | 'events']> = {
   device: ['device_type', 'pageviews'],
   event: ['event_name', 'events'],

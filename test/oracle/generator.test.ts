@@ -4,8 +4,10 @@ import { directory } from '../fixtures/files.js'
 import { openStore } from '../fixtures/open-store.js'
 import { compareWithGenerator } from './generator-answers.js'
 
-/** The generator's 100,000 events, loaded and asked for; `npm run bench -- expected` does the same with a million. */
-t.test("the generator's own answers come out exactly", async (t) => {
+/**
+ * Loads the generator's 100,000 events and asks about them; `npm run bench -- expected` does the same with a million.
+ */
+t.test("the reads return the generator's own answers", async (t) => {
   if (!generatorExists()) {
     t.comment('no generator: ../shared/bench is not there')
     return

@@ -4,7 +4,10 @@ import { type Goal, goalFilter } from './filter-match.js'
 import { visitorOf } from './people-reads.js'
 import { countDistinct, groupBy, type SiteView, withoutAbsent } from './site-rows.js'
 
-/** `stats/goals`: who did what the site is for, of all who pass the filters less what these say of goals. */
+/**
+ * `stats/goals`: conversions of each goal, and their share of all visitors that pass the filters without conditions on
+ * goals.
+ */
 export function goals(own: SiteView): (AnswerRow & { id: number })[] {
   const { q, hitsInWindow: hits, sessionsInWindow: visits, passesFilter: fits } = own
   const everyone = own.events.filter(
@@ -37,7 +40,7 @@ export function goals(own: SiteView): (AnswerRow & { id: number })[] {
   )
 }
 
-/** Whether a filter lets a row through, where nothing is known of goals: then it may. */
+/** Returns whether a filter lets a row through if goals are unknown; undefined if that depends on a goal. */
 function passesWithoutGoals(
   filter: Readonly<Record<string, unknown>>,
   row: EventRow,
@@ -54,7 +57,7 @@ function passesWithoutGoals(
   return own.passesFilter(row, filter)
 }
 
-/** What the hits earned, each in its own currency, to the hundredth of a cent. */
+/** The revenue of these hits by currency, to the hundredth of a cent. */
 function revenue(done: readonly EventRow[], { property, currency }: NonNullable<Goal['revenue']>): AnswerRow[] {
   const paid = done.flatMap((row) => {
     if (row.props === null || /\\ud[89a-f]/i.test(row.props)) return []
@@ -79,8 +82,8 @@ export interface Funnel {
   steps: readonly (Pick<Goal, 'type' | 'match'> & { label: string })[]
   window_minutes?: number
 }
-/** How many steps each session, or each visitor over all of these sessions, came: `id, steps, started`. */
-export function stepsReached(
+/** The number of steps of each session, or of each visitor over all sessions: `id, steps, started`. */
+function stepsReached(
   { sessionsInWindow: visits, passesFilter: fits }: SiteView,
   funnel: Funnel,
   per: 'session' | 'visitor',
@@ -95,7 +98,7 @@ export function stepsReached(
       own.filter(({ row }) => fits(row, test)).map(({ row, start }) => ({ at: row.timestamp.getTime(), start })),
     )
     const [first = [], ...later] = times
-    // From every first hit the next of each step: the soonest leaves the most room for those after it.
+    // From every first hit take the next hit of each step: the earliest leaves the most time for later steps.
     const lengths = first.map(({ at: began }) => {
       let at = began
       let steps = 1
@@ -111,7 +114,7 @@ export function stepsReached(
   })
 }
 
-/** `stats/funnel/{id}`: one row of everyone, and one of each step. */
+/** `stats/funnel/{id}`: one row for everyone, and one per step. */
 export function funnel(
   own: SiteView,
   asked: Funnel,
@@ -134,7 +137,7 @@ export function funnel(
   }
 }
 
-/** Who is behind a step: those who reached it, or who came to the one before and no further. */
+/** The ids that reached a step, or that reached only the step before. */
 export const idsAtStep = (
   own: SiteView,
   asked: Funnel,

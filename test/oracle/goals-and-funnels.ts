@@ -4,7 +4,7 @@ import type { Goal } from './filter-match.js'
 import type { Funnel } from './goal-reads.js'
 
 const matchOf = (op: string, value?: unknown) => ({ op, ...(value === undefined ? {} : { value }) })
-/** Of every type; what is bought is paid in several currencies, and a purchase with an amount that is none earns nothing. */
+/** Goals of every type. Purchases are in several currencies; one whose amount is no number earns nothing. */
 export const GOALS: readonly Goal[] = [
   { id: 7, name: 'read the docs', type: 'page', match: matchOf('matches_wildcard', '/docs/**') },
   { id: 3, name: 'home', type: 'page', match: matchOf('is', ['/', '/pricing']) },
@@ -51,7 +51,7 @@ export const FUNNELS: readonly Funnel[] = [
   },
 ]
 
-/** Goals and funnels as the reads take them: checked as what a request brings. */
+/** Goals and funnels as the reads take them, checked like those of a request. */
 export function storedGoals(goals: readonly unknown[], funnels: readonly unknown[]) {
   const read = z.array(StoredGoal).parse(goals)
   const all = z.array(StoredFunnel).parse(funnels)

@@ -5,7 +5,7 @@ import { countDistinct, groupBy, isAct, type Key, type Row, type SiteView, witho
 
 type Own = ReturnType<typeof recount>
 
-/** People's metrics by several columns at once, best first; without the rows that lack a column of `needs`. */
+/** People's metrics by several columns at once, best first, without rows that lack a column of `needs`. */
 export function groupedRows(
   own: Own,
   { keyOf }: SiteView,
@@ -36,7 +36,7 @@ export function groupedRows(
 }
 
 const MAX_KEYS = 20
-/** `stats/events`: what people did beside reading, by kind and name, with the properties that came with it. */
+/** `stats/events`: interactive events by kind and name, with their properties. */
 export function events(
   { hitsInWindow: hits }: SiteView,
   name: string | undefined,
@@ -62,10 +62,10 @@ export function events(
   )
 }
 
-/** The keys that came most often, and of each the values that did. */
+/** The most frequent keys, and the most frequent values of each. */
 function properties(rows: readonly EventRow[], only: string | undefined): AnswerRow[] {
   const pairs = rows.flatMap(({ props }) => {
-    // Half a surrogate pair is no JSON to the store: such a row has no properties.
+    // Half a surrogate pair is no JSON to the store, so the row has no properties.
     if (props === null || /\\ud[89a-f]/i.test(props)) return []
     const parsed: unknown = JSON.parse(props)
     return Object.entries(Object(parsed)).flatMap(([key, value]) =>

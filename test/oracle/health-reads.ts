@@ -12,7 +12,7 @@ import {
 } from './site-rows.js'
 
 const VITALS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
-/** Good up to the first, poor beyond the second. */
+/** The upper bound of good, and the bound beyond which it is poor. */
 const RATING_BOUNDS = {
   lcp: [2500, 4000],
   cls: [0.1, 0.25],
@@ -21,26 +21,26 @@ const RATING_BOUNDS = {
   ttfb: [800, 1800],
 } as const
 
-/** Between the two nearest, in proportion, to six decimals. */
+/** Interpolates between the two nearest values, to six decimals. */
 function quantile(sorted: readonly number[], p: number): number {
   const at = p * (sorted.length - 1)
   const [low = 0, high = 0] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]]
   return Math.round((low + (high - low) * (at - Math.floor(at))) * 1e6) / 1e6
 }
 
-/** `stats/performance`: what browsers measured of the pages that were opened, in all or by a dimension. */
+/** `stats/performance`: what browsers measured, in total or by a dimension. */
 export function vitalHits({ hitsInWindow: hits, keyOf }: SiteView, dimension?: string): Map<Key, EventRow[]> {
   const measured = hits.filter(({ vitals }) => vitals !== null && Object.values(vitals).some((value) => value !== null))
   return dimension === undefined ? new Map([[undefined, measured]]) : groupByMany(measured, keyOf(dimension))
 }
 
-/** The figures of these rows, and beside them those of the other window. */
+/** The figures of these rows, compared with those of the other window. */
 export function figures(rows: readonly EventRow[], then: readonly EventRow[] | undefined): AnswerRow {
   const own = vitalsOf(rows)
   const rated = Object.entries(own).map(([name, figures]) => [name, { ...figures, rating: rating(name, figures.p75) }])
   if (then === undefined) return Object.fromEntries(rated)
   const comparison = vitalsOf(then)
-  // Of what is measured no more there is nothing to say, nor of what was not measured then.
+  // A vital without samples in either window has no change.
   const change = Object.entries(comparison).flatMap(([name, base]) => {
     const [row] = own[name] ? withComparison([own[name]], [base], [], Object.keys(base)) : []
     return row ? [[name, row.change]] : []
@@ -67,7 +67,7 @@ function rating(name: string, p75 = 0): string {
 
 /** Points of a sparkline. */
 const MAX_SPARKLINE_POINTS = 31
-/** `stats/errors`: one row of each fingerprint; its message is the last one, its page the one where it happened most. */
+/** `stats/errors`: one row per fingerprint, with the latest message and the page where it occurred most. */
 export function errors({ hitsInWindow: hits, q }: SiteView, unit: string): AnswerRow[] {
   const seen = hits.filter((row) => row.kind === 'error' && row.error !== null)
   const buckets = timeline(q.window[0], q.window[1], q.tz, unit)

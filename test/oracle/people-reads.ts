@@ -9,7 +9,7 @@ const firstText = (rows: readonly EventRow[], of: (row: EventRow) => string | nu
   textsInOrder(rows, of).at(0)
 const lastText = (rows: readonly EventRow[], of: (row: EventRow) => string | null): string | undefined =>
   textsInOrder(rows, of).at(-1)
-/** What the rows say in their order; in the same millisecond what sorts first is first. */
+/** The values of the rows in order of time; in the same millisecond the smaller text is first. */
 const textsInOrder = (rows: readonly EventRow[], of: (row: EventRow) => string | null): string[] =>
   rows
     .flatMap((row) => {
@@ -23,7 +23,7 @@ const parseObject = (json: string | null | undefined): unknown => {
   return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : undefined
 }
 
-/** `stats/sessions`: the window's, the newest first. */
+/** `stats/sessions`: the sessions of the window, newest first. */
 export const sessions = ({ sessionsInWindow: visits }: SiteView): AnswerRow[] =>
   rank(
     visits.map(({ session: visit }) => visit),
@@ -56,7 +56,7 @@ export function session(visit: Session): AnswerRow {
   })
 }
 
-/** `stats/sessions/{id}`: what happened in it, in its order; of one millisecond the page that was seen first. */
+/** `stats/sessions/{id}`: the session's hits in order; in one millisecond pageviews are first. */
 export const sessionTimeline = ({ rows }: Session): AnswerRow[] => {
   const text = (row: EventRow) => row.event_name ?? row.error?.message ?? null
   return rank(
@@ -77,8 +77,8 @@ export const sessionTimeline = ({ rows }: Session): AnswerRow[] => {
   )
 }
 
-/** Who a visitor id is by some moment: the last identified id that was said of it, else only itself. */
-export function personOfVisitor(events: readonly EventRow[], until: number): (visitor: bigint) => string {
+/** Maps a visitor id to a person: the identified id given last before `until`, otherwise the visitor id itself. */
+function personOfVisitor(events: readonly EventRow[], until: number): (visitor: bigint) => string {
   const known = new Map<bigint, string>()
   for (const [visitor, rows] of groupBy(
     events.filter((row) => row.timestamp.getTime() < until && row.identified_id !== null),
@@ -93,7 +93,10 @@ export function personOfVisitor(events: readonly EventRow[], until: number): (vi
   }
 }
 
-/** `stats/visitors`: who had a hit in the window, the newest first; who was identified is one, however many their ids. */
+/**
+ * `stats/visitors`: visitors with a hit in the window, newest first; an identified person counts once, however many ids
+ * they have.
+ */
 export function visitors({ hitsInWindow: hits, sessionsInWindow: visits, events, q }: SiteView): AnswerRow[] {
   const person = personOfVisitor(events, q.window[1])
   const started = groupBy(visits, ({ session: visit }) => person(visitorOf(visit)))
@@ -104,7 +107,7 @@ export function visitors({ hitsInWindow: hits, sessionsInWindow: visits, events,
   const rows = [...groupBy(hits, (row) => person(row.visitor_id))].map(([name, seen]) => {
     const at = (row: EventRow) => row.timestamp.getTime()
     const end = Math.max(...seen.map(at))
-    // The id that was seen last; of two in the same millisecond the greater.
+    // The id seen last; of two in the same millisecond the greater.
     const ids = seen.filter((row) => at(row) === end).map((row) => row.visitor_id)
     const id = ids.toSorted((a, b) => (a < b ? 1 : -1))[0] ?? 0n
     const all = ever.get(name) ?? []
@@ -130,9 +133,9 @@ export function visitors({ hitsInWindow: hits, sessionsInWindow: visits, events,
   ).map(({ row }) => row)
 }
 
-/** Pages of a step that are named. */
+/** Paths of a step that are named. */
 const MAX_NAMED_PATHS = 20
-/** `stats/journeys`: the pages of each session in their order, or from the first view of `start` on. */
+/** `stats/journeys`: the pages of each session in order, or from the first view of `start` on. */
 export function journeys({ sessionsInWindow: visits }: SiteView, depth: number, start: string | undefined): AnswerRow {
   const walks = visits.flatMap(({ session: visit }) => {
     const paths = visit.views.map((row) => row.pathname).filter((path, i, all) => path !== all[i - 1])
@@ -152,7 +155,7 @@ export function journeys({ sessionsInWindow: visits }: SiteView, depth: number, 
     )
     return new Set(best.slice(0, MAX_NAMED_PATHS).map(([path]) => path))
   })
-  // Each session leaves a node for every step that it took, and one where it left, if that was before the last.
+  // Each session adds a node for each step, and an exit if it ended before the last step.
   const ways = walks.map((walk) => {
     const nodes = walk.map((path, i) => ({ depth: i + 1, ...(named[i]?.has(path) ? page(path) : OTHER) }))
     return walk.length < depth ? [...nodes, { depth: walk.length + 1, ...EXIT }] : nodes
@@ -183,7 +186,10 @@ const page = (pathname: string) => ({ kind: 'page', pathname })
 const OTHER = { kind: 'other', pathname: 'other' }
 const EXIT = { kind: 'exit', pathname: 'exit' }
 
-/** `stats/retention`: whose first visit ever began in a period of the window, and who began another in those after it. */
+/**
+ * `stats/retention`: visitors whose first session ever began in a period of the window, and those who began another in
+ * a later period.
+ */
 export function retention({ sessions, sessionsInWindow: visits, q }: SiteView, unit: string, now: number): AnswerRow {
   const [from, to] = q.window
   const periods = timeline(from, to, q.tz, unit)

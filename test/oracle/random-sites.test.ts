@@ -2,4 +2,4 @@ import t from 'tap'
 import { openStore } from '../fixtures/open-store.js'
 import { checkRandomSites } from './random-sites.js'
 
-t.test('a stream of small sites', (t) => checkRandomSites(t, () => openStore(t)))
+t.test('reads of random small sites equal the recount', (t) => checkRandomSites(t, () => openStore(t)))

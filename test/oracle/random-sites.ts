@@ -11,13 +11,15 @@ import { EXPECTED_READS } from './expected-reads.js'
 import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import type { Question } from './site-rows.js'
 
-/** `ORACLE_SEED` and `ORACLE_RUNS` ask of other sites, and of more. */
+/** `ORACLE_SEED` and `ORACLE_RUNS` select other sites, and more of them. */
 const SEED = Number(process.env.ORACLE_SEED ?? 20261121)
 const RUNS = Number(process.env.ORACLE_RUNS ?? 500)
 
 const at = (iso: string) => Date.parse(iso)
 const HOUR = 3_600_000
-/** Around a night of 25 hours, a change of salts, two milliseconds, two weeks, and the five minutes before now. */
+/**
+ * Windows around a night of 25 hours, a change of salts, two milliseconds, two weeks, and the five minutes before now.
+ */
 const NOW = at('2026-11-01T12:00Z')
 const WINDOWS: readonly Question['window'][] = [
   [at('2026-10-24T22:00Z'), at('2026-10-25T23:00Z')],
@@ -28,7 +30,7 @@ const WINDOWS: readonly Question['window'][] = [
 ]
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
 
-/** What one row may be, the plainest first: that is what a failure shrinks to. */
+/** Kinds of rows, the simplest first, because a failure shrinks to it. */
 const ROW_KINDS: readonly (readonly [kind: string, more: Partial<EventRow>])[] = [
   ['pageview', {}],
   ['pageview', { engaged_ms: 9_999, scroll: 100 }],
@@ -59,7 +61,7 @@ const hit = fc.record({
 })
 const visit = fc.record({
   visitor: fc.integer({ min: 1, max: 4 }),
-  /** Beside which edge of the window, and how far from it. */
+  /** The edge of the window that the visit is near, and its distance. */
   late: fc.boolean(),
   off: fc.constantFrom(0, -1, 1, -1_800_000, 1_800_000, -24 * HOUR, 30 * HOUR, -365 * 24 * HOUR),
   of: fc.constantFrom(...SESSION_TRAITS),
@@ -120,7 +122,7 @@ const world = fc.record({
   window: fc.constantFrom(...WINDOWS),
   visits: fc.array(visit, { maxLength: 7 }),
   fetches: fc.array(fetch, { maxLength: 4 }),
-  /** What was sealed when it is asked: nothing, all of it, or all that was not late. */
+  /** The rows that are aggregated when the read runs: nothing, everything, or everything but late hits. */
   sealed: fc.oneof({ arbitrary: fc.constant('nothing'), weight: 4 }, fc.constantFrom('all', 'before late hits')),
   questions: fc.array(question, { minLength: 1, maxLength: 2 }),
 })
@@ -145,7 +147,7 @@ function siteRows(site_id: number, { window: [from, to], visits, fetches }: Rand
   }
 }
 
-/** A world in the store as it was drawn: sealed or not, and of what was sealed some came late. */
+/** Selects the hits that arrive after aggregation. */
 const lateHit = ({ sealed }: RandomSite) => {
   const some = sealed === 'before late hits'
   return (_: unknown, i: number) => some && i % 3 === 1
@@ -153,7 +155,7 @@ const lateHit = ({ sealed }: RandomSite) => {
 type PlacedSite = readonly [site: number, world: RandomSite, rows: Rows]
 const place = (world: RandomSite, site: number): PlacedSite => [site, world, siteRows(site, world)]
 
-/** Puts worlds into the two stores, all of them at once: each of them alone costs a sealing of its own. */
+/** Stores many sites at once, because each aggregation costs time. */
 async function storeSites(worlds: readonly PlacedSite[], plain: EventStore, sealing: EventStore): Promise<void> {
   const all = (of: readonly (readonly [RandomSite, Rows])[], late: boolean): Rows => ({
     events: of.flatMap(([world, { events }]) => events.filter((row, i) => lateHit(world)(row, i) === late)),
@@ -169,9 +171,8 @@ async function storeSites(worlds: readonly PlacedSite[], plain: EventStore, seal
 }
 
 /**
- * Small worlds around the edges of a window, each a site of its own in one store, and a few questions to each. What
- * differs is drawn again, one world after the other, and shrinks to the fewest rows and the plainest question that still
- * do.
+ * Generates small sites around the edges of a window, in one store, and asks a few questions about each. A failing site
+ * is generated again alone and shrinks to the fewest rows and the simplest question that still fail.
  */
 export async function checkRandomSites(t: Test, open: () => Promise<EventStore>): Promise<void> {
   const [plain, sealing] = [await open(), await open()]
@@ -192,7 +193,7 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
       const q: Question = { site, audience, window: drawn.window, tz, filters, goals: GOALS }
       const put: ReadCase = {
         ...{ q, compare, window: `start=${start}&end=${end}` },
-        // Two weeks have more minutes than are answered.
+        // Two weeks have more minutes than a read returns.
         more: { now: NOW, funnels: FUNNELS, unit: long && unit === 'minute' ? 'hour' : unit, pick },
       }
       const { url, found, wanted, meta, total } = await checkRead(judged, rows, put, { ...deps, store })

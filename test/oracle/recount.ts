@@ -17,10 +17,10 @@ import {
   withoutAbsent,
 } from './site-rows.js'
 
-/** The reads of contract 5 counted again, row by row, with none of the reads' code, SQL or calendar. */
+/** Recounts the reads row by row, with none of their code, SQL or calendar. */
 export type { Question } from './site-rows.js'
 export type Metrics = Record<string, number>
-/** By a goal a row falls into several places, or none. */
+/** Grouped by goal, a row belongs to several groups or to none. */
 type Keys = Key | readonly Key[]
 interface SessionRows {
   visit: MatchingSession['session']
@@ -36,7 +36,7 @@ export function recount(all: Rows, q: Question) {
     keyOf: named,
   } = siteView(all, q)
 
-  /** Of people: one row of metrics per key. */
+  /** The metrics of people, by key. */
   function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
     const byKey = groupByMany(hits, keyOf)
     const visitsByKey = new Map<Key, SessionRows[]>()
@@ -110,7 +110,7 @@ export function recount(all: Rows, q: Question) {
     all: { pageviews: 0 },
   }
 
-  /** The audience's metrics per key; `moment` is the row's own time, or its session's start. */
+  /** The audience's metrics by key. `moment` is the row's own time, or its session's start. */
   function metricsBy(keyOf: (row: Row, moment: Date) => Keys, entryIsKey = false): Map<Key, Metrics> {
     const own = (row: Row) => keyOf(row, row.timestamp)
     const ofAgents = agents(own)
@@ -221,7 +221,7 @@ export function recount(all: Rows, q: Question) {
   }
 }
 
-/** Of two in the same millisecond the path that sorts last. */
+/** The latest row; of two in the same millisecond the one with the greater path. */
 const latest = (rows: readonly EventRow[]): EventRow | undefined =>
   rows.reduce<EventRow | undefined>((best, row) => {
     if (!best || row.timestamp > best.timestamp) return row
@@ -229,8 +229,8 @@ const latest = (rows: readonly EventRow[]): EventRow | undefined =>
     return same && compareBytes(row.pathname, best.pathname) > 0 ? row : best
   }, undefined)
 
-/** Absent last; text by its bytes. */
-export function compareKeys(a: Key, b: Key): number {
+/** Sorts text by its bytes, undefined last. */
+function compareKeys(a: Key, b: Key): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1
   if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b)
   return Number(a) - Number(b)

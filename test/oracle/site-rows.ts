@@ -1,26 +1,26 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { allowsEntry, dimensionValue, type Goal, goalFilter, matches, type SiteRows } from './filter-match.js'
 
-/** What is asked of a site, with everything resolved. */
+/** A question about a site, with everything resolved. */
 export interface Question {
   site: number
   audience: 'human' | 'agent' | 'all'
-  /** Milliseconds: from, up to and without. */
+  /** Milliseconds: start, and end (exclusive). */
   window: readonly [number, number]
   tz: string
   /** Canonical, parsed. */
   filters: readonly Readonly<Record<string, unknown>>[]
-  /** The site's. */
+  /** The site's goals. */
   goals?: readonly Goal[]
 }
 export type Row = EventRow | AgentEventRow
-/** Where a row falls; undefined: among those without a value. */
+/** The group of a row; undefined for rows without a value. */
 export type Key = string | number | boolean | undefined
 
 /** A session over its whole length, whatever the window. */
 export interface Session {
   id: bigint
-  /** In the order of their time; of the same millisecond by path, then kind. */
+  /** Sorted by time; in the same millisecond by path, then by kind. */
   rows: EventRow[]
   views: EventRow[]
   start: number
@@ -29,7 +29,7 @@ export interface Session {
   entry: string | null
   exit: string | undefined
 }
-/** A session of the window, and those of its rows that pass the filters. */
+/** A session of the window, with those of its rows that pass the filters. */
 export interface MatchingSession {
   session: Session
   matchingRows: EventRow[]
@@ -37,29 +37,29 @@ export interface MatchingSession {
 
 export interface SiteView {
   q: Question
-  /** The site's, of all time. */
+  /** All rows of the site's people. */
   events: readonly EventRow[]
   sessions: ReadonlyMap<bigint, Session>
-  /** Of the window, and passing the filters. */
+  /** Hits in the window that pass the filters. */
   hitsInWindow: readonly EventRow[]
   fetchesInWindow: readonly AgentEventRow[]
   sessionsInWindow: readonly MatchingSession[]
   within(at: Date): boolean
   passes(row: Row): boolean
-  /** Whether the filters' paths allow a session's entry. */
+  /** Whether the filters on paths allow a session's entry. */
   allowsEntry(visit: Session): boolean
-  /** Where a row falls by a dimension: by `goal` it may be nowhere, or in several places. */
+  /** The group of a row by a dimension; by `goal` there may be none, or several. */
   keyOf(dimension: string): (row: Row) => Key | readonly Key[]
-  /** Whether a row passes by more filters of this kind. */
+  /** Whether a row passes a further filter. */
   passesFilter(row: Row, filter: Readonly<Record<string, unknown>>): boolean
 }
 
-export const ACTS = ['custom', 'outbound', 'file_download', 'form']
+const ACTS = ['custom', 'outbound', 'file_download', 'form']
 export const isAct = (row: EventRow): boolean => ACTS.includes(row.kind)
 export const isView = (row: EventRow): boolean => row.kind === 'pageview'
 
 const views = new WeakMap<Question, SiteView>()
-/** What a question is asked of: made once for each. */
+/** The site's rows as the question selects them, computed once per question. */
 export function siteView(all: Rows, q: Question): SiteView {
   const known = views.get(q) ?? buildSiteView(all, q)
   views.set(q, known)
@@ -105,7 +105,7 @@ function buildSiteView(all: Rows, q: Question): SiteView {
 }
 
 const sites = new WeakMap<Rows, Map<number, { events: EventRow[]; sessions: Map<bigint, Session> }>>()
-/** A site's rows of people, and its sessions over all time: the same for every question. */
+/** A site's rows of people and its sessions over all time, the same for every question. */
 function siteRows(all: Rows, site: number) {
   const known = sites.get(all) ?? new Map<number, { events: EventRow[]; sessions: Map<bigint, Session> }>()
   sites.set(all, known)
@@ -136,11 +136,11 @@ function buildSession(id: bigint, unordered: EventRow[]): Session {
   }
 }
 
-/** Of two in the same millisecond the path that sorts first. */
-export const byTime = (a: EventRow, b: EventRow): number =>
+/** Sorts by time; of two in the same millisecond the one with the smaller path is first. */
+const byTime = (a: EventRow, b: EventRow): number =>
   a.timestamp.getTime() - b.timestamp.getTime() || compareBytes(a.pathname, b.pathname) || compareBytes(a.kind, b.kind)
 
-/** Text by its bytes: of two that are all ASCII by its characters, which is the same. */
+/** Compares text by its bytes. ASCII text compares the same by its characters. */
 export const compareBytes = (a: string, b: string): number =>
   ASCII.test(a) && ASCII.test(b) ? (a < b ? -1 : a > b ? 1 : 0) : Buffer.compare(Buffer.from(a), Buffer.from(b))
 const ASCII = /^[\0-\x7f]*$/
@@ -155,7 +155,7 @@ export const groupBy = <R, K>(rows: readonly R[], by: (row: R) => K): Map<K, R[]
   }
   return groups
 }
-/** The same of rows that may fall into several groups at once, or into none. */
+/** The same for rows that belong to several groups, or to none. */
 export const groupByMany = <R, K>(rows: readonly R[], by: (row: R) => K | readonly K[]): Map<K, R[]> => {
   const many = (key: K | readonly K[]): key is readonly K[] => Array.isArray(key)
   const placed = rows.flatMap((row) => {
@@ -172,7 +172,7 @@ export const maxOf = (numbers: readonly (number | null)[]): number | undefined =
   numbers.reduce<number | undefined>((most, n) => (n === null ? most : Math.max(most ?? 0, n)), undefined)
 export const mean = (numbers: readonly number[]): number | undefined =>
   numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0) / numbers.length
-/** What cannot be computed is not there. */
+/** Removes values that cannot be computed. */
 export const withoutAbsent = <V>(row: Record<string, V | undefined | null>): Record<string, V> =>
   Object.fromEntries(
     Object.entries(row).flatMap(([name, v]) => (v === undefined || v === null ? [] : [[name, v] as const])),

@@ -12,7 +12,9 @@ import { midnight } from './calendar.js'
 import { type Metrics, recount } from './recount.js'
 import { recountUrlReads, type UrlQuestion, type UrlWorld } from './url-reads.js'
 
-/** 20,000 fetches and 20,000 pageviews of two sites, stored, asked for by every read of spec 4.5, and counted again. */
+/**
+ * Stores 20,000 fetches and 20,000 pageviews of two sites, asks every read about URLs and agents, and recounts them.
+ */
 const TZ = 'Europe/Berlin'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const rows = peopleAndAgents({ seed: 20261101, people: 20_000, agents: 20_000 })
@@ -57,7 +59,7 @@ const WINDOWS: readonly [query: string, window: readonly [number, number]][] = [
   ['range=30d', [midnight(NOW, TZ, -29), NOW]],
   ['range=7d', [midnight(NOW, TZ, -6), NOW]],
   ['start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z', [at('2026-10-24T22:00Z'), at('2026-10-25T23:00Z')]],
-  // Twenty-eight days in Berlin, an hour longer than elsewhere; and an hour short of that.
+  // 28 days in Berlin, an hour longer than elsewhere; and an hour less than that.
   ['start=2026-10-03T22:00:00Z&end=2026-10-31T23:00:00Z', [at('2026-10-03T22:00Z'), at('2026-10-31T23:00Z')]],
   ['start=2026-10-03T22:00:00Z&end=2026-10-31T22:00:00Z', [at('2026-10-03T22:00Z'), at('2026-10-31T22:00Z')]],
 ]
@@ -82,7 +84,7 @@ async function ask(path: string, q: UrlQuestion, query: string) {
   const { data, meta } = await runRead(read, new URLSearchParams(`site=${q.site}&filters=${filters}&${query}`), deps)
   return { data: rounded(data), meta }
 }
-/** The two add up in another order: twelve digits have to agree, and of what is nearly nothing none. */
+/** The two sum in another order, so twelve digits have to agree; nearly nothing is 0. */
 function rounded(value: unknown): unknown {
   if (typeof value === 'number') return Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(12))
   if (Array.isArray(value)) return value.map(rounded)
@@ -144,14 +146,14 @@ for (const [query, window] of WINDOWS) {
   }
 }
 
-t.test('every verdict and severity there is was drawn', async (t) => {
+t.test('every verdict and severity occurred', async (t) => {
   const gap = ['blocked', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
   t.strictSame(tallies.gap, new Set(gap))
   t.strictSame(tallies.decay, new Set(['decaying', 'fading', 'insufficient', 'blocked', 'steady']))
   t.strictSame(tallies.violations, new Set(['breach', 'unbound', 'unclear', 'unverified', 'grace']))
 })
 
-t.test('page by page, and beside the window before', async (t) => {
+t.test('pages and comparisons', async (t) => {
   const [query = '', window = [0, 0]] = WINDOWS[0] ?? []
   const q: UrlQuestion = { site: 1, window, filters: FILTERS[1] ?? [] }
   const [own, then] = [

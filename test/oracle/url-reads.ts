@@ -2,10 +2,10 @@ import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { matches, type SiteRows } from './filter-match.js'
 
-/** The reads of spec 4.5 that set URLs side by side, counted again row by row (contract 5). */
+/** Recounts the reads about URLs row by row. */
 export interface UrlQuestion {
   site: number
-  /** Milliseconds: from, up to and without. */
+  /** Milliseconds: start, and end (exclusive). */
   window: readonly [number, number]
   filters: readonly Node[]
 }
@@ -16,7 +16,7 @@ export interface UrlWorld {
   sitemap: readonly (readonly [string, string])[]
   hostOf(site: number, hostname: string): boolean
   obeys: ReadonlyMap<string, string>
-  /** Source to operator. */
+  /** From source to operator. */
   assistants: ReadonlyMap<string, string>
   blocks(url: { hostname: string; pathname: string }, operator: string | undefined): boolean
 }
@@ -24,14 +24,14 @@ export interface UrlWorld {
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null
 const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.filter(isNode) : [])
 
-/** Contract 4's dimensions; all others are of people. */
+/** The dimensions of both audiences; all others belong to people. */
 const OF_BOTH = new Set(['hostname', 'pathname', 'country', 'asn'])
 const OF_AGENTS = new Set([
   ...['agent_id', 'operator', 'purpose', 'verified', 'verification', 'status', 'method', 'content_type'],
   ...['user_agent', 'robots_allowed', 'llms_listed', 'conditional'],
 ])
 
-/** Whether a row fits, where some of what is asked may be none of its business: then undefined. */
+/** Returns whether a row passes a filter; undefined if the filter does not apply to such rows. */
 function passesFilter(
   filter: Node,
   row: Row,
@@ -72,8 +72,8 @@ const groupBy = <R>(rows: readonly R[], key: (row: R) => string): Map<string, R[
   return groups
 }
 const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
-/** By the numbers, the greatest first; then by the names. */
-export const rankRows = <R>(rows: R[], numbers: (row: R) => readonly number[], names: (row: R) => readonly unknown[]) =>
+/** Sorts by the numbers, greatest first, then by the names. */
+const rankRows = <R>(rows: R[], numbers: (row: R) => readonly number[], names: (row: R) => readonly unknown[]) =>
   rows.sort((a, b) => {
     const [x, y] = [numbers(a), numbers(b)]
     const i = x.findIndex((n, i) => n !== y[i])

@@ -5,7 +5,7 @@ import { ENVELOPE_SHAPE, PAGING_SHAPE, parseParameters } from '../../src/query/e
 const parse = (query: string) =>
   parseParameters(z.object({ ...ENVELOPE_SHAPE, ...PAGING_SHAPE }), new URLSearchParams(query))
 
-t.test('defaults', async (t) => {
+t.test('parameters have defaults', async (t) => {
   t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', limit: 50, page: 1 })
 })
 
@@ -23,7 +23,7 @@ const taken: [query: string, what: object, why: string][] = [
   ['site=1&wat=7&__proto__=1&constructor=2', { site: 1 }, 'unknown parameters are ignored'],
   ['site=1&wat=7&wat=8', { site: 1 }, 'however often'],
 ]
-t.test('taken', async (t) => {
+t.test('valid values are parsed', async (t) => {
   for (const [query, what, why] of taken) t.match(parse(query), what, why)
 })
 
@@ -66,7 +66,7 @@ const refused: [query: string, field: string, message: RegExp][] = [
   ['site=1&limit=ten', 'limit', /whole number/],
   ['site=1&page=0', 'page', /must be from 1/],
 ]
-t.test('refused, with the field', async (t) => {
+t.test('invalid values are refused with their field', async (t) => {
   for (const [query, field, message] of refused) {
     t.throws(() => parse(query), { code: 'validation_error', field, message }, query || 'nothing')
   }

@@ -98,7 +98,7 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   [[{ or: Array(51).fill(one('os', 'is', 'x')) }], /At most 50 filters/, 'too many in a group'],
   [[{ dimension: 7, op: 'is', value: 'x' }], /filters\[0\]\.dimension/, 'no name'],
 ]
-t.test('what is meant, and what is refused', async (t) => {
+t.test('filters become canonical or are refused', async (t) => {
   for (const [asked, meant, why] of canonical) t.strictSame(parseFiltersJson(JSON.stringify(asked)), meant, why)
   t.strictSame(parseFiltersJson(JSON.stringify(nested(5))), [nested(5)], 'five deep is allowed')
   t.equal(parseFiltersJson(JSON.stringify(Array(50).fill(one('os', 'is', 'x')))).length, 50, 'fifty are allowed')
@@ -113,7 +113,7 @@ const NOW = new Date('2026-11-21T00:00:00Z')
 const window = { start: new Date('2026-11-20T00:00:00Z'), end: NOW }
 const base: Plan = { site: 1, audience: 'human', window, tz: 'UTC', granularity: 'hour', filters: [] }
 
-t.test('every dimension is of an audience, and refused to the others', async (t) => {
+t.test('a dimension is refused for an audience that lacks it', async (t) => {
   const site = { id: 1, timezone: 'UTC' }
   for (const d of [...DIMENSIONS.map(({ name }) => name), 'prop:x']) {
     for (const audience of AUDIENCES) {
@@ -167,7 +167,7 @@ const HOSTILE = [
   ...['a\0b', 'a\nb', '\u202e', 'İ', 'ß', 'ÄÖ', '🦆', '\ud83e', 'null', 'NULL', 'true', '0', 'x'.repeat(400), '/a/b/c'],
 ] as const
 
-/** One row per value, and one without: a condition may hold for its own value and no other. */
+/** One row per value and one without a value: a condition may hold only for its own value. */
 const events = [...HOSTILE.slice(0, -1), 'plain', null].map((value, i): EventRow => {
   const props = value === null ? null : JSON.stringify({ [value]: value, 'a.b': value, n: i, nothing: null })
   return eventRow({
@@ -198,10 +198,10 @@ const world = {
   sessionExitPage: (id: bigint) => events.find((row) => row.session_id === id && row.kind === 'pageview')?.pathname,
 }
 
-t.test('in the engine', async (t) => {
+t.test('the engine applies filters', async (t) => {
   const store = await openStore(t)
   await store.append({ events, agent_events: agents })
-  /** The seconds, so the rows, that pass. */
+  /** Returns the second, and so the row, of each hit that passes. */
   const ask = async (filters: readonly Filter[], audience: 'human' | 'agent' = 'human') => {
     const plan: Plan = { ...base, audience, filters }
     const table = audience === 'human' ? 'events' : 'agent_events'
@@ -210,7 +210,7 @@ t.test('in the engine', async (t) => {
       where ${whereClause(plan, duckdbDialect)} order by ms`)
     return found.map(({ ms }) => ms)
   }
-  /** The same of many at once, each asked alone, where all of them are of the same dimension. */
+  /** The same for many filters in one statement, if all use the same dimension. */
   const askEach = async (all: readonly Filter[]) => {
     const plans = all.map((filter): Plan => ({ ...base, filters: [filter] }))
     const passing = plans.map(
@@ -227,7 +227,7 @@ t.test('in the engine', async (t) => {
       .filter((row) => filters.every((f) => matches({ ...f }, row, world)))
       .map((row) => row.timestamp.getTime() - window.start.getTime())
 
-  t.test('operator by dimension by hostile value, and its negative', async (t) => {
+  t.test('every operator with every dimension and hostile value, and its negative', async (t) => {
     const everything = judged([])
     for (const operator of OPERATORS.filter(({ base }) => base !== 'matches' && base !== 'is_set')) {
       for (const d of ['pathname', 'source', 'exit_page', 'prop:a.b', 'asn', "prop:' or 1=1 --"]) {
@@ -298,7 +298,7 @@ t.test('in the engine', async (t) => {
     [[one('llms_listed', 'is', 1)], 'agent', 3, 'a flag'],
     [[one('llms_listed', 'is_not', 1)], 'agent', 6, 'a flag that is not, or not known'],
   ]
-  t.test('counted by hand', async (t) => {
+  t.test('results counted by hand', async (t) => {
     for (const [asked, audience, passing, why] of counted) {
       t.equal((await ask(parseFiltersJson(JSON.stringify(asked)), audience)).length, passing, why)
     }
@@ -340,7 +340,7 @@ t.test('in the engine', async (t) => {
       fc.record({ has_not_done: tie('tree') }),
     ),
   }))
-  t.test('any tree passes the rows that a plain reading of it passes', async () => {
+  t.test('any filter tree selects the rows that the oracle selects', async () => {
     const property = fc.asyncProperty(tree, async (asked) => {
       const filters = parseFiltersJson(JSON.stringify([asked]))
       const [found, wanted] = [await ask(filters), judged(filters)]
@@ -349,7 +349,7 @@ t.test('in the engine', async (t) => {
     await fc.assert(property, { numRuns: 400, seed: 2 })
   })
 
-  t.test('no value of a request is ever in the text', async () => {
+  t.test('no value of a request is in the SQL text', async () => {
     const marked = fc.string({ minLength: 1, maxLength: 12, unit: 'binary' }).map((noise) => `zq${noise}qz`)
     const property = fc.property(marked, marked, fc.constantFrom(...OPERATORS), (value, key, operator) => {
       for (const name of [...DIMENSIONS.map((d) => d.name), `prop:${key}`]) {
@@ -389,7 +389,7 @@ const globs: [pattern: string, text: string, passes: boolean][] = [
   ['/[a-z]', '/b', false],
   ['/a$', '/a$', true],
 ]
-t.test('wildcards', async (t) => {
+t.test('wildcards match like the oracle', async (t) => {
   for (const [pattern, text, passes] of globs) {
     t.equal(matchesWildcard(pattern, text), passes, `the judge: ${pattern} ${JSON.stringify(text)}`)
     t.equal(

@@ -46,7 +46,7 @@ const windows: [range: (typeof RANGES)[number], tz: string, now: string, start: 
   ['7d', 'Africa/Cairo', '2026-04-24T12:00Z', '2026-04-17T22:00Z', '2026-04-24T12:00Z', 'counted from such a day'],
   ['12mo', 'Europe/Berlin', '2026-03-31T12:00Z', '2025-03-31T22:00Z', '2026-03-31T12:00Z', 'from the 31st'],
 ]
-t.test('range, zone and now to window', async (t) => {
+t.test('a range becomes a window in its zone', async (t) => {
   for (const [range, tz, now, start, end, why] of windows) {
     const found = resolveWindow({ range, start: undefined, end: undefined }, tz, at(now), at('2026-02-03T04:05Z'))
     t.strictSame(found, span(start, end), `${range}, ${tz}, ${now}: ${why}`)
@@ -70,7 +70,7 @@ const site = { id: 1, timezone: 'Europe/Berlin' }
 const resolved = { site, audience: 'human' as const, segment: [], now: at(AUTUMN) }
 const planned = (query: string) =>
   createPlan(parseParameters(Envelope, new URLSearchParams(`site=1&${query}`)), resolved)
-t.test('start and end', async (t) => {
+t.test('start and end override the range', async (t) => {
   for (const [query, start, end, why] of given) t.strictSame(planned(query).window, span(start, end), why)
 })
 
@@ -96,7 +96,7 @@ const compared: [query: string, start: string, end: string, why: string][] = [
     'no 29 February',
   ],
 ]
-t.test('the window compared with', async (t) => {
+t.test('compare selects the other window', async (t) => {
   for (const [query, start, end, why] of compared) t.strictSame(planned(query).comparison, span(start, end), why)
   t.equal(planned('compare=none').comparison, undefined)
 })
@@ -110,7 +110,7 @@ const chosen: [start: string, end: string, unit: string, why: string][] = [
   ['2025-11-30T23:00Z', AUTUMN, 'week', 'a year: 356 days are too many'],
   ['2010-01-01T00:00Z', AUTUMN, 'month', '203 months, and nothing is coarser'],
 ]
-t.test('granularity', async (t) => {
+t.test('granularity defaults to at most 200 buckets', async (t) => {
   for (const [start, end, unit, why] of chosen) {
     t.equal(chooseGranularity(span(start, end), 'Europe/Berlin', undefined), unit, why)
   }
@@ -198,7 +198,7 @@ const cut: [
   ],
   ['2026-01-01T00:00Z', '2026-01-01T00:00Z', 'UTC', 'day', [], 'nothing of nothing'],
 ]
-t.test('buckets', async (t) => {
+t.test('buckets cover the window, also when clocks change', async (t) => {
   for (const [start, end, tz, unit, starts, why] of cut) {
     const found = listBuckets(span(start, end), tz, unit)
     t.strictSame(
@@ -218,7 +218,7 @@ const ZONES = [
   'Africa/Cairo',
   'America/St_Johns',
 ]
-t.test('the engine puts a row into the bucket that the calendar says', async (t) => {
+t.test('the engine and the calendar put a row into the same bucket', async (t) => {
   const store = await openStore(t)
   const start = fc.integer({ min: at('2026-02-01T00:00Z').getTime(), max: at('2026-12-01T00:00Z').getTime() })
   const property = fc.asyncProperty(
@@ -255,7 +255,7 @@ t.test('the engine puts a row into the bucket that the calendar says', async (t)
   await fc.assert(property, { numRuns: 300, seed: 1 })
 })
 
-t.test('the list of buckets is the one that walking the clock gives', async (t) => {
+t.test('the list of buckets equals the one from walking the clock', async (t) => {
   for (const tz of ZONES) {
     for (const unit of ['hour', 'day', 'week', 'month'] as const) {
       const window = span('2026-03-01T11:11:11.111Z', '2026-11-05T22:22:22.222Z')
@@ -268,7 +268,7 @@ t.test('the list of buckets is the one that walking the clock gives', async (t) 
   }
 })
 
-t.test('zones', async (t) => {
+t.test('time zones are normalised or refused', async (t) => {
   const words: [word: string, name: string | undefined][] = [
     ['Europe/Berlin', 'Europe/Berlin'],
     ['europe/berlin', 'Europe/Berlin'],

@@ -12,7 +12,7 @@ const mac = { browser: 'Chrome', os: 'macOS', device_type: 'desktop', screen_cla
 const windows = { browser: 'Firefox', os: 'Windows', device_type: 'desktop', screen_class: 'md' }
 const phone = { browser: 'Safari', os: 'iOS', device_type: 'mobile', screen_class: 'sm' }
 
-/** Began as the window did. */
+/** Began at the window's first instant. */
 const ann = sessionRows(1n, 1n, at('10T00:00:00'), {
   ...{ ...search, ...mac, country: 'DE', region: 'Berlin', city: 'Berlin' },
 })
@@ -28,11 +28,11 @@ const eve = sessionRows(3n, 3n, at('09T23:50:00'), {
   region: 'California',
   city: 'San Francisco',
 })
-/** Began in its last millisecond, read on after it, and is known by nothing. */
+/** Began in the window's last millisecond, continued after it, and has no dimension's value. */
 const cat = sessionRows(4n, 5n, at('10T23:59:59.999'), { channel: 'Email', ...spring })
-/** Began as it ended. */
+/** Began at the window's end. */
 const dan = sessionRows(5n, 6n, at('11T00:00:00'), { ...search, ...mac, utm_campaign: 'late', country: 'DE' })
-/** Of the other site, under ann's ids. */
+/** A session of the other site with ann's ids. */
 const zoe = sessionRows(1n, 1n, at('10T01:00:00'), {
   ...{ site_id: 2, source: 'Bing', channel: 'Organic Search', utm_campaign: 'other', country: 'FR', browser: 'Opera' },
 })
@@ -140,7 +140,7 @@ t.test('stats/sources', async (t) => {
   })
 })
 
-t.test('sources of strange names are kept apart', async (t) => {
+t.test('sources with unusual names stay separate', async (t) => {
   const names = ["a'b", 'a","b', 'a, b', 'NULL', '', '\u{1F600}', 'x'.repeat(500)]
   const events = names.map((source, i) => {
     const hit = sessionRows(BigInt(i), BigInt(i), at('10T01:00:00'), { source, channel: `b${source}` })
@@ -254,7 +254,7 @@ t.test('stats/devices', async (t) => {
   })
 })
 
-t.test('every dimension of people can be broken down by', async (t) => {
+t.test('breakdown accepts every dimension of people', async (t) => {
   const ask = await openReads(t, WORLD, NOW)
   const { data } = await ask('overview', DAY)
   const { pageviews } = z.object({ pageviews: z.int() }).parse(data)

@@ -10,10 +10,10 @@ import { join, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
-/** Small worlds, counted by hand; test/oracle/url-reads.test.ts counts a large one. */
+/** Small sites, counted by hand; test/oracle/url-reads.test.ts recounts a large one. */
 const NOW = new Date('2026-11-20T12:00:00Z')
 const day = (n: number, hour = 0) => new Date(Date.UTC(2026, 9, 1 + n, hour))
-/** Three windows of 30 days end here: the first is all there is of `before`. */
+/** Two windows of 30 days end here; rows of `BEFORE` are in the earlier one. */
 const WINDOW = 'site=1&start=2026-10-21T00:00:00Z&end=2026-11-20T00:00:00Z'
 const IN = day(30)
 const BEFORE = day(5)
@@ -49,7 +49,7 @@ const spoofed = { verified: false, verification: 'spoofed' }
 const user = { agent_id: 'chatgpt-user', operator: 'OpenAI', purpose: 'assistant' }
 const search = { agent_id: 'bingbot', operator: 'Microsoft', purpose: 'search' }
 
-t.test('what a verified share is based on is said', async (t) => {
+t.test('warnings explain the verified share', async (t) => {
   const row = (of: Partial<AgentEventRow>) => agentRow({ timestamp: IN, ...of })
   const none = { spoofed: 0, indeterminate: 0, unverifiable: 0 }
   const nothing = { metric: 'verified', code: 'nothing_verified' }
@@ -159,7 +159,7 @@ t.test('agents/coverage', async (t) => {
   await t.rejects(ask('agents/coverage', 'order=age'), { code: 'validation_error', field: 'order' })
 })
 
-/** So many of each at one URL. */
+/** Fetches and arrivals at one URL. */
 const cited = (pathname: string, fetches: number, arrivals: number, of: Partial<AgentEventRow> = {}): Rows => ({
   agent_events: times(fetches, () => agentRow({ timestamp: IN, pathname, ...user, ...of })),
   events: times(arrivals, (i) =>
@@ -177,7 +177,7 @@ const viewed = (pathname: string, n = 1): Partial<Rows> => ({
   events: times(n, () => eventRow({ timestamp: IN, pathname })),
 })
 
-t.test('citation-gap: what is a fetch, what an arrival', async (t) => {
+t.test('citation-gap: which hits are fetches and arrivals', async (t) => {
   const fetch = (of: Partial<AgentEventRow>): [string, number] => {
     const pathname = `/${JSON.stringify(of).replaceAll('/', '.')}${of.pathname ?? ''}`
     return [pathname, 0]
@@ -246,14 +246,14 @@ t.test('citation-gap: what is a fetch, what an arrival', async (t) => {
   t.match(found.meta.warnings, [{ metric: 'arrivals', code: 'arrivals_are_a_floor' }])
 })
 
-/** `data` with the row of that path replaced by what is wanted of it; nothing where there is no such row. */
+/** Replaces parts of the row with this path; does nothing if there is no such row. */
 const rowsWith = (data: unknown, wanted: { pathname: string; [name: string]: unknown }): unknown[] =>
   (Array.isArray(data) ? data : []).some((row) => row.pathname === wanted.pathname)
     ? (Array.isArray(data) ? data : []).map((row) => (row.pathname === wanted.pathname ? wanted : {}))
     : ['there is no such row', wanted]
 
 t.test('citation-gap: verdicts', async (t) => {
-  // Ratios that count for the median: 1, 4/3 (/refused), 1.5, six times 4, 12, 13: it is 4, a third of it 4/3.
+  // Ratios that count for the median: 1, 4/3 (/refused), 1.5, six times 4, 12, 13. The median is 4, a third of it 4/3.
   const world = all(
     ...[cited('/balanced', 12, 3), cited('/balanced.', 12, 3), cited('/balanced..', 12, 3)],
     ...[cited('/thrice', 36, 3), cited('/gap', 39, 3), cited('/earning', 4, 4), cited('/over.third', 6, 4)],
@@ -345,10 +345,10 @@ t.test('citation-gap/summary: operators', async (t) => {
   await t.rejects(ask('citation-gap', 'operator='), { code: 'validation_error', field: 'operator' })
 })
 
-t.test('every assistant’s operator is the catalog’s, or has no agent there', async (t) => {
+t.test('every assistant’s operator is in the catalog, or has no agent there', async (t) => {
   const known = new Set(loadCatalog().agents.map(({ operator }) => operator))
   const strangers = ASSISTANTS.filter(({ operator }) => !known.has(operator)).map(({ operator }) => operator)
-  // Looked up one by one: none of these names, nor a part of it, is an operator's of the catalog.
+  // Looked up one by one: neither these names nor a part of them is an operator in the catalog.
   t.strictSame(
     new Set(strangers),
     new Set([
@@ -442,7 +442,7 @@ t.test('content/decay', async (t) => {
       times(agents[i] ?? 0, () => agentRow({ timestamp, pathname, ...(i === 1 ? of : {}) })),
     ),
   })
-  // 1000 views before, 500 now: half of everything is lost, so a page that lost half lost nothing of its own.
+  // 1000 views before and 500 now: the site lost half, so a page that lost half lost nothing of its own.
   const parts: [
     pathname: string,
     people: [number, number],
@@ -472,7 +472,7 @@ t.test('content/decay', async (t) => {
   const world = all(
     ...parts.map(([pathname, people, agents, , , of]) => opened(both(pathname, people, agents, of))),
     both('/rest', [rest.before, rest.now], [0, 0]),
-    // What is no demand of agents.
+    // Fetches that do not count.
     {
       agent_events: [{ purpose: 'seo' }, { purpose: 'monitor' }, spoofed].flatMap((of) =>
         times(5, () => agentRow({ timestamp: BEFORE, pathname: '/lone', ...of })),
@@ -506,7 +506,7 @@ t.test('content/decay', async (t) => {
   t.match(one.data, [{ pathname: '/half', verdict: 'steady' }], 'the whole site’s change, whatever is asked about')
 })
 
-t.test('content/decay: 28 days are 28 days', async (t) => {
+t.test('content/decay: 28 local days are enough when clocks change', async (t) => {
   const store = await openStore(t)
   const read = reads.find(({ path }) => path === '/api/content/decay')
   if (!read) return t.fail('no such read')
@@ -522,7 +522,7 @@ t.test('content/decay: 28 days are 28 days', async (t) => {
   }
 })
 
-t.test('what may be blocked takes in all that is', async (t) => {
+t.test('mayBeBlocked includes every blocked URL', async (t) => {
   const store = await openStore(t)
   const part = fc.constantFrom('a', 'b', 'A', '.', '..', '%61', '%2F', 'ü', '-', '')
   const spelt = (parts: string[], separators: string[]) =>
@@ -533,7 +533,7 @@ t.test('what may be blocked takes in all that is', async (t) => {
   const pattern = fc
     .tuple(fc.array(part, { maxLength: 3 }), fc.constantFrom('', '', '*', '$', '*b', '/*/a', '?q'))
     .map(([parts, end]) => `${spelt(parts, []) || '/'}${end}`)
-  /** By URL's own normalisation and a regular expression: no code of ours. */
+  /** Uses the normalisation of URL and a regular expression, none of our code. */
   const fits = (rule: string, pathname: string) => {
     const escaped = (text: string) => text.replaceAll('%61', 'a').replaceAll('ü', '%C3%BC')
     const [body, end] = rule.endsWith('$') ? [rule.slice(0, -1), '$'] : [rule, '']

@@ -7,7 +7,7 @@ import { openStore } from '../fixtures/open-store.js'
 import { peopleAndAgents } from '../fixtures/people-and-agents.js'
 import { eventRow } from '../fixtures/rows.js'
 
-/** Wednesday. The site keeps Berlin's time, whose clocks went back on Sunday the 25th at 01:00 UTC. */
+/** A Wednesday. The site is in Berlin, whose clocks went back on Sunday the 25th at 01:00 UTC. */
 const NOW = new Date('2026-10-28T12:00:00Z')
 const at = (iso: string) => new Date(iso.length > 12 ? iso : `2026-10-${iso}Z`)
 const hex = (id: number) => id.toString(16).padStart(16, '0')
@@ -49,7 +49,7 @@ const custom = (event_name: string, props: string | null = null) => ({ kind: 'cu
 
 const ann = { channel: 'Organic Search', source: 'Google', country: 'DE', browser: 'Firefox', os: 'Linux' }
 const WORLD: EventRow[] = [
-  // On the site long before the window.
+  // A visitor long before the window.
   ...session(6, 70, {}, ['2026-06-01T10:00:00Z', '/']),
   ...session(4, 50, {}, ['23T21:50:00', '/'], ['23T22:05:00', '/pricing']),
   ...session(
@@ -63,21 +63,21 @@ const WORLD: EventRow[] = [
   ),
   // Over midnight in Berlin.
   ...session(2, 20, { country: 'US' }, ['24T21:50:00', '/'], ['24T22:10:00', '/docs']),
-  // In the hour that the clocks show twice, and nothing but an event.
+  // In the hour that the clocks show twice, and only an event.
   ...session(3, 40, {}, ['25T00:30:00', '/', custom('ping')]),
   ...session(6, 71, {}, ['25T10:00:00', '/pricing']),
   ...session(2, 30, { country: 'US' }, ['26T09:00:00', '/docs'], ['26T09:00:30', '/docs', custom('signup', '{"n":1}')]),
-  // Ann under another id, reading on after the window.
+  // Ann under another visitor id, with a hit after the window.
   ...session(
     ...([5, 60, { country: 'FR', browser: 'Safari' }] as const),
     ['26T22:50:00', '/', { identified_id: 'ann', traits: '{"plan":"pro"}' }],
     ['26T23:20:00', '/docs'],
   ),
-  // Another site's, with every id that the first has.
+  // Another site's sessions, with every id that the first site has.
   ...session(1, 10, { site_id: 2, hostname: 'two.example' }, ['24T09:00:00', '/secret', { identified_id: 'ann' }]),
   ...session(2, 99, { site_id: 2, hostname: 'two.example' }, ['24T09:00:00', '/secret']),
 ]
-/** Saturday, the long Sunday, and Monday, in Berlin. */
+/** Saturday, the long Sunday and Monday in Berlin. */
 const THREE = 'site=1&start=2026-10-23T22:00:00Z&end=2026-10-26T23:00:00Z'
 
 const plain = { channel: 'Direct' }
@@ -193,11 +193,11 @@ t.test('sessions', async (t) => {
   t.match(other.data, [{ id: hex(10), entry_page: '/secret' }, { id: hex(99) }], 'at one moment, by id')
 })
 
-t.test('sessions: pages of a closed window stay as they are', async (t) => {
+t.test('sessions: pages of a past window are stable', async (t) => {
   const store = await openStore(t)
   const read = reads.find(({ path }) => path === '/api/stats/sessions')
   if (!read) throw new Error('no read of sessions')
-  // Three at each of forty moments, in the order in which they are not to come out.
+  // Three sessions at each of forty moments, stored in another order than they are returned.
   const visits = Array.from({ length: 120 }, (_, n) =>
     session(n, 1 + ((n * 77) % 120), {}, [`24T10:${String(Math.floor(n / 3)).padStart(2, '0')}:00`, '/']),
   ).flat()
@@ -386,8 +386,8 @@ t.test('visitors', async (t) => {
   }
 })
 
-t.test('a session over a change of salts is one session, and of one visitor', async (t) => {
-  // Midnight UTC; the second id is the lesser, so that it is not the order that counts.
+t.test('a session over a change of salts is one session of one visitor', async (t) => {
+  // Midnight UTC. The second id is smaller, so insertion order does not decide.
   const start = { session_start: at('24T23:50:00'), entry_page: '/' }
   const [before, after] = [session(21, 90, {}, ['24T23:50:00', '/']), session(20, 90, {}, ['25T00:05:00', '/docs'])]
   const ask = await asker(t, [...before, ...after.map((row) => ({ ...row, ...start }))], 'day')
@@ -403,7 +403,7 @@ t.test('a session over a change of salts is one session, and of one visitor', as
   t.match(meta.warnings, [{ metric: 'visitors', code: 'salt_rotated_in_window' }], 'who may be two')
 })
 
-t.test('visitors: traits are what a browser sent', async (t) => {
+t.test('visitors: traits are JSON objects from browsers', async (t) => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
   const traits: [json: string, read: object | undefined, why: string][] = [
     ['{"plan":"pro","n":1,"a":["x"],"o":{"x":null}}', { plan: 'pro', n: 1, a: ['x'], o: { x: null } }, 'an object'],
@@ -418,10 +418,10 @@ t.test('visitors: traits are what a browser sent', async (t) => {
   const rows = traits.flatMap(([json], n) => session(n + 1, n + 1, {}, [`24T10:00:0${n}`, '/', { traits: json }]))
   const ask = await asker(t, [
     ...rows,
-    // The same text as an id of theirs and as a visitor's.
+    // The same text as an identified id and as a visitor id.
     ...session(0xab, 101, {}, ['24T09:00:02', '/a']),
     ...session(0xac, 102, {}, ['24T09:00:01', '/b', { identified_id: hex(0xab) }]),
-    // Two people behind one device: the last that it was said to be.
+    // Two people use one device: the last one identified counts.
     ...session(
       0xad,
       103,
@@ -578,7 +578,7 @@ t.test('retention', async (t) => {
     })
 })
 
-t.test('retention: what its numbers rest on', async (t) => {
+t.test('retention: warnings explain its numbers', async (t) => {
   const codes = async (salt: 'day' | 'week' | 'month' | 'never', query: string) =>
     (await (await asker(t, WORLD, salt))('retention', query)).meta.warnings?.map(({ code }) => code) ?? []
   const week = 'site=1&granularity=day&start=2026-10-18T22:00:00Z&end=2026-10-25T23:00:00Z'
@@ -700,8 +700,8 @@ t.test('journeys', async (t) => {
   }
 })
 
-t.test('journeys: what is not shown by name', async (t) => {
-  // 25 first pages, of which /00 has the most; the last five are at the end of the alphabet among equals.
+t.test('journeys: paths beyond the limit are other', async (t) => {
+  // 25 first pages, of which /00 has the most sessions. Of equals, the last five by name are not named.
   const name = (n: number) => `/${String(n).padStart(2, '0')}`
   const events = Array.from({ length: 25 }, (_, n) => [
     ...session(n, 1000 + n, {}, ['24T10:00:00', name(n)], ['24T10:01:00', n === 24 ? '/other' : 'other']),
@@ -725,7 +725,7 @@ t.test('journeys: what is not shown by name', async (t) => {
   )
 })
 
-t.test('journeys of random sessions, recounted', async (t) => {
+t.test('journeys of random sessions equal a recount', async (t) => {
   const { events } = peopleAndAgents({ seed: 7, people: 4_000, agents: 0 })
   const ask = await asker(t, events)
   const start = at('2026-10-20T22:00:00Z')
@@ -785,7 +785,7 @@ const Graph = z.object({
   links: z.array(z.object({ source: z.string(), target: z.string(), sessions: z.number() })),
 })
 
-/** The pages of a session in order, one that follows itself once. */
+/** The pages of a session in order; a page that follows itself counts once. */
 function walk(rows: EventRow[]): string[] {
   const pages = rows
     .filter(({ kind }) => kind === 'pageview')

@@ -131,7 +131,7 @@ t.test('stats/events', async (t) => {
   }
 })
 
-t.test('properties of strange names', async (t) => {
+t.test('properties with unusual names', async (t) => {
   const keys = [
     `it's`,
     'a"b',
@@ -150,7 +150,7 @@ t.test('properties of strange names', async (t) => {
   const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const events = [
     ...keys.map((key, i) => hit(at('10T12:00:00'), '/', custom('odd', Object.fromEntries([[key, `v${i}`]])))),
-    // What is no object, or no JSON to the engine, has no properties and breaks nothing.
+    // Text that is no object, or no JSON to the engine, has no properties and breaks nothing.
     ...['', 'junk', '[1,2]', '"text"', '5', 'null', '{"a":"\\ud800"}', '{"\\udc00":1}', '{"a":', `{"z":1,"z":2}`].map(
       (props) => hit(at('10T12:00:00'), '/', { ...custom('odd'), props }),
     ),
@@ -176,7 +176,7 @@ t.test('properties of strange names', async (t) => {
   }
 })
 
-t.test('many properties, many values', async (t) => {
+t.test('properties and values are limited', async (t) => {
   const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${String(i).padStart(5, '0')}`, 'v']))
   const events = [

@@ -7,7 +7,7 @@ import { openStore } from '../fixtures/open-store.js'
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const START = '2026-11-21T08:00:00.000Z'
 
-t.test('that a flag was shown is an event, and makes no bounce a visit', async (t) => {
+t.test('a shown flag is an event and does not prevent a bounce', async (t) => {
   const store = await openStore(t)
   const shown = { kind: 'custom', event_name: 'flag_exposure', props: '{"flag":"tide-chart"}' }
   const [bounced, acted] = [sessionRows(1n, 11n, START), sessionRows(2n, 12n, START)]

@@ -42,7 +42,7 @@ const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringif
 
 const minute = 60_000
 const hex = (id: bigint) => id.toString(16).padStart(16, '0')
-/** `[minutes since the window's start, path or event, what else]` */
+/** `[minutes since the window's start, path or event, more columns]` */
 type Hit = readonly [minutes: number, what: string, more?: Partial<EventRow>]
 const session = (
   visitor_id: bigint,
@@ -64,7 +64,7 @@ const buys = (n: unknown): Partial<EventRow> => ({ props: JSON.stringify({ n }) 
 
 await store.append({
   events: [
-    // In order, and slowly: the last step is 70 minutes behind the first, but 50 behind the second visit to it.
+    // In order but slow: the last step is 70 minutes after the first, and 50 after the second visit to it.
     ...session(
       1n,
       1n,
@@ -76,7 +76,7 @@ await store.append({
       ],
       { country: 'DE' },
     ),
-    // The product before the start: the second of them counts.
+    // The product comes before the start, too; its second visit counts.
     ...session(2n, 2n, [
       [10, '/product/a'],
       [11, '/'],
@@ -100,7 +100,7 @@ await store.append({
       ],
       { country: 'DE' },
     ),
-    // Over midnight: it is of this day, whole.
+    // Over midnight: it belongs to this day as a whole.
     ...session(
       5n,
       5n,
@@ -111,13 +111,13 @@ await store.append({
       ],
       { country: 'DE' },
     ),
-    // Of the day before.
+    // Began the day before.
     ...session(6n, 6n, [
       [-5, '/'],
       [5, '/product/x'],
       [6, 'buy', buys(5)],
     ]),
-    // One visitor, two sessions: only together they are a chain.
+    // One visitor with two sessions, which form a chain only together.
     ...session(7n, 7n, [[100, '/']], { country: 'US' }),
     ...session(
       7n,
@@ -129,9 +129,9 @@ await store.append({
       ],
       { country: 'DE' },
     ),
-    // Nothing of it.
+    // No step at all.
     ...session(8n, 9n, [[300, '/about']]),
-    // Another site's.
+    // Another site's session.
     ...session(
       1n,
       1n,
@@ -167,7 +167,7 @@ const rows = (per: 'sessions' | 'visitors', labels: readonly string[], counts: r
     }
   })
 
-t.test('counted by hand', async (t) => {
+t.test('funnels counted by hand', async (t) => {
   const labels = ['/', 'Product', 'Bought']
   const german = filters([{ dimension: 'country', op: 'is', value: 'DE' }])
   const cases: [id: string, query: string, per: 'sessions' | 'visitors', all: number, counts: number[], why: string][] =
@@ -204,7 +204,7 @@ t.test('counted by hand', async (t) => {
   t.match(await ask('3', 'site=3&per=visitor'), { visitors: 1, steps: [{ visitors: 1 }, { visitors: 1 }] })
 })
 
-t.test('who is behind a step', async (t) => {
+t.test('step lists the ids that reached it or dropped off', async (t) => {
   const cases: [query: string, ids: bigint[], why: string][] = [
     ['step=1', [5n, 7n, 4n, 3n, 2n, 1n], 'latest first'],
     ['step=3', [5n, 1n], 'who bought'],
@@ -223,7 +223,7 @@ t.test('who is behind a step', async (t) => {
   t.notOk('behind' in Object(await ask('1', 'site=1')))
 })
 
-t.test('compared, and refused', async (t) => {
+t.test('funnels are compared, and invalid steps refused', async (t) => {
   const query = new URLSearchParams('site=1&start=2026-11-21T00:00:00Z&end=2026-11-22T00:00:00Z&compare=previous')
   const { data } = await runRead(funnelRead, query, deps, { id: '1' })
   t.match(data, {
@@ -253,7 +253,7 @@ t.test('compared, and refused', async (t) => {
   for (const [id, query, error] of refused) await t.rejects(ask(id, query), error, `${id} ${query}`)
 })
 
-/** How many steps of a funnel these hits make, by trying every chain there is. */
+/** The number of steps that these hits make, found by trying every chain. */
 function furthest(hits: readonly EventRow[], steps: readonly string[], window: number | undefined): number {
   const from = (n: number, first: number | undefined, after: number): number =>
     Math.max(
@@ -268,7 +268,7 @@ function furthest(hits: readonly EventRow[], steps: readonly string[], window: n
   return from(0, undefined, -Infinity)
 }
 
-t.test('any funnel finds a chain wherever there is one', async () => {
+t.test('any funnel finds a chain if one exists', async () => {
   const path = fc.constantFrom('/a', '/b', '/c')
   const visit = fc.record({
     visitor: fc.bigInt({ min: 1n, max: 3n }),
@@ -305,7 +305,7 @@ t.test('any funnel finds a chain wherever there is one', async () => {
         ask('random', `${query}&per=${per}&step=2`),
         ask('random', `${query}&per=${per}&step=2&outcome=dropped`),
       ])
-      // Who is behind a step is told beside the steps.
+      // The ids at a step are returned beside the steps.
       for (const data of [Object(reached), Object(dropped)]) {
         const counts = [data[`${per}s`], ...data.steps.map((one: Record<string, number>) => one[`${per}s`])]
         if (JSON.stringify(counts) !== JSON.stringify(wanted)) throw new Error(`${per}: ${counts} instead of ${wanted}`)

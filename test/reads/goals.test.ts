@@ -24,7 +24,7 @@ const GOALS: Goal[] = [
   },
   { id: 7, name: 'A minute', type: 'duration', match: { op: 'gte', value: 60 } },
   { id: 8, name: 'Nothing', type: 'page', match: { op: 'is', value: '/nowhere' } },
-  // The name of one is the id of another.
+  // One goal's name is another goal's id.
   { id: 9, name: '1', type: 'page', match: { op: 'is', value: '/' } },
 ]
 
@@ -44,7 +44,7 @@ const cid = visit(3n, 3n, '20T23:59:30', { country: 'US' })
 const dan = visit(4n, 4n, '19T23:50:00', { country: 'DE' })
 const zoe = visit(1n, 1n, '20T10:00:00', { site_id: 2 })
 
-/** The window is all of the 20th. */
+/** The window is the whole of the 20th. */
 const EVENTS: EventRow[] = [
   ann('20T10:00:00', '/'),
   ann('20T10:00:10', '/blog/a'),
@@ -63,10 +63,10 @@ const EVENTS: EventRow[] = [
   bob('20T11:00:07', '/blog/c', { kind: 'outbound', props: '{"url":"https://other.example/?https://shop."}' }),
   bob('20T11:00:08', '/blog/c', { kind: 'file_download', props: '{"url":"/paper.pdf"}' }),
   bob('20T11:01:00', '/blog/c', { kind: 'form', props: '{"form":"signup"}' }),
-  // A session that runs over midnight is of the day it began on, and long enough only by what came after.
+  // A session over midnight belongs to the day it began on; only the hits after midnight make it long enough.
   cid('20T23:59:30', '/'),
   cid('21T00:00:31', '/blog/late'),
-  // One that began the day before: its hits count on the 20th, its length does not.
+  // A session that began the day before: its hits count on the 20th, its duration does not.
   dan('19T23:50:00', '/'),
   dan('20T00:05:00', '/blog/z'),
   zoe('20T10:00:00', '/blog/zoe'),
@@ -107,10 +107,10 @@ const row = (id: number, conversions: number, visitors: number, all: number, mor
   ...more,
 })
 
-t.test('conversions, visitors, rate, revenue', async (t) => {
+t.test('goals have conversions, visitors, rate and revenue', async (t) => {
   const revenue = [euros(20.29), { currency: 'USD', amount: 5 }]
   const rows = [
-    // Ann a, b; Bob c (not /blog/a/b, a segment deeper); Dan z. Cid's was after midnight.
+    // Ann a, b; Bob c (not /blog/a/b, which is a segment deeper); Dan z. Cid's was after midnight.
     [1, row(1, 4, 3, 4), 'a star stays in its segment'],
     [2, row(2, 4, 2, 4, { revenue }), '0.1 + 0.2 + 19.99 and not their binary dust; the free plan is none'],
     [3, row(3, 1, 1, 4), 'the address begins so'],
@@ -139,7 +139,7 @@ t.test('conversions, visitors, rate, revenue', async (t) => {
 })
 const rank = (id: number) => [1, 2, 7, 9, 6, 3, 4, 5, 8].indexOf(id)
 
-t.test('filters and windows', async (t) => {
+t.test('goals respect filters and windows', async (t) => {
   const one = async (id: number, query: string) => {
     const { data } = await ask('stats/goals', query)
     return Array.isArray(data) ? data.find((each) => each.id === id) : undefined
@@ -169,7 +169,7 @@ t.test('filters and windows', async (t) => {
   await t.rejects(ask('stats/goals', `${DAY}&audience=agent`), { code: 'validation_error', field: 'audience' })
 })
 
-t.test('compared', async (t) => {
+t.test('goals are compared with the other window', async (t) => {
   const query = 'site=1&start=2026-11-21T00:00:00Z&end=2026-11-22T00:00:00Z&compare=previous'
   const { data } = await ask('stats/goals', query)
   const found = Array.isArray(data) ? data : []
@@ -187,7 +187,7 @@ t.test('compared', async (t) => {
   ])
 })
 
-t.test('amounts: exact, and only what is one', async (t) => {
+t.test('amounts are exact, and other text is no amount', async (t) => {
   const goal: Goal = {
     id: 1,
     name: 'Buy',
@@ -226,7 +226,7 @@ t.test('amounts: exact, and only what is one', async (t) => {
   }
 })
 
-t.test('the dimension goal', async (t) => {
+t.test('filters on goal take names and ids', async (t) => {
   const overview = async (asked: unknown, path = 'stats/overview') => (await ask(path, `${DAY}${filters(asked)}`)).data
   const cases: [asked: unknown, expected: object, why: string][] = [
     [
@@ -276,7 +276,7 @@ t.test('a breakdown by goal', async (t) => {
   const { data, meta } = await ask('stats/breakdown', `${DAY}&dimension=goal`)
   const found = Array.isArray(data) ? data : []
   const expected = [
-    // value, visitors, sessions, pageviews, events
+    // visitors, sessions, pageviews, events per value
     ['A minute', 3, 2, 4, 8],
     ['Blog', 3, 3, 4, 0],
     ['1', 2, 2, 2, 0],
@@ -311,7 +311,7 @@ t.test('a breakdown by goal', async (t) => {
   })
 })
 
-t.test('goals are of people, wherever both readerships are asked about', async (t) => {
+t.test('goals apply to people only in reads of both audiences', async (t) => {
   const query = `${DAY}${filters([is('goal', 'Blog')])}`
   const { data } = await ask('citation-gap', query)
   const gaps = Array.isArray(data) ? data : []
@@ -323,6 +323,6 @@ t.test('goals are of people, wherever both readerships are asked about', async (
     code: 'validation_error',
     field: 'segment',
   })
-  // All of Blog's sessions entered somewhere: the goal's path says nothing of where.
+  // The goal's path is no filter on the entry, so all of Blog's sessions entered.
   t.match((await ask('stats/overview', query)).data, { bounce: 0 })
 })

@@ -31,7 +31,7 @@ const MEASURED = {
   ],
   agent_events: [],
 }
-/** The same at every quantile. */
+/** The same value at every quantile. */
 const level = (value: number, samples: number, rating: string) => ({
   p50: value,
   p75: value,
@@ -43,7 +43,8 @@ const level = (value: number, samples: number, rating: string) => ({
 t.test('stats/performance', async (t) => {
   const ask = await openReads(t, MEASURED, NOW)
   const { data, meta } = await ask('performance', DAY)
-  // Of 1000, 2000, 3000, 5000: between the second and third; a quarter from the third to the fourth; 0.85 of that way.
+  // With 1000, 2000, 3000 and 5000, p50 is between the second and third, p75 a quarter of the way from the third to the
+  // fourth, p95 0.85 of that way.
   const lcp = { p50: 2500, p75: 3500, p95: 4700, samples: 4, rating: 'needs-improvement' }
   const cls = level(0.1, 3, 'good')
   const all = { lcp, cls, inp: level(501, 1, 'poor'), ttfb: level(800.5, 1, 'needs-improvement') }
@@ -116,7 +117,7 @@ t.test('stats/performance', async (t) => {
   }
 })
 
-t.test('ratings are by p75, and a threshold belongs to the better', async (t) => {
+t.test('ratings use p75; a value at a threshold has the better rating', async (t) => {
   const bounds = { lcp: [2500, 4000], cls: [0.1, 0.25], inp: [200, 500], fcp: [1800, 3000], ttfb: [800, 1800] }
   const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const events = Object.entries(bounds).flatMap(([vital, [good = 0, poor = 0]]) =>
@@ -192,7 +193,7 @@ t.test('stats/errors', async (t) => {
   await t.rejects(ask('errors', `${DAY}&audience=agent`), { code: 'validation_error', field: 'audience' })
 })
 
-t.test('a sparkline has every bucket of the window, at most 31 points, and adds up', async (t) => {
+t.test('a sparkline covers the window with at most 31 points and adds up', async (t) => {
   const ask = await openReads(t, THROWN, NOW)
   const Rows = z.array(z.object({ count: z.int(), sparkline: z.array(z.int()) }))
   for (const [query, points, why] of [

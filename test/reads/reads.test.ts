@@ -73,20 +73,20 @@ async function asker(rows: Rows) {
     return runRead(read, new URLSearchParams(query), { ...deps, store }, WORDS)
   }
 }
-/** What the paths of reads name: a session that both sites have. */
+/** The words in reads' paths: a session that both sites have. */
 const WORDS = { id: '0000000000000001' }
 const ask = await asker(WORLD)
 const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringify(value))}`
 const is = (dimension: string, value: unknown) => ({ dimension, op: 'is', value })
 
-/** How many of an agent's fetches were found to be what. */
+/** The fetches of an agent by verification. */
 const proof = (spoofed: number, indeterminate: number, unverifiable: number) => ({
   spoofed,
   indeterminate,
   unverifiable,
 })
 
-/** 25 October in Berlin: 25 hours, from 22:00 to 23:00 UTC. */
+/** 25 October in Berlin has 25 hours, from 22:00 to 23:00 UTC. */
 const DAY = 'site=1&range=yesterday'
 const none = { visitors: 0, sessions: 0, pageviews: 0, events: 0 }
 const day = { visitors: 3, sessions: 2, pageviews: 4, bounce: 0.5, duration: 480, views_per_session: 1.5, events: 0 }
@@ -360,7 +360,7 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'seen in the window',
   ],
 ]
-t.test('lists', async (t) => {
+t.test('lists are sorted and paged', async (t) => {
   for (const [path, query, data, total, why] of lists) {
     const answer = await ask(path, query)
     t.strictSame(answer.data, data, `${path}: ${why}`)
@@ -431,7 +431,7 @@ t.test('stats/realtime', async (t) => {
   t.match((await ask('stats/realtime', 'site=2')).data, { people: 0, agents: 0, pages: [] })
 })
 
-t.test('meta', async (t) => {
+t.test('meta echoes the query in canonical names', async (t) => {
   const asked = filters([{ dimension: 'page', op: 'startsWith', value: '/' }])
   const { meta } = await ask('stats/pages', `${DAY}&compare=previous&utm=x${asked}`)
   t.strictSame(meta, {
@@ -466,7 +466,7 @@ t.test('meta', async (t) => {
   ])
 })
 
-t.test('every read, of every audience', async (t) => {
+t.test('every read returns its declared shape for every audience', async (t) => {
   const alone = await asker({
     events: WORLD.events.filter((row) => row.site_id === 2),
     agent_events: WORLD.agent_events.filter((row) => row.site_id === 2),
@@ -514,7 +514,7 @@ t.test('every read, of every audience', async (t) => {
   t.strictSame(new Set(reads.map(({ path }) => path)), new Set(paths), 'a read lies where its URL says')
 })
 
-t.test('patterns that are none', async (t) => {
+t.test('an invalid pattern is a validation error', async (t) => {
   for (const pattern of ['(', '[', '*', '(?P<x', 'a{1001}', '\\1', '(?=a)', 'x'.repeat(490) + '('.repeat(9)]) {
     const query = `${DAY}${filters([{ not: { dimension: 'pathname', op: 'matches', value: ['ok', pattern] } }])}`
     const error = await ask('stats/overview', query).catch((error: unknown) => error)
@@ -531,7 +531,7 @@ t.test('patterns that are none', async (t) => {
     await t.rejects(runRead(read, query, broken), { code: 'database_error' }, 'a fault of ours is no fault of theirs')
 })
 
-t.test('no word of one engine outside its dialect', async (t) => {
+t.test('reads run with another dialect, without DuckDB words', async (t) => {
   const asked: string[] = []
   const store = {
     dialect: clickhouse,
@@ -559,7 +559,7 @@ t.test('no word of one engine outside its dialect', async (t) => {
       if (query.includes(people) && 'only' in read.audience) continue
       if (AUDIENCES.some((audience) => query.includes(`audience=${audience}`) && !tells(read, audience))) continue
       const envelope = `site=1&range=90d&granularity=month&compare=year&dimension=pathname&${query}`
-      // Of an audience that it cannot tell of, or a session that an empty store has not.
+      // The audience is not allowed, or an empty store does not have the session.
       const refused = (error: unknown) => t.match(error, { code: /validation_error|not_found/, field: /audience|id/ })
       await runRead(read, new URLSearchParams(envelope), { ...deps, store }, WORDS).catch(refused)
     }
@@ -570,7 +570,7 @@ t.test('no word of one engine outside its dialect', async (t) => {
   for (const text of new Set(asked)) t.notMatch(text, duckdb)
 })
 
-t.test('policy: what is kept, with what agents were answered at its pages', async (t) => {
+t.test('policy returns the recorded policy and the response headers of pages', async (t) => {
   const store = await openStore(t)
   const fetched = (given: Partial<Rows['agent_events'][number]>) => agentRow({ hostname: 'one.example', ...given })
   await store.append({

@@ -12,7 +12,7 @@ import { openStore } from '../fixtures/open-store.js'
 import { WORLD } from '../fixtures/world.js'
 
 /**
- * Each read's SQL for one fixed plan, in `test/reads/sql/<path>.sql`. `npm run sql` writes the files anew; a change of a
+ * Each read's SQL for one fixed plan, in `test/reads/sql/<path>.sql`. `npm run sql` rewrites the files; a change of a
  * read's SQL then shows as a readable difference.
  */
 const FOLDER = fileURLToPath(new URL('../../../test/reads/sql/', import.meta.url))
