@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { RangesStatus, RefreshResult } from '../agents/ranges/status.js'
 import { VERIFICATION_STATUSES } from '../agents/verdict.js'
 import type { Engine } from '../engine/engine.js'
-import { jsonResponse, parseQuery, type Route } from './route.js'
+import { jsonResponse, parseQuery, type Route, route } from './route.js'
 
-/** What one step of `agents reclassify` did. */
+/** The result of one step of `agents reclassify`. */
 export const ReclassifyResult = z.object({
   catalog_version: z.string(),
   rows: z.int(),
@@ -12,7 +13,7 @@ export const ReclassifyResult = z.object({
   moves: z.array(z.object({ from: z.string(), to: z.string(), rows: z.int() })),
 })
 
-/** What a check of a claim found; null for the user agent of a person. */
+/** How a user agent is classified, and whether its claim is verified for an address; null for a person's browser. */
 export const AgentIdentification = z
   .object({
     agent_id: z.string(),
@@ -23,28 +24,40 @@ export const AgentIdentification = z
   .nullable()
 export type AgentIdentification = z.infer<typeof AgentIdentification>
 
-const IdentifyQuery = z.object({ user_agent: z.string(), ip: z.union([z.ipv4(), z.ipv6()], 'must be an IP address') })
+const IdentifyQuery = z.object({
+  user_agent: z.string(),
+  ip: z.union([z.ipv4(), z.ipv6()], 'ip must be an IP address.'),
+})
 
-/** What the operator may do with agents; all of it is the worker's work. */
-export const agentControlRoutes = (engine: Pick<Engine, 'call'>): Route[] => [
-  {
-    method: 'post',
-    path: '/control/agents/reclassify',
-    access: 'operator',
-    tag: 'control',
-    summary: 'One bounded step of identifying stored rows again; asked again while some remain',
-    data: ReclassifyResult,
-    run: async () => jsonResponse(ReclassifyResult.parse(await engine.call('reclassify'))),
-  },
-  {
-    method: 'get',
-    path: '/control/agents/identify',
-    access: 'operator',
-    tag: 'control',
-    summary: 'Whether a claim is verified for an address',
-    query: IdentifyQuery,
-    data: AgentIdentification,
-    run: async (call) =>
-      jsonResponse(AgentIdentification.parse(await engine.call('identify', parseQuery(call, IdentifyQuery)))),
-  },
-]
+/** `/control/agents/*`, for the operator. The worker does the work. */
+export function agentControlRoutes(engine: Pick<Engine, 'call'>): Route[] {
+  const tag = 'control'
+  return [
+    route('post', '/control/agents/refresh', 'operator', {
+      tag,
+      summary: 'Fetch the published IP ranges of agents now',
+      data: z.array(RefreshResult),
+      run: async () => jsonResponse(z.array(RefreshResult).parse(await engine.call('refresh'))),
+    }),
+    route('get', '/control/agents/holdings', 'operator', {
+      tag,
+      summary: 'List the stored IP ranges of agents and their age',
+      data: z.array(RangesStatus),
+      run: async () => jsonResponse(z.array(RangesStatus).parse(await engine.call('holdings'))),
+    }),
+    route('post', '/control/agents/reclassify', 'operator', {
+      tag,
+      summary: 'Identify stored rows again, one bounded step; repeat while rows remain',
+      data: ReclassifyResult,
+      run: async () => jsonResponse(ReclassifyResult.parse(await engine.call('reclassify'))),
+    }),
+    route('get', '/control/agents/identify', 'operator', {
+      tag,
+      summary: 'Identify a user agent and verify its claim for an address',
+      query: IdentifyQuery,
+      data: AgentIdentification,
+      run: async (call) =>
+        jsonResponse(AgentIdentification.parse(await engine.call('identify', parseQuery(call, IdentifyQuery)))),
+    }),
+  ]
+}

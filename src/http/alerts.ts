@@ -23,13 +23,13 @@ export interface AlertRoutesDeps {
 
 /** `/api/alerts`: the records, a test, the secret of webhooks, deliveries. */
 export function alertRoutes({ sites, alerts, notify, readDependencies, now }: AlertRoutesDeps): Route[] {
-  const kind = { name: 'alerts', one: 'alert', all: alerts }
-  const { own } = createRecordAccess(sites, kind)
+  const kind = { name: 'alerts', singular: 'alert', records: alerts }
+  const recordOfPath = createRecordAccess(sites, kind)
   const spared = createTestLimit(notify)
   return [
     ...recordRoutes(sites, {
-      ...{ ...kind, shape: Alert, made: NewAlert, changed: AlertChange },
-      async finish(given) {
+      ...{ ...kind, shape: Alert, newShape: NewAlert, changeShape: AlertChange },
+      async normalise(given) {
         const alert = normaliseAlert(given)
         await checkAlertQuery(
           alert,
@@ -38,7 +38,7 @@ export function alertRoutes({ sites, alerts, notify, readDependencies, now }: Al
         )
         return alert
       },
-      once: { shape: { secret: AlertSecret }, tell: async ({ id }) => ({ secret: await alerts.secret(id) }) },
+      shownOnce: { shape: { secret: AlertSecret }, read: async ({ id }) => ({ secret: await alerts.secret(id) }) },
     }),
     {
       method: 'post',
@@ -50,7 +50,7 @@ export function alertRoutes({ sites, alerts, notify, readDependencies, now }: Al
       meta: WarningsMeta,
       status: 202,
       run: async (call) => {
-        const { record, site } = await own(call)
+        const { record, site } = await recordOfPath(call)
         return testResponse(
           await spared({ alert: record.id }, call, () => notify.testAlert(record, site)),
           notify.canMail || record.channels.every(({ type }) => type === 'webhook'),
@@ -65,8 +65,8 @@ export function alertRoutes({ sites, alerts, notify, readDependencies, now }: Al
       summary: "Replace the secret of an alert's webhooks at once",
       data: z.object({ id: z.int(), secret: AlertSecret }),
       run: async (call) => {
-        const { record, deed } = await own(call)
-        return jsonResponse({ id: record.id, secret: await alerts.rotateSecret(record.id, deed) })
+        const { record, context } = await recordOfPath(call)
+        return jsonResponse({ id: record.id, secret: await alerts.rotateSecret(record.id, context) })
       },
     },
     {
@@ -78,7 +78,7 @@ export function alertRoutes({ sites, alerts, notify, readDependencies, now }: Al
       data: z.array(DeliveryStatus),
       meta: TotalMeta,
       run: async (call) => {
-        const found = await notify.deliveries({ alert: (await own(call)).record.id })
+        const found = await notify.deliveries({ alert: (await recordOfPath(call)).record.id })
         return jsonResponse(found, { total: found.length })
       },
     },

@@ -10,53 +10,60 @@ import { loadExamples } from './examples.js'
 import { createOpenApiDocument } from './openapi.js'
 import { cutOffOnRevocation } from './revocation.js'
 import { type Route, readSearchParams } from './route.js'
+import { isScriptPath } from './tracker-script.js'
 
-/** Whose request it is: an address for what is rated by one, and whether it came through the control socket. */
+/** The sender of a request: its address, for rate limits, and whether it came through the control socket. */
 export interface Peer {
   ip: string
   operator: boolean
 }
 
-/** Larger than any body that a route of the service takes. */
+/** A web-standard request handler. */
+export type App = (request: Request, peer: Peer) => Promise<Response>
+
+/** Larger than any body that a route of the service accepts, except those that read their own. */
 const MAX_BODY_BYTES = 64 * 1024
 
 function memoize<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
+  let cached: { value: T } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    cached ??= { value: make() }
+    return cached.value
   }
 }
 
-/** The service as one web-standard function over its route table. */
+const SECURITY_HEADERS = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    styleSrc: ["'unsafe-inline'"],
+    frameAncestors: ["'none'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+  },
+  xFrameOptions: 'DENY',
+  // `no-referrer` would make a form's `Origin` null, which could not be told from another site's.
+  referrerPolicy: 'same-origin',
+  // The listener speaks plain HTTP; the TLS proxy in front decides on this header.
+  strictTransportSecurity: false,
+  xXssProtection: false,
+})
+
+/** Builds the service from its route table, as one web-standard function. */
 export function createApp(deps: {
   routes: readonly Route[]
   credentials: Credentials
   version: string
   now?(): Date
-  /** Whose pages may read what the reads answer. */
+  /** Origins whose pages may read the analytics reads. */
   cors_origins?: readonly string[]
   log(error: unknown): void
-}): (request: Request, peer: Peer) => Promise<Response> {
+}): App {
   const app = new Hono<{ Bindings: Peer }>()
   const { now = () => new Date() } = deps
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: {
-        ...{ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] },
-        ...{ formAction: ["'self'"], baseUri: ["'none'"] },
-      },
-      xFrameOptions: 'DENY',
-      // With `no-referrer` a form's `Origin` would be null, and could not be told from a stranger's.
-      referrerPolicy: 'same-origin',
-      // The listener speaks plain HTTP; who puts TLS before it decides on this.
-      strictTransportSecurity: false,
-      xXssProtection: false,
-    }),
-  )
+  app.use(SECURITY_HEADERS)
   app.use(async (c, next) => {
     await next()
-    // Numbers of a site are its owner's: no cache on the way keeps them.
+    // Shared caches must not keep a site's numbers.
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
@@ -83,24 +90,50 @@ export function createApp(deps: {
         const principal = await authorize(access, caller, deps.credentials)
         const query = readSearchParams(new URL(c.req.url), route)
         const response = await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
-        // What is no JSON may take as long to send as its reader likes.
+        // Responses other than JSON are streams, which may last as long as their reader likes.
         return route.contentType === undefined
           ? response
           : cutOffOnRevocation(response, principal, caller, deps.credentials)
       } catch (error) {
-        // Here rather than in `onError`, which never sees what is thrown and is not an Error. What fails because the
-        // client left is nobody's news.
+        // Caught here, because Hono's `onError` never gets thrown values that are not an Error. Errors caused by a
+        // client that disconnected are not logged.
         return renderError(error, c.req.raw.signal.aborted ? () => {} : deps.log)
       }
     })
   }
-  // Made when it is first asked for: it takes longer than all else of a start.
+  // Made on first use: it takes longer than the rest of a start.
   const document = memoize(() => createOpenApiDocument(deps.routes, deps.version, loadExamples()))
   const docs = memoize(() => docsPage(document()))
   app.get('/api/openapi.json', (c) => c.json(document()))
   app.get('/api/docs', (c) => c.html(docs()))
   app.get('/', (c) => c.redirect('api/docs'))
-  app.notFound(() => renderError(new ApiError('not_found', 'There is nothing here.'), deps.log))
+  app.notFound(() => renderError(notFound(), deps.log))
   app.onError((error) => renderError(error, deps.log))
   return async (request, peer) => direct.get(new URL(request.url).pathname)?.(request, peer) ?? app.fetch(request, peer)
 }
+
+const notFound = () => new ApiError('not_found', 'Not found.')
+
+/** Parts of the service that the public listener serves under its base path if `expose` names them. */
+export type ExposedPart = 'ingest' | 'api'
+
+/** Endpoints that a site's own pages call, open to everybody. */
+const PUBLIC_PATHS = /^\/api\/(?:track(?:\/batch|\/pixel\.gif)?|flags\/evaluate)$/
+const EXPOSED_PATHS: Record<ExposedPart, (path: string) => boolean> = {
+  ingest: (path) => path === '/api/log/edge',
+  api: (path) => path.startsWith('/api/'),
+}
+
+/**
+ * The service on the public listener, below its base path: the tracker script, the public endpoints and the exposed
+ * parts. Health, metrics and control routes are never served.
+ */
+export const createPublicApp =
+  (app: App, exposed: readonly ExposedPart[]) =>
+  async (request: Request, peer: { ip: string }): Promise<Response> => {
+    const { pathname } = new URL(request.url)
+    const isPublic = isScriptPath(pathname) || PUBLIC_PATHS.test(pathname)
+    return isPublic || exposed.some((part) => EXPOSED_PATHS[part](pathname))
+      ? app(request, { ...peer, operator: false })
+      : renderError(notFound(), () => {})
+  }

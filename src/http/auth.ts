@@ -4,13 +4,12 @@ import type { Key, Keys, Scope } from '../manage/keys.js'
 import type { People, Person } from '../manage/people.js'
 import { includesRole, type Role } from '../manage/roles.js'
 import type { Site } from '../manage/sites.js'
-import { isProvenSameOrigin } from './same-origin.js'
-import { readSessionToken } from './session-cookie.js'
+import { isProvenSameOrigin, readSessionToken } from './session-cookie.js'
 import type { ShareAccess, ShareGrant } from './share/access.js'
 
 /**
- * Who asks: anyone at all, the operator through the control socket, the holder of an API key, somebody who is signed in,
- * who has a share's address, or whose signature says of which site, which only who reads the body can check.
+ * The caller. `anyone` has shown no credential; `operator` comes through the control socket; `signer` has sent an ingest
+ * signature, which can only be checked with the body.
  */
 export type Principal =
   | { kind: 'anyone' }
@@ -20,28 +19,28 @@ export type Principal =
   | { kind: 'share'; share: ShareGrant }
   | { kind: 'signer' }
 
-/** What a route asks of its caller (spec 5): by which credentials it is reached, and in which role. */
+/** The credentials and the role that an access level accepts. */
 interface Requirement {
-  /** Of an API key; absent: none opens it, whatever its scopes (spec 5.3 rules 3 and 4). */
+  /** The scope that an API key needs; if absent, no key is accepted, whatever its scopes. */
   readonly scope?: Scope
-  /** Of a person, in the organisation that it is about; absent with `person`: any, of none too. */
+  /** The role that a person needs in the organisation of the resource; if absent, no membership is needed. */
   readonly role?: Role
-  /** Who is signed in may call it. */
+  /** Accepts the session of a signed-in person. */
   readonly person?: true
-  /** A share may open it, where its scopes say so. */
+  /** Accepts a share link whose scopes include the route. */
   readonly share?: true
 }
 
 const ACCESS = {
   public: {},
-  /** Anybody, to become somebody: a key is refused outright (spec 5.3 rule 4). */
+  /** Needs no credential; an API key is refused, because keys never sign in. */
   sign_in: {},
   'stats:read': { scope: 'stats:read', person: true, role: 'viewer', share: true },
   'manage:read': { scope: 'manage:read', person: true, role: 'viewer' },
   'manage:write': { scope: 'manage:write', person: true, role: 'member' },
-  /** A signature by a site's ingest key, or else the scope. */
+  /** An ingest signature, or a key with the scope. */
   signed: { scope: 'ingest:write' },
-  /** Whoever is signed in: about themselves. */
+  /** Any signed-in person, for routes about themselves. */
   person: { person: true },
   viewer: { person: true, role: 'viewer' },
   admin: { person: true, role: 'admin' },
@@ -55,10 +54,10 @@ export const isUnauthenticated = (access: Access): boolean => access === 'public
 
 const requirementOf = (access: Access): Requirement => ACCESS[access]
 
-/** Whether there are API keys that open a route. */
+/** Whether some API key can open a route. */
 export const acceptsApiKeys = (access: Access): boolean => requirementOf(access).scope !== undefined
 
-/** The kinds of credentials that open a route, as the API's document calls them; none of what is open or the operator's. */
+/** Lists the credentials that open a route, by their names in the API document; none for open and operator routes. */
 export function credentialKinds(access: Access): string[] {
   const { scope, person, share } = requirementOf(access)
   return [
@@ -69,107 +68,107 @@ export function credentialKinds(access: Access): string[] {
   ]
 }
 
-/** Where credentials are looked up. A kind that is absent is unknown here. */
+/** Looks credentials up. Kinds that are absent are unknown to this service. */
 export interface Credentials {
   readonly keys: Pick<Keys, 'authenticate' | 'isActive'>
   readonly people?: People
   readonly shares?: Pick<ShareAccess, 'authenticate'>
 }
 
-/** What a request brings that says who asks. */
+/** The parts of a request that identify the caller. */
 export interface Caller {
   readonly operator: boolean
   readonly request: Request
-  /** Words of its query string. */
+  /** The query parameter `share`. */
   readonly share: string | null
 }
 
-/** The header of an ingest signature (spec 5.6 rule 2). */
+/** The header of an ingest signature. */
 export const SIGNATURE_HEADER = 'x-service-signature'
 
 /**
- * Lets the caller in or throws: `unauthorized` without a valid credential, `forbidden` without the scope or the role,
- * `not_found` for what only the control socket has (spec 5.2, 5.3, 5.7). Of the credentials one counts: the operator's,
- * a signature where one is asked for, a share's word, an API key, the session.
+ * Identifies the caller and checks access. Throws `unauthorized` without a valid credential, `forbidden` without the scope
+ * or role, and `not_found` for routes that only the control socket serves. The first credential counts of: operator,
+ * signature (on routes that take one), share, API key, session.
  */
 export async function authorize(access: Access, caller: Caller, credentials: Credentials): Promise<Principal> {
   if (caller.operator) return { kind: 'operator' }
   if (access === 'public') return { kind: 'anyone' }
-  if (access === 'operator') throw new ApiError('not_found', 'There is nothing here.')
+  if (access === 'operator') throw new ApiError('not_found', 'Not found.')
   const { headers } = caller.request
   const authorization = headers.get('authorization')
   if (access === 'sign_in') {
-    // Another scheme may be for who stands before this service.
+    // Credentials of another scheme may be for a proxy in front of this service.
     if (authorization !== null && /^Bearer /i.test(authorization))
       await authenticateKey(authorization, {}, credentials.keys)
     return { kind: 'anyone' }
   }
-  // The signature counts where both are there: `Authorization` may be for somebody on the way.
+  // The signature wins over `Authorization`, which may be for a proxy on the way.
   if (access === 'signed' && headers.has(SIGNATURE_HEADER)) return { kind: 'signer' }
-  const asked = requirementOf(access)
+  const requirement = requirementOf(access)
   if (caller.share !== null && credentials.shares) {
     const share = await credentials.shares.authenticate(caller.share)
-    if (!asked.share || caller.request.method !== 'GET' || !share.allowsUrl(new URL(caller.request.url)))
-      throw new ApiError('forbidden', 'This link does not show that.')
+    if (!requirement.share || caller.request.method !== 'GET' || !share.allowsUrl(new URL(caller.request.url)))
+      throw new ApiError('forbidden', 'This share link does not include that.')
     return { kind: 'share', share }
   }
-  if (authorization !== null) return { kind: 'key', key: await authenticateKey(authorization, asked, credentials.keys) }
+  if (authorization !== null)
+    return { kind: 'key', key: await authenticateKey(authorization, requirement, credentials.keys) }
   const token = readSessionToken(headers.get('cookie'))
-  if (token === undefined || !credentials.people || !asked.person)
-    throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
+  if (token === undefined || !credentials.people || !requirement.person) throw noCredential()
   const person = await credentials.people.authenticate(token)
   if (!isProvenSameOrigin(caller.request))
-    throw new ApiError('forbidden', 'A page of another origin cannot do this in your name.')
-  const { role } = asked
-  // What it is about may be in an organisation of another role: that is seen when it is known.
-  if (role !== undefined && ![...person.roles.values()].some((mine) => includesRole(mine, role)))
-    throw new ApiError('forbidden', `This takes the role ${role}.`)
+    throw new ApiError('forbidden', 'Pages of another origin cannot do this on your behalf.')
+  const { role } = requirement
+  // The resource may belong to an organisation where the role is lower; `canReachOrg` checks that once it is known.
+  if (role !== undefined && ![...person.roles.values()].some((held) => includesRole(held, role)))
+    throw new ApiError('forbidden', `Requires the ${role} role.`)
   return { kind: 'person', ...person }
 }
 
+const noCredential = () => new ApiError('unauthorized', 'Send an API key (Authorization: Bearer svcg_...), or sign in.')
+
 async function authenticateKey(authorization: string, { scope }: Requirement, keys: Credentials['keys']): Promise<Key> {
   const secret = /^Bearer +([^\s]+) *$/i.exec(authorization)?.[1]
-  if (secret === undefined)
-    throw new ApiError('unauthorized', 'Send an API key, Authorization: Bearer svcg_..., or sign in.')
+  if (secret === undefined) throw noCredential()
   const key = await keys.authenticate(secret)
-  if (scope === undefined) throw new ApiError('forbidden', 'An API key cannot do this; somebody signs in for it.')
+  if (scope === undefined) throw new ApiError('forbidden', 'API keys cannot do this: a person has to sign in.')
   if (!key.scopes.includes(scope)) throw new ApiError('forbidden', `The API key lacks the scope ${scope}.`)
   return key
 }
 
-/** A caller who was let in, and by which line of the route table. */
+/** An authorised caller, and the access level of the route. */
 export interface Grant {
   readonly principal: Principal
   readonly access: Access
 }
 
 /**
- * Whether an organisation's things are there for the caller at all (spec 5.3 rule 1); throws `forbidden` for one of its
- * members whose role is too small for the route.
+ * Whether the caller may know of an organisation. Throws `forbidden` if the caller is a member whose role is too low for
+ * the route, or if the organisation requires two-factor sign-in that the caller has not set up.
  */
 export function canReachOrg({ principal, access }: Grant, org: number): boolean {
   if (principal.kind === 'operator') return true
   if (principal.kind === 'key') return principal.key.org === org && principal.key.site === undefined
   if (principal.kind !== 'person') return false
-  const mine = principal.roles.get(org)
-  if (mine === undefined) return false
+  const role = principal.roles.get(org)
+  if (role === undefined) return false
   if (principal.locked.has(org))
-    throw new ApiError('forbidden', 'The organisation asks for two-factor sign-in: set it up for your account first.')
-  const needed = requirementOf(access).role
-  if (needed !== undefined && !includesRole(mine, needed))
-    throw new ApiError('forbidden', `This takes the role ${needed}.`)
+    throw new ApiError('forbidden', 'This organisation requires two-factor sign-in: set it up for your account first.')
+  const required = requirementOf(access).role
+  if (required !== undefined && !includesRole(role, required))
+    throw new ApiError('forbidden', `Requires the ${required} role.`)
   return true
 }
 
-/** As `reachesOrg`, of one site: a key may be bound to another, a share always is to one. */
-export function canReachSite(admitted: Grant, site: Pick<Site, 'id' | 'org'>): boolean {
-  const { principal } = admitted
+/** Whether the caller may know of a site. Throws as `canReachOrg`; a key may be bound to one site, a share always is. */
+export function canReachSite(grant: Grant, site: Pick<Site, 'id' | 'org'>): boolean {
+  const { principal } = grant
   if (principal.kind === 'share') return principal.share.site === site.id
   if (principal.kind === 'key') return principal.key.org === site.org && (principal.key.site ?? site.id) === site.id
-  return canReachOrg(admitted, site.org)
+  return canReachOrg(grant, site.org)
 }
 
-/** Whose name a write is logged under. */
 function auditActor({ principal, ip }: { principal: Principal; ip: string }): AuditActor {
   const from = ip === '' ? {} : { ip }
   if (principal.kind === 'person') return { kind: 'user', name: principal.user.email, ...from }
@@ -177,7 +176,7 @@ function auditActor({ principal, ip }: { principal: Principal; ip: string }): Au
   return { kind: 'operator', name: 'operator', ...from }
 }
 
-/** What a write of this call is told, for the log of an organisation. */
+/** What the audit log records of a write by this call: who, in which organisation, when. */
 export const auditContext = (call: { principal: Principal; ip: string; at: Date }, org: number): AuditContext => ({
   by: auditActor(call),
   org,

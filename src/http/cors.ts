@@ -1,12 +1,11 @@
 import type { MiddlewareHandler } from 'hono'
 
-/** Seconds for which a browser may remember that it may ask; none remembers for longer than a day, most for two hours. */
+/** Seconds for which a browser may cache a preflight; browsers cap the value at between two hours and a day. */
 const PREFLIGHT_MAX_AGE_S = '7200'
 
 /**
- * Lets pages of these origins read what is answered, failures too, with a key that they send themselves and never with
- * a cookie. An origin counts as the browser writes it, byte for byte; what any other is answered is the same without a
- * word about origins, which is how a browser knows to keep it from the page.
+ * Lets pages of these origins read responses, errors included, with an API key and never with cookies. Origins are
+ * compared exactly. Other origins get the same response without CORS headers, so the browser keeps it from the page.
  */
 export const corsForOrigins =
   (origins: readonly string[]): MiddlewareHandler =>
@@ -14,7 +13,7 @@ export const corsForOrigins =
     const preflight = c.req.method === 'OPTIONS'
     if (preflight) c.res = new Response(null, { status: 204 })
     else await next()
-    // Whoever is answered: a cache on the way must not hand one origin's answer to another.
+    // On every response: a cache must not give one origin's response to another.
     c.header('vary', 'Origin', { append: true })
     const origin = c.req.header('origin')
     if (origin === undefined || !origins.includes(origin)) return
@@ -26,7 +25,7 @@ export const corsForOrigins =
     } else c.header('access-control-expose-headers', 'Retry-After, Content-Disposition')
   }
 
-/** Lets pages of any origin call a route and read its answer, failures too (spec 4.7); what they send is their own. */
+/** Lets pages of any origin call a route and read its responses, errors included. Cookies are never allowed. */
 export const corsForAnyOrigin =
   (method: string, headers: readonly string[]): MiddlewareHandler =>
   async (c, next) => {

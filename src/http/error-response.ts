@@ -1,25 +1,26 @@
 import { z } from 'zod'
 import { ApiError, type Code, STATUS } from '../errors.js'
 
-/** The body of every failure (spec 7). */
+/** The body of every error. */
 export const ErrorBody = z.object({
   error: z.object({
-    code: z.enum(Object.keys(STATUS)).describe('Stable: what a client branches on.'),
-    message: z.string().describe('For a person; it may change.'),
-    field: z.string().optional().describe('The parameter or the field of the body that is wrong.'),
+    code: z.enum(Object.keys(STATUS)).describe('Stable; programs branch on it.'),
+    message: z.string().describe('A sentence for people; it may change.'),
+    field: z.string().optional().describe('The parameter or body field that is wrong.'),
   }),
 })
 
-/** Seconds after which a client may try again, where the answer can change by itself (contract 6). */
+/** Seconds after which a client may retry, for errors that can pass by themselves. */
 const RETRY_AFTER_S: Partial<Record<Code, string>> = { database_error: '5', rate_limited: '60' }
 
 /**
- * The one place where an error becomes a response. What is not an `ApiError` is handed to `log` whole and shown bare.
+ * Turns an error into a response; no other place does. An error that is not an `ApiError` goes to `log` whole, and the
+ * client sees none of its text.
  */
 export function renderError(error: unknown, log: (error: unknown) => void): Response {
   if (!(error instanceof ApiError)) {
     log(error)
-    return errorResponse('internal_error', 'Something went wrong on our side; it has been logged.')
+    return errorResponse('internal_error', 'Something went wrong on our side. The error has been logged.')
   }
   if (error.code === 'database_error' || error.code === 'internal_error') log(error)
   const response = errorResponse(error.code, error.message, error.field)
@@ -27,7 +28,7 @@ export function renderError(error: unknown, log: (error: unknown) => void): Resp
   return response
 }
 
-/** `status` differs from the code's own only for a body over its limit (contract 6: `bad_request`, 413). */
+/** Builds an error response. `status` differs from the code's own only for faults of the body: 408, 413, 415. */
 export function errorResponse(code: Code, message: string, field?: string, status: number = STATUS[code]): Response {
   const retry = RETRY_AFTER_S[code]
   return Response.json(
@@ -40,27 +41,4 @@ export function errorResponse(code: Code, message: string, field?: string, statu
       },
     },
   )
-}
-
-/** `rows[3].name`, as contract 6 writes fields. */
-const formatFieldPath = (path: readonly PropertyKey[]): string =>
-  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('')
-
-/** A field of a body or a query that is wrong. */
-export const validationError = (message: string, path: readonly PropertyKey[]): ApiError =>
-  new ApiError('validation_error', message, formatFieldPath(path) || undefined)
-
-/**
- * `value` as `schema` sees it; throws `validation_error` with the first field that is wrong, which is below `at` where
- * that is given.
- */
-export function validate<T extends z.ZodType>(schema: T, value: unknown, at: readonly PropertyKey[] = []): z.output<T> {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw validationError(issue?.message ?? 'Invalid.', [
-    ...at,
-    ...(issue?.path ?? []),
-    ...(issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []),
-  ])
 }

@@ -3,63 +3,73 @@ import { ApiError } from '../errors.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { auditContext, canReachOrg } from './auth.js'
 import { chooseOrg } from './org-access.js'
-import { type Call, Id, jsonResponse, parseBody, parseQuery, pathId, type Route, TotalMeta } from './route.js'
+import {
+  type Call,
+  Id,
+  jsonResponse,
+  listResponse,
+  noContent,
+  parseBody,
+  parseQuery,
+  pathId,
+  type Route,
+  route,
+  TotalMeta,
+} from './route.js'
 
 const KeysQuery = z.object({
-  org: Id.optional().describe('Of this organisation; needed by who is in several.'),
+  org: Id.optional().describe('The organisation; required for members of several.'),
 })
 
-/** `/api/keys` (spec 4.9): for admins who are signed in, and never for a key (spec 5.3 rule 4). */
+/** `/api/keys`: for signed-in admins. An API key never manages keys. */
 export function keyRoutes(keys: Keys): Route[] {
-  const own = async (call: Call): Promise<Key> => {
+  const tag = 'keys'
+  const keyOfPath = async (call: Call): Promise<Key> => {
     const key = await keys.get(pathId(call))
     if (canReachOrg(call, key.org)) return key
     throw new ApiError('not_found', 'There is no such key.')
   }
-  const route = { access: 'admin', tag: 'keys' } as const
   return [
-    {
-      ...{ ...route, method: 'get', path: '/api/keys' },
-      summary: 'API keys by prefix and name',
+    route('get', '/api/keys', 'admin', {
+      tag,
+      summary: 'List API keys by prefix and name',
       query: KeysQuery,
       data: z.array(Key),
       meta: TotalMeta,
       run: async (call) => {
         const { org } = parseQuery(call, KeysQuery)
-        const all = await keys.list(
-          org === undefined && call.principal.kind === 'operator' ? org : chooseOrg(call, org),
-        )
-        return jsonResponse(all, { total: all.length })
+        const listsAll = org === undefined && call.principal.kind === 'operator'
+        return listResponse(await keys.list(listsAll ? undefined : chooseOrg(call, org)))
       },
-    },
-    {
-      ...{ ...route, method: 'post', path: '/api/keys' },
-      summary: 'Make a key; the only answer that carries its secret',
+    }),
+    route('post', '/api/keys', 'admin', {
+      tag,
+      summary: 'Create an API key; only this response contains the secret',
       body: NewKey,
       data: Key.extend({ secret: z.string() }),
       status: 201,
       mayConflict: true,
       run: async (call) => {
-        const asked = await parseBody(call, NewKey)
-        const org = chooseOrg(call, asked.org)
-        return jsonResponse(await keys.create({ ...asked, org }, auditContext(call, org)), undefined, 201)
+        const body = await parseBody(call, NewKey)
+        const org = chooseOrg(call, body.org)
+        return jsonResponse(await keys.create({ ...body, org }, auditContext(call, org)), undefined, 201)
       },
-    },
-    {
-      ...{ ...route, method: 'delete', path: '/api/keys/{id}' },
-      summary: 'Revoke a key, effective immediately',
+    }),
+    route('delete', '/api/keys/{id}', 'admin', {
+      tag,
+      summary: 'Revoke an API key; takes effect at once',
       status: 204,
       run: async (call) => {
-        const { id, org } = await own(call)
+        const { id, org } = await keyOfPath(call)
         await keys.revoke(id, auditContext(call, org))
-        return new Response(null, { status: 204 })
+        return noContent()
       },
-    },
-    {
-      ...{ ...route, method: 'get', path: '/api/keys/{id}/usage' },
-      summary: 'When a key was last used, and how much',
+    }),
+    route('get', '/api/keys/{id}/usage', 'admin', {
+      tag,
+      summary: 'Get when an API key was last used, and how often',
       data: KeyUsage,
-      run: async (call) => jsonResponse(await keys.usage((await own(call)).id)),
-    },
+      run: async (call) => jsonResponse(await keys.usage((await keyOfPath(call)).id)),
+    }),
   ]
 }

@@ -6,9 +6,19 @@ import { ROLES } from '../manage/roles.js'
 import type { Users } from '../manage/users.js'
 import { auditContext } from './auth.js'
 import { orgOfPath } from './org-access.js'
-import { type Call, Id, jsonResponse, parseBody, type Route, TotalMeta } from './route.js'
+import {
+  type Call,
+  Id,
+  jsonResponse,
+  listResponse,
+  noContent,
+  parseBody,
+  type Route,
+  route,
+  TotalMeta,
+} from './route.js'
 
-/** A member as the API shows them. */
+/** A member as the API shows it. */
 export const MemberView = z.object({
   user: z.int(),
   email: z.string(),
@@ -18,21 +28,21 @@ export const MemberView = z.object({
 })
 
 const RoleChange = z.strictObject({ role: z.enum(ROLES).optional() })
-const Transfer = z.strictObject({ user: z.int().positive().describe('A member, who becomes an owner.') })
+const Transfer = z.strictObject({ user: z.int().positive().describe('The member who becomes an owner.') })
 
-/** Who is in an organisation (contract 7): for people alone (spec 5.3 rule 4). */
+/** The members of an organisation, for people only. */
 export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; users: Pick<Users, 'get'> }): Route[] {
   const { orgs, members, users } = deps
-  const shown = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof MemberView>[]> => {
+  const tag = 'members'
+  /** An empty list for a member whose account was deleted meanwhile. */
+  const viewsOf = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof MemberView>[]> => {
     const user = await users.get(user_id)
-    const { email, name } = user ?? {}
-    return email === undefined || name === undefined
-      ? []
-      : [{ user: user_id, email, name, role, since: created_at.toISOString() }]
+    if (!user) return []
+    const { email, name } = user
+    return [{ user: user_id, email, name, role, since: created_at.toISOString() }]
   }
-  const one = async (member: Member) => jsonResponse((await shown(member))[0])
-  /** A member of the organisation by their account's id. */
-  const known = async (org: number, id: unknown, field?: string): Promise<MemberRef & Member> => {
+  const viewResponse = async (member: Member) => jsonResponse((await viewsOf(member))[0])
+  const findMember = async (org: number, id: unknown, field?: string): Promise<MemberRef & Member> => {
     const user = Id.safeParse(id).data
     const member = (await members.ofOrg(org)).find(({ user_id }) => user_id === user)
     const account = member && (await users.get(member.user_id))
@@ -40,55 +50,54 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
     return { ...member, user: account.id, email: account.email }
   }
   const actorOf = ({ principal }: Call) => (principal.kind === 'person' ? principal.user.id : undefined)
-  const route = { tag: 'members' } as const
   return [
-    {
-      ...{ ...route, method: 'get', path: '/api/orgs/{id}/members', access: 'viewer' },
-      summary: 'Who is in an organisation, and as what',
+    route('get', '/api/orgs/{id}/members', 'viewer', {
+      tag,
+      summary: 'List the members of an organisation with their roles',
       data: z.array(MemberView),
       meta: TotalMeta,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
-        const all = (await Promise.all((await members.ofOrg(id)).map(shown))).flat()
-        return jsonResponse(all, { total: all.length })
+        return listResponse((await Promise.all((await members.ofOrg(id)).map(viewsOf))).flat())
       },
-    },
-    {
-      ...{ ...route, method: 'patch', path: '/api/orgs/{id}/members/{user}', access: 'admin' },
-      summary: 'Change what a member is; only owners decide about owners',
+    }),
+    route('patch', '/api/orgs/{id}/members/{user}', 'admin', {
+      tag,
+      summary: "Change a member's role; only owners change owners",
       body: RoleChange,
       data: MemberView,
       mayConflict: true,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
         const { role } = await parseBody(call, RoleChange)
-        const member = await known(id, call.params.user)
-        return one(
+        const member = await findMember(id, call.params.user)
+        return viewResponse(
           role === undefined ? member : await members.change(id, member, role, actorOf(call), auditContext(call, id)),
         )
       },
-    },
-    {
-      ...{ ...route, method: 'delete', path: '/api/orgs/{id}/members/{user}', access: 'viewer' },
-      summary: 'Remove a member, or leave',
+    }),
+    route('delete', '/api/orgs/{id}/members/{user}', 'viewer', {
+      tag,
+      summary: 'Remove a member, or leave the organisation',
       status: 204,
       mayConflict: true,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
-        await members.remove(id, await known(id, call.params.user), actorOf(call), auditContext(call, id))
-        return new Response(null, { status: 204 })
+        await members.remove(id, await findMember(id, call.params.user), actorOf(call), auditContext(call, id))
+        return noContent()
       },
-    },
-    {
-      ...{ ...route, method: 'post', path: '/api/orgs/{id}/transfer', access: 'owner' },
-      summary: 'Make a member an owner, and the owner who asks an admin',
+    }),
+    route('post', '/api/orgs/{id}/transfer', 'owner', {
+      tag,
+      summary: 'Transfer ownership: make a member an owner, and the calling owner an admin',
       body: Transfer,
       data: MemberView,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
         const { user } = await parseBody(call, Transfer)
-        return one(await members.transfer(id, await known(id, user, 'user'), actorOf(call), auditContext(call, id)))
+        const member = await findMember(id, user, 'user')
+        return viewResponse(await members.transfer(id, member, actorOf(call), auditContext(call, id)))
       },
-    },
+    }),
   ]
 }

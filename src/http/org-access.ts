@@ -1,33 +1,41 @@
 import { ApiError } from '../errors.js'
 import type { Org, Orgs } from '../manage/orgs.js'
-import type { User } from '../manage/users.js'
-import { canReachOrg } from './auth.js'
+import type { Person } from '../manage/people.js'
+import type { Site, Sites } from '../manage/sites.js'
+import { canReachOrg, canReachSite, type Grant } from './auth.js'
 import { type Call, pathId } from './route.js'
 
-/** Where nobody says of which organisation they speak, the operator means the first. */
+/** The organisation that the operator means when a request names none. */
 const FIRST_ORG_ID = 1
 
-/** The organisation of the path; one that is out of reach is not there. */
+/** Returns the organisation of the path; throws `not_found` if the caller cannot reach it. */
 export async function orgOfPath(call: Call, orgs: Pick<Orgs, 'get'>): Promise<Org> {
   const org = await orgs.get(pathId(call))
   if (org && canReachOrg(call, org.id)) return org
   throw new ApiError('not_found', 'There is no such organisation.')
 }
 
-/** The organisation that a body or a query names, or else the only one that the caller is in. */
+/** Returns the organisation that a body or query names, or the caller's only one; throws `not_found` or `validation_error`. */
 export function chooseOrg(call: Call, org: number | undefined): number {
   const { principal } = call
-  const mine = principal.kind === 'person' ? [...principal.roles.keys()] : [FIRST_ORG_ID]
-  const [first] = mine
-  if (org === undefined && mine.length > 1)
-    throw new ApiError('validation_error', 'You are in several organisations: say which.', 'org')
-  const one = org ?? first
-  if (one !== undefined && canReachOrg(call, one)) return one
+  const orgs = principal.kind === 'person' ? [...principal.roles.keys()] : [FIRST_ORG_ID]
+  const [first] = orgs
+  if (org === undefined && orgs.length > 1)
+    throw new ApiError('validation_error', 'org is required, because you are a member of several organisations.', 'org')
+  const chosen = org ?? first
+  if (chosen !== undefined && canReachOrg(call, chosen)) return chosen
   throw new ApiError('not_found', 'There is no such organisation.', 'org')
 }
 
-/** Who is signed in. Throws `unauthorized` for the operator, who is no person. */
-export function requireUser({ principal }: Pick<Call, 'principal'>): User {
-  if (principal.kind === 'person') return principal.user
-  throw new ApiError('unauthorized', 'This is for somebody who is signed in.')
+/** Returns a site; throws `not_found`, with the field that named the site, if the caller cannot reach it. */
+export async function requireSite(grant: Grant, sites: Pick<Sites, 'get'>, id: number, field?: string): Promise<Site> {
+  const site = await sites.get(id)
+  if (site && canReachSite(grant, site)) return site
+  throw new ApiError('not_found', 'There is no such site.', field)
+}
+
+/** Returns the signed-in person; throws `unauthorized` for the operator, who is not a person. */
+export function requirePerson({ principal }: Pick<Call, 'principal'>): Person {
+  if (principal.kind === 'person') return principal
+  throw new ApiError('unauthorized', 'Only a signed-in person can do this.')
 }

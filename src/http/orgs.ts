@@ -3,35 +3,32 @@ import { ApiError } from '../errors.js'
 import { NewOrg, type Org, OrgChange, OrgOfMember, type Orgs } from '../manage/orgs.js'
 import { auditContext } from './auth.js'
 import { orgOfPath } from './org-access.js'
-import { type Call, jsonResponse, parseBody, type Route, TotalMeta } from './route.js'
+import { type Call, jsonResponse, listResponse, noContent, parseBody, type Route, route, TotalMeta } from './route.js'
 
-/** The record with what the caller is in it. */
-const shownTo = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typeof OrgOfMember> => {
+/** Adds the caller's role to an organisation. */
+const withRole = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typeof OrgOfMember> => {
   const role = principal.kind === 'person' ? principal.roles.get(org.id) : undefined
   return { ...org, ...(role === undefined ? {} : { role }) }
 }
 
-/** `/api/orgs` (contract 7): for people alone (spec 5.3 rule 4). `joined` is called when somebody became a member. */
+/** `/api/orgs`, for people only. `joined` is called after a person became a member. */
 export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Route[] {
-  const route = { tag: 'orgs' } as const
+  const tag = 'orgs'
   return [
-    {
-      ...{ ...route, method: 'get', path: '/api/orgs', access: 'person' },
-      summary: 'The organisations that the caller is in, and as what',
+    route('get', '/api/orgs', 'person', {
+      tag,
+      summary: "List the caller's organisations, with the caller's role in each",
       data: z.array(OrgOfMember),
       meta: TotalMeta,
       run: async (call) => {
         const { principal } = call
-        const mine = (await orgs.list()).filter(({ id }) => principal.kind !== 'person' || principal.roles.has(id))
-        return jsonResponse(
-          mine.map((org) => shownTo(call, org)),
-          { total: mine.length },
-        )
+        const visible = (await orgs.list()).filter(({ id }) => principal.kind !== 'person' || principal.roles.has(id))
+        return listResponse(visible.map((org) => withRole(call, org)))
       },
-    },
-    {
-      ...{ ...route, method: 'post', path: '/api/orgs', access: 'person' },
-      summary: 'Make an organisation, whose owner is the caller',
+    }),
+    route('post', '/api/orgs', 'person', {
+      tag,
+      summary: 'Create an organisation; the caller becomes its owner',
       body: NewOrg,
       data: OrgOfMember,
       status: 201,
@@ -39,20 +36,20 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       run: async (call) => {
         const { name } = await parseBody(call, NewOrg)
         const owner = call.principal.kind === 'person' ? call.principal.user.id : undefined
-        const made = await orgs.create(name, owner, call.at, auditContext(call, 0).by)
+        const org = await orgs.create(name, owner, call.at, auditContext(call, 0).by)
         joined()
-        return jsonResponse({ ...made, ...(owner === undefined ? {} : { role: 'owner' }) }, undefined, 201)
+        return jsonResponse({ ...org, ...(owner === undefined ? {} : { role: 'owner' }) }, undefined, 201)
       },
-    },
-    {
-      ...{ ...route, method: 'get', path: '/api/orgs/{id}', access: 'viewer' },
-      summary: 'One organisation',
+    }),
+    route('get', '/api/orgs/{id}', 'viewer', {
+      tag,
+      summary: 'Get an organisation',
       data: OrgOfMember,
-      run: async (call) => jsonResponse(shownTo(call, await orgOfPath(call, orgs))),
-    },
-    {
-      ...{ ...route, method: 'patch', path: '/api/orgs/{id}', access: 'admin' },
-      summary: 'Change an organisation, in part',
+      run: async (call) => jsonResponse(withRole(call, await orgOfPath(call, orgs))),
+    }),
+    route('patch', '/api/orgs/{id}', 'admin', {
+      tag,
+      summary: 'Change fields of an organisation',
       body: OrgChange,
       data: OrgOfMember,
       mayConflict: true,
@@ -60,30 +57,30 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
         const { id } = await orgOfPath(call, orgs)
         const change = await parseBody(call, OrgChange)
         const { principal } = call
-        // They would lock themselves out with all others.
+        // Otherwise the rule would lock out the admin who sets it.
         if (change.require_totp && principal.kind === 'person' && !principal.user.totp)
           throw new ApiError('conflict', 'Set up two-factor sign-in for your own account first.', 'require_totp')
-        return jsonResponse(shownTo(call, await orgs.change(id, change, auditContext(call, id))))
+        return jsonResponse(withRole(call, await orgs.change(id, change, auditContext(call, id))))
       },
-    },
-    {
-      ...{ ...route, method: 'delete', path: '/api/orgs/{id}', access: 'owner' },
-      summary: 'Delete an organisation with all its sites, seven days from now',
+    }),
+    route('delete', '/api/orgs/{id}', 'owner', {
+      tag,
+      summary: 'Delete an organisation and all its sites, seven days from now',
       status: 204,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
         await orgs.delete(id, auditContext(call, id))
-        return new Response(null, { status: 204 })
+        return noContent()
       },
-    },
-    {
-      ...{ ...route, method: 'post', path: '/api/orgs/{id}/restore', access: 'owner' },
-      summary: 'Take the deletion of an organisation back',
+    }),
+    route('post', '/api/orgs/{id}/restore', 'owner', {
+      tag,
+      summary: 'Cancel the deletion of an organisation',
       data: OrgOfMember,
       run: async (call) => {
         const { id } = await orgOfPath(call, orgs)
-        return jsonResponse(shownTo(call, await orgs.restore(id, auditContext(call, id))))
+        return jsonResponse(withRole(call, await orgs.restore(id, auditContext(call, id))))
       },
-    },
+    }),
   ]
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ASSISTANTS } from '../capture/assistants.js'
 import { createSiteLookup } from '../capture/site.js'
+import type { Engine } from '../engine/engine.js'
 import { ApiError } from '../errors.js'
 import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
@@ -10,46 +11,43 @@ import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
 import { canReachSite } from './auth.js'
-import { type Call, jsonResponse, parseQuery, type Route } from './route.js'
+import { type Call, jsonResponse, parseQuery, type Route, route } from './route.js'
 import type { SiteRecords } from './site-records.js'
 
-/** The `meta` of a read (spec 2.3, contract 4). */
+/** The `meta` of a read. */
 const Meta = z
   .object({
     query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
-    rows: z.int().describe('Rows in this answer.'),
+    rows: z.int().describe('Rows in this response.'),
     sampled: z.boolean().describe('Always false: every row is counted.'),
-    took_ms: z.int().describe('Milliseconds from the question to the answer.'),
+    took_ms: z.int().describe('Milliseconds that the read took.'),
     total: z.int().optional().describe('Rows on all pages.'),
-    limit: z.int().optional().describe('Rows of a page.'),
+    limit: z.int().optional().describe('Rows per page.'),
     page: z.int().optional().describe('The page, from 1.'),
     comparison: z
       .object({ start: z.iso.datetime(), end: z.iso.datetime() })
       .optional()
-      .describe('The window compared with.'),
+      .describe('The window that the numbers are compared with.'),
     warnings: z
       .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
       .optional()
       .describe('Why a metric is absent, or what a number is based on.'),
   })
-  .meta({ id: 'Meta', description: 'What was asked, as it was understood, and what the answer is based on.' })
+  .meta({ id: 'Meta', description: 'The query as it was understood, and what the data is based on.' })
 
-export type ReadDeps = Pick<
-  ReadDependencies,
-  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'
-> & {
+export type ReadDeps = Pick<ReadDependencies, 'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'> & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>
 
-/** What a read answers this call from: of the sites that its caller reaches, for as long as the caller is there. */
+/** Limits a read to the sites that the caller can reach, and to the filters of a share link; a disconnect stops it. */
 export function createReadDeps(
-  { sites, goals, funnels, segments, ...own }: ReadDeps,
+  { sites, goals, funnels, segments, ...rest }: ReadDeps,
   call: Pick<Call, 'principal' | 'access' | 'request'>,
 ): ReadDependencies {
   const { principal } = call
-  const shared = principal.kind === 'share' ? principal.share : undefined
+  const share = principal.kind === 'share' ? principal.share : undefined
   return {
-    ...own,
+    ...rest,
     signal: call.request.signal,
     assistants: ASSISTANTS,
     site: async (id) => {
@@ -61,23 +59,20 @@ export function createReadDeps(
     goals: async (site) => (await goals?.list(site)) ?? [],
     segment: async (id, site) => {
       const segment = await findInSite(segments, site, id)
-      return shared && !segment?.shared ? undefined : segment?.filters
+      return share && !segment?.shared ? undefined : segment?.filters
     },
-    ...(shared ? { mandatory: shared.filters, checkDimension: shared.assertDimension } : {}),
+    ...(share ? { mandatory: share.filters, checkDimension: share.assertDimension } : {}),
     funnel: async (id, site) => findInSite(funnels, site, id),
   }
 }
 
-/** The routes of the reads, and one for the operator only that returns the SQL of any read. */
+/** One route for each read, and one for the operator that returns the SQL of any read. */
 export const readRoutes = (deps: ReadDeps): Route[] => [
-  ...reads.map(
-    (read): Route => ({
-      method: 'get',
-      path: read.path,
-      access: 'stats:read',
+  ...reads.map((read) =>
+    route('get', read.path, 'stats:read', {
       tag: read.path.split('/')[2] ?? 'stats',
       summary: read.summary,
-      pathParameter: z.string().describe('The id, as lists have it.'),
+      pathParameter: z.string().describe('The id, as lists show it.'),
       query: z.object(read.query),
       data: read.data,
       meta: Meta,
@@ -87,10 +82,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       },
     }),
   ),
-  {
-    method: 'get',
-    path: '/control/sql',
-    access: 'operator',
+  route('get', '/control/sql', 'operator', {
     tag: 'control',
     summary: 'Run a read and return its SQL statements',
     query: SqlQuery,
@@ -104,7 +96,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
       return jsonResponse(statements)
     },
-  },
+  }),
 ]
 
 const SqlQuery = z.object({
@@ -112,6 +104,23 @@ const SqlQuery = z.object({
   id: z.string().optional().describe('The id in that path, if it has one.'),
 })
 
-/** The one of a site with the id that a request has: anything but a number of one of them names nothing. */
+/** Finds a site's record by the id in a request; text that is not the number of such a record finds nothing. */
 const findInSite = async <O extends SiteRecord>(all: Collection<O> | undefined, site: number, id: string) =>
   (await all?.list(site))?.find((each) => String(each.id) === id)
+
+const BlockedPatterns = z.array(z.object({ hostname: z.string(), patterns: z.array(z.string()) }))
+
+/** Asks the worker which URLs robots.txt blocks: parsing a large robots.txt would hold this thread up. */
+export const createBlockedPaths =
+  (engine: Pick<Engine, 'call'>): NonNullable<ReadDependencies['blockedUrls']> =>
+  async (site, operator) => {
+    const candidates = BlockedPatterns.parse(await engine.call('blocked_within', { site, operator }))
+    if (candidates.length === 0) return undefined
+    return {
+      candidates,
+      areBlocked: async (rows) => {
+        const urls = rows.map(({ hostname, pathname }) => ({ hostname, pathname }))
+        return z.array(z.boolean()).parse(await engine.call('blocked', { site, operator, urls }))
+      },
+    }
+  }

@@ -16,13 +16,13 @@ export interface ReportRoutesDeps {
 
 /** `/api/reports`: weekly and monthly mails about a site, a test, deliveries. */
 export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Route[] {
-  const kind = { name: 'reports', one: 'report', all: reports }
-  const { own } = createRecordAccess(sites, kind)
+  const kind = { name: 'reports', singular: 'report', records: reports }
+  const recordOfPath = createRecordAccess(sites, kind)
   const spared = createTestLimit(notify)
   return [
     ...recordRoutes(sites, {
-      ...{ ...kind, shape: Report, made: NewReport, changed: ReportChange },
-      finish: async (given) => given,
+      ...{ ...kind, shape: Report, newShape: NewReport, changeShape: ReportChange },
+      normalise: async (given) => given,
     }),
     {
       method: 'post',
@@ -34,7 +34,7 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
       meta: WarningsMeta,
       status: 202,
       run: async (call) => {
-        const { record, site } = await own(call)
+        const { record, site } = await recordOfPath(call)
         const test = () => notify.testReport(record, site)
         return testResponse(await spared({ report: record.id }, call, test), notify.canMail)
       },
@@ -48,7 +48,7 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
       data: z.array(DeliveryStatus),
       meta: TotalMeta,
       run: async (call) => {
-        const found = await notify.deliveries({ report: (await own(call)).record.id })
+        const found = await notify.deliveries({ report: (await recordOfPath(call)).record.id })
         return jsonResponse(found, { total: found.length })
       },
     },

@@ -2,8 +2,8 @@ import type { Caller, Credentials, Principal } from './auth.js'
 import { readSessionToken } from './session-cookie.js'
 
 /**
- * Whether who was let in would be let in again: asked while an answer goes out, so that a credential that ends ends what
- * it opened. It costs a look into memory, and counts as no use of a key.
+ * Re-checks the caller's credential while a response streams. The check looks into memory only, and does not count as a
+ * use of a key.
  */
 async function isStillAuthorized(
   principal: Principal,
@@ -16,16 +16,17 @@ async function isStillAuthorized(
     case 'share':
       return (await credentials.shares?.authenticate(share ?? ''))?.allowsUrl(new URL(request.url)) ?? false
     case 'person': {
-      const now = await credentials.people?.authenticate(readSessionToken(request.headers.get('cookie')) ?? '')
-      const same = [...principal.roles].every(([org, role]) => now?.roles.get(org) === role)
-      return now !== undefined && same && [...now.locked].every((org) => principal.locked.has(org))
+      const token = readSessionToken(request.headers.get('cookie')) ?? ''
+      const person = await credentials.people?.authenticate(token)
+      const sameRoles = [...principal.roles].every(([org, role]) => person?.roles.get(org) === role)
+      return person !== undefined && sameRoles && [...person.locked].every((org) => principal.locked.has(org))
     }
     default:
       return true
   }
 }
 
-/** An answer that is cut off once its caller's credential does not hold any more; the connection says that it was. */
+/** Cuts a streamed response off once the caller's credential is revoked: the connection ends with an error. */
 export function cutOffOnRevocation(
   response: Response,
   principal: Principal,
@@ -40,7 +41,7 @@ export function cutOffOnRevocation(
         const { value, done } = await reader.read()
         if (!(await isStillAuthorized(principal, caller, credentials).catch(() => false))) {
           await reader.cancel().catch(() => {})
-          throw new Error('the credential was withdrawn')
+          throw new Error('the credential was revoked')
         }
         if (done) controller.close()
         else controller.enqueue(value)

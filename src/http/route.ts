@@ -2,96 +2,110 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import type { Peer } from './app.js'
 import type { Access, Grant } from './auth.js'
-import { validate } from './error-response.js'
+import { validate } from './validation.js'
 
-/** One call of a route, after authorisation. */
+/** One authorised call of a route. */
 export interface Call extends Grant {
   request: Request
-  /** Whose address; empty through the control socket. */
+  /** The client's address; empty through the control socket. */
   ip: string
-  /** When it came. */
+  /** When the request arrived. */
   at: Date
   query: URLSearchParams
-  /** Words of the path, by name. */
+  /** The path parameters by name. */
   params: Readonly<Record<string, string>>
 }
 
-/** One line of the route table: all that routing, authorisation and the OpenAPI document need. */
+/** One entry of the route table: all that routing, authorisation and the OpenAPI document need. */
 export type Route = RouteDescription & (HandlerRoute | DirectRoute)
 
 interface HandlerRoute {
   run(call: Call): Promise<Response>
 }
 
-/** What is no part of the service's own manners: its body, its headers and its failures are its own. */
+/** A route that writes its own headers and errors, and for which the body limit and CORS of the service do not apply. */
 interface DirectRoute {
-  /** Asked before anything else is done, whatever the method; undefined: the method is none of this route's. */
+  /** Called for every method before anything else; returns undefined if the method is not one of this route's. */
   direct(request: Request, peer: Peer): Promise<Response> | undefined
 }
 
 interface RouteDescription {
   method: 'get' | 'post' | 'patch' | 'delete'
-  /** OpenAPI's form: `/api/keys/{id}`. */
+  /** In OpenAPI's form: `/api/keys/{id}`. */
   path: string
   access: Access
   tag: string
   summary: string
-  /** What a word of the path is, where it is no `Id`. */
+  /** The type of the path parameters; `Id` if absent. */
   pathParameter?: z.ZodType
   query?: z.ZodObject
   body?: z.ZodType
-  /** What `data` is on success, and what `meta` is where there is any; absent for an answer that is not the envelope. */
+  /** The types of `data` and `meta` on success; absent for a response that does not use the envelope. */
   data?: z.ZodType
   meta?: z.ZodType
-  /** Of the success; 200 when absent. */
+  /** The status of a success; 200 if absent. */
   status?: 200 | 201 | 202 | 204
-  /** What is there already may stand against it: 409. */
+  /** An existing record may prevent the change: 409. */
   mayConflict?: true
-  /** It reads its body itself, and bounds it; any other has at most 64 KB. */
+  /** The route reads its body itself and bounds it; every other body is limited to 64 KB. */
   readsOwnBody?: true
-  /** Request headers with which pages of any origin may call it; absent: none may, but for `cors_origins`. */
+  /** Request headers that pages of any origin may send; if absent, only pages of `cors_origins` may call the route. */
   anyOriginHeaders?: readonly string[]
-  /** Of the success, where it is not JSON. */
+  /** The media type of a success that is not JSON. */
   contentType?: string
-  /** All that it answers beside the success, by status, where that is not what follows from the rest. */
+  /** Every response other than the success, by status, if it does not follow from the rest of the entry. */
   otherResponses?: Readonly<Record<number, string>>
 }
 
+/** An entry with a handler, which is every entry except the track endpoints. */
+export type RouteWithHandler = RouteDescription & HandlerRoute
+
+/** Makes an entry of the route table. */
+export const route = (
+  method: RouteDescription['method'],
+  path: string,
+  access: Access,
+  details: Omit<RouteWithHandler, 'method' | 'path' | 'access'>,
+): RouteWithHandler => ({ method, path, access, ...details })
+
 export const Id = z.coerce.number().int().positive().describe('Its id.')
 
-/** The `meta` of a list that is whole. */
-export const TotalMeta = z.object({ total: z.int().describe('Rows there are.') })
+/** The query `?site=`. */
+export const SiteQuery = z.object({ site: Id.describe('The site.') })
 
-/** The `id` of the path. One that cannot be an id names nothing that is there. */
-export function pathId(call: Call): number {
-  const id = Id.safeParse(call.params.id)
-  if (!id.success) throw new ApiError('not_found', 'There is nothing here.')
+/** The `meta` of a list without pages. */
+export const TotalMeta = z.object({ total: z.int().describe('Number of rows.') })
+
+/** Reads a path parameter as an id. Text that cannot be an id is `not_found`. */
+export function pathId({ params }: Call, name = 'id', message = 'Not found.'): number {
+  const id = Id.safeParse(params[name])
+  if (!id.success) throw new ApiError('not_found', message)
   return id.data
 }
 
 /**
- * The version that `If-Match` names, of a record as `ETag` had it; undefined where it asks for none. Throws
- * `bad_request` for what is no such name.
+ * Reads the version that `If-Match` names, as `ETag` gave it; undefined if the header is absent or `*`. Throws
+ * `bad_request` for any other form.
  */
 export function ifMatchVersion({ request }: Pick<Call, 'request'>): number | undefined {
   const header = request.headers.get('if-match')
   if (header === null || header.trim() === '*') return undefined
   const version = /^\s*"(\d{1,9})"\s*$/.exec(header)?.[1]
-  if (version === undefined) throw new ApiError('bad_request', 'If-Match is a version as in ETag: "3".')
+  if (version === undefined) throw new ApiError('bad_request', 'If-Match must be a version as in ETag, such as "3".')
   return Number(version)
 }
 
-const decodeQueryPart = (word: string): string | undefined => {
+const decodeQueryPart = (part: string): string | undefined => {
   try {
-    return decodeURIComponent(word.replaceAll('+', ' '))
+    return decodeURIComponent(part.replaceAll('+', ' '))
   } catch {
     return undefined
   }
 }
 
 /**
- * The query string of a call. A value of the route's own that is not percent-encoded UTF-8 is `validation_error`: what it
- * would be read as is not what was asked.
+ * Reads the query string. Throws `validation_error` if a parameter of the route is not percent-encoded UTF-8: a lenient
+ * reading would be a different value from the one that was meant.
  */
 export function readSearchParams({ search, searchParams }: URL, { query }: Pick<Route, 'query'>): URLSearchParams {
   for (const pair of search.slice(1).split('&')) {
@@ -99,31 +113,47 @@ export function readSearchParams({ search, searchParams }: URL, { query }: Pick<
     const name = decodeQueryPart(at < 0 ? pair : pair.slice(0, at))
     if (name === undefined || !Object.hasOwn(query?.shape ?? {}, name)) continue
     if (decodeQueryPart(at < 0 ? '' : pair.slice(at + 1)) === undefined)
-      throw new ApiError('validation_error', `${name} is not percent-encoded UTF-8.`, name)
+      throw new ApiError('validation_error', `${name} must be percent-encoded UTF-8.`, name)
   }
   return searchParams
 }
 
-/** The query string as `schema` has it; an unknown parameter is ignored (contract 4). */
+/** Parses the query string by `schema`; unknown parameters are ignored. */
 export const parseQuery = <T extends z.ZodObject>(call: Call, schema: T): z.output<T> =>
   validate(schema, Object.fromEntries(call.query))
 
-/** The JSON body as `schema` has it; throws `bad_request` for what is not JSON, `validation_error` for what is wrong. */
-export async function parseBody<T extends z.ZodType>(call: Call, schema: T): Promise<z.output<T>> {
-  const text = await call.request.text()
-  let value: unknown
+/** Parses text as JSON; throws `bad_request` if it is not JSON. */
+export function parseJsonBody(text: () => string): unknown {
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text())
   } catch (cause) {
     throw new ApiError('bad_request', 'The body is not JSON.', undefined, { cause })
   }
-  return validate(schema, value)
 }
 
-/** A record, and which version of it this is. */
+/** Parses the JSON body by `schema`; throws `bad_request` if it is not JSON, `validation_error` if a field is wrong. */
+export async function parseBody<T extends z.ZodType>(call: Call, schema: T): Promise<z.output<T>> {
+  const text = await call.request.text()
+  return validate(
+    schema,
+    parseJsonBody(() => text),
+  )
+}
+
+/** Whether the request declares a JSON body. */
+export const hasJsonType = ({ headers }: Request): boolean =>
+  /^application\/json *(;|$)/i.test(headers.get('content-type') ?? '')
+
+/** Responds with `data` and `meta` in the envelope. */
+export const jsonResponse = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
+  Response.json(meta === undefined ? { data } : { data, meta }, { status })
+
+/** Responds with a list and its length as `meta.total`. */
+export const listResponse = (rows: readonly unknown[]): Response => jsonResponse(rows, { total: rows.length })
+
+/** Responds with a record, and its version as `ETag`. */
 export const jsonWithEtag = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
   Response.json({ data: record }, { status, headers: { etag: `"${record.version}"` } })
 
-/** An answer in the envelope (spec 2.3). */
-export const jsonResponse = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
-  Response.json(meta === undefined ? { data } : { data, meta }, { status })
+/** Responds with 204. */
+export const noContent = (): Response => new Response(null, { status: 204 })

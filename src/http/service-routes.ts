@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { RangesStatus, RefreshResult } from '../agents/ranges/status.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
 import type { IngestKeys } from '../manage/ingest-keys.js'
 import type { Keys } from '../manage/keys.js'
@@ -7,44 +6,39 @@ import type { Sites } from '../manage/sites.js'
 import { agentControlRoutes } from './agent-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
-import { jsonResponse, parseQuery, type Route } from './route.js'
+import { jsonResponse, parseQuery, type Route, route } from './route.js'
 import { siteRoutes } from './sites.js'
 import { createTailStream, TailQuery } from './tail.js'
 
-/** What the routes answer from. */
+/** What the routes of the service itself use. */
 export interface ServiceDeps {
   engine: Pick<Engine, 'events' | 'tail' | 'call'>
-  /** Whether what is seen is stored, and if not why. */
+  /** Whether rows are being stored, and the reason if not. */
   health(): EngineStatus
   keys: Keys
   sites: Sites
   ingestKeys: IngestKeys
   metrics: Metrics
-  /** What the operator may know of the running instance: listeners, version, counters. */
+  /** State of the running instance for the operator: listeners, version, counters. */
   status(): Record<string, unknown>
 }
 
-const textResponse = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
+/** Responds with text of a media type. */
+export const textResponse = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
-/** Every route but the reads, which are generated (src/http/reads.ts): who may call what is in its line. */
+/** Sites, keys, health, metrics and control routes. */
 export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics, status }: ServiceDeps): Route[] => [
   ...siteRoutes({ sites, ingestKeys }),
   ...keyRoutes(keys),
-  {
-    method: 'get',
-    path: '/healthz',
-    access: 'public',
+  route('get', '/healthz', 'public', {
     tag: 'service',
-    summary: 'The process serves',
+    summary: 'Liveness: the process responds',
     contentType: 'text/plain',
     run: async () => textResponse('ok\n', 'text/plain'),
-  },
-  {
-    method: 'get',
-    path: '/readyz',
-    access: 'public',
+  }),
+  route('get', '/readyz', 'public', {
     tag: 'service',
-    summary: 'Rows are being stored; 503 with the reason while they are not',
+    summary: 'Readiness: rows are being stored; 503 with the reason while they are not',
     data: z.object({ state: z.string(), reason: z.string().optional() }),
     run: async () => {
       const { state, reason } = health()
@@ -53,57 +47,30 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
         { status: state === 'ready' ? 200 : 503 },
       )
     },
-  },
-  {
-    method: 'get',
-    path: '/metrics',
-    access: 'public',
+  }),
+  route('get', '/metrics', 'public', {
     tag: 'service',
     summary: 'Counters and gauges for Prometheus',
     contentType: 'text/plain',
     run: async () => {
-      const { text: body, type } = await metrics.render()
-      return textResponse(body, type)
+      const { text, type } = await metrics.render()
+      return textResponse(text, type)
     },
-  },
-  {
-    method: 'get',
-    path: '/control/status',
-    access: 'operator',
+  }),
+  route('get', '/control/status', 'operator', {
     tag: 'control',
     summary: 'State of the running instance',
     run: async () => jsonResponse({ ...status(), store: health() }),
-  },
-  {
-    method: 'post',
-    path: '/control/agents/refresh',
-    access: 'operator',
+  }),
+  route('get', '/control/tail', 'operator', {
     tag: 'control',
-    summary: "Fetch the agents' published addresses now",
-    data: z.array(RefreshResult),
-    run: async () => jsonResponse(z.array(RefreshResult).parse(await engine.call('refresh'))),
-  },
-  {
-    method: 'get',
-    path: '/control/agents/holdings',
-    access: 'operator',
-    tag: 'control',
-    summary: "What is held of the agents' published addresses",
-    data: z.array(RangesStatus),
-    run: async () => jsonResponse(z.array(RangesStatus).parse(await engine.call('holdings'))),
-  },
-  {
-    method: 'get',
-    path: '/control/tail',
-    access: 'operator',
-    tag: 'control',
-    summary: 'Rows as they are committed, as NDJSON',
+    summary: 'Follow rows as they are stored, as NDJSON',
     query: TailQuery,
     contentType: 'application/x-ndjson',
     run: async (call) =>
       new Response(createTailStream(engine, parseQuery(call, TailQuery)), {
         headers: { 'content-type': 'application/x-ndjson' },
       }),
-  },
+  }),
   ...agentControlRoutes(engine),
 ]

@@ -4,189 +4,195 @@ import type { AuditContext } from '../manage/audit.js'
 import type { Collection, SiteRecord, WithId } from '../manage/collection.js'
 import { Funnel, FunnelChange, NewFunnel, normaliseFunnel } from '../manage/funnels.js'
 import { Goal, GoalChange, NewGoal, normaliseGoal } from '../manage/goals.js'
-import { NewSegment, normaliseSegment, type Segment as OneSegment, Segment, SegmentChange } from '../manage/segments.js'
+import { NewSegment, normaliseSegment, Segment, SegmentChange } from '../manage/segments.js'
 import type { Site, Sites } from '../manage/sites.js'
 import { regexPatterns } from '../query/conditions.js'
 import type { Filter } from '../query/filters.js'
 import { goalFilter, resolveGoals } from '../query/goals.js'
 import { checkPatterns, type ReadDependencies } from '../query/read.js'
 import { type Access, auditContext, canReachSite } from './auth.js'
-import { validate } from './error-response.js'
+import { requireSite } from './org-access.js'
 import {
   type Call,
-  Id,
   ifMatchVersion,
-  jsonResponse,
   jsonWithEtag,
+  listResponse,
+  noContent,
   parseBody,
   parseQuery,
   pathId,
   type Route,
+  route,
+  SiteQuery,
   TotalMeta,
 } from './route.js'
+import { validate } from './validation.js'
 
-/** What is kept of a site to be asked about. */
+/** The records of a site that reads use, and the store that checks their patterns. */
 export interface SiteRecords {
   readonly sites: Pick<Sites, 'get'>
   readonly goals: Collection<Goal>
   readonly funnels: Collection<Funnel>
-  readonly segments: Collection<OneSegment>
-  /** Where patterns are tried before they are kept. */
+  readonly segments: Collection<Segment>
   readonly store: ReadDependencies['store']
 }
 
-const SiteQuery = z.object({ site: Id.describe('The site.') })
-
-/** One kind of record: its shapes, and what makes a body of the first a record. */
+/** One kind of record that belongs to a site: its name, its shapes, its collection, and how a body becomes a record. */
 export interface RecordKind<O extends SiteRecord, N> {
+  /** The plural, as in the path. */
   readonly name: string
-  readonly one: string
+  readonly singular: string
   readonly shape: z.ZodObject
-  readonly made: z.ZodType<N>
-  readonly changed: z.ZodObject
-  readonly all: Collection<O>
-  /** Who may ask for it, and who may write it; scopes of keys where absent. */
+  readonly newShape: z.ZodType<N>
+  readonly changeShape: z.ZodObject
+  readonly records: Collection<O>
+  /** The access levels; `manage:read` and `manage:write` if absent. */
   readonly access?: { readonly read: Access; readonly write: Access }
-  /** Throws `validation_error`. */
-  finish(given: N): Promise<O>
-  /** As the API shows it; as it is kept where absent. */
-  shown?(record: WithId<O>): { readonly version: number }
-  /** What a body of `changed` makes of it; what `finish` does of its parts together where absent. */
-  become?(now: WithId<O>, change: Readonly<Record<string, unknown>>): Promise<O>
-  /** What is told beside a record where it is made, and never again. */
-  readonly once?: { readonly shape: z.ZodRawShape; tell(record: WithId<O>): Promise<object> }
+  /** Makes the record to store; throws `validation_error`. */
+  normalise(body: N): Promise<O>
+  /** The record as the API shows it; as stored if absent. */
+  present?(record: WithId<O>): { readonly version: number }
+  /** Applies a body of `changeShape`; if absent, `normalise` gets the record's fields with the changed ones. */
+  applyChange?(current: WithId<O>, change: Readonly<Record<string, unknown>>): Promise<O>
+  /** Fields that only the response to the creation contains. */
+  readonly shownOnce?: { readonly shape: z.ZodRawShape; read(record: WithId<O>): Promise<object> }
 }
 
-/** `/api/goals`, `/api/funnels` and `/api/segments` (contract 7): list, get, create, change, delete. */
+/** `/api/goals`, `/api/funnels` and `/api/segments`. */
 export function siteRecordRoutes({ sites, goals, funnels, segments, store }: SiteRecords): Route[] {
-  const tried = (filters: readonly Filter[], field: string) => checkPatterns(regexPatterns(filters), store, field)
+  const tryPatterns = (filters: readonly Filter[], field: string) => checkPatterns(regexPatterns(filters), store, field)
   return [
     ...recordRoutes(sites, {
-      ...{ name: 'goals', one: 'goal', shape: Goal, made: NewGoal, changed: GoalChange, all: goals },
-      async finish(given) {
-        const goal = normaliseGoal(given)
-        await tried([goalFilter(goal)], 'match')
+      name: 'goals',
+      singular: 'goal',
+      shape: Goal,
+      newShape: NewGoal,
+      changeShape: GoalChange,
+      records: goals,
+      async normalise(body) {
+        const goal = normaliseGoal(body)
+        await tryPatterns([goalFilter(goal)], 'match')
         return goal
       },
     }),
     ...recordRoutes(sites, {
-      ...{ name: 'funnels', one: 'funnel', shape: Funnel, made: NewFunnel, changed: FunnelChange, all: funnels },
-      async finish(given) {
-        const funnel = normaliseFunnel(given)
-        for (const [i, step] of funnel.steps.entries()) await tried([goalFilter(step)], `steps[${i}].match`)
+      name: 'funnels',
+      singular: 'funnel',
+      shape: Funnel,
+      newShape: NewFunnel,
+      changeShape: FunnelChange,
+      records: funnels,
+      async normalise(body) {
+        const funnel = normaliseFunnel(body)
+        for (const [i, step] of funnel.steps.entries()) await tryPatterns([goalFilter(step)], `steps[${i}].match`)
         return funnel
       },
     }),
     ...recordRoutes(sites, {
-      ...{ name: 'segments', one: 'segment', shape: Segment, made: NewSegment, changed: SegmentChange, all: segments },
-      async finish(given) {
-        const segment = normaliseSegment(given)
+      name: 'segments',
+      singular: 'segment',
+      shape: Segment,
+      newShape: NewSegment,
+      changeShape: SegmentChange,
+      records: segments,
+      async normalise(body) {
+        const segment = normaliseSegment(body)
         resolveGoals(segment.filters, await goals.list(segment.site), 'filters')
-        await tried(segment.filters, 'filters')
+        await tryPatterns(segment.filters, 'filters')
         return segment
       },
     }),
   ]
 }
 
-/** How the routes of a kind come to what they are about. */
-export function createRecordAccess<O extends SiteRecord>(
-  sites: Pick<Sites, 'get'>,
-  { one, all }: Pick<RecordKind<O, unknown>, 'one' | 'all'>,
-) {
-  const reached = async (call: Call, id: number): Promise<Site | undefined> => {
-    const site = await sites.get(id)
-    return site !== undefined && canReachSite(call, site) ? site : undefined
+/** Finds the record that a path names. A record of a site that the caller cannot reach is `not_found`. */
+export const createRecordAccess =
+  <O extends SiteRecord>(
+    sites: Pick<Sites, 'get'>,
+    { singular, records }: Pick<RecordKind<O, unknown>, 'singular' | 'records'>,
+  ) =>
+  async (call: Call): Promise<{ record: WithId<O>; site: Site; context: AuditContext }> => {
+    const record = await records.get(pathId(call))
+    const site = await sites.get(record.site)
+    if (site && canReachSite(call, site)) return { record, site, context: auditContext(call, site.org) }
+    throw new ApiError('not_found', `There is no such ${singular}.`)
   }
-  /** The record of the path; what lies out of reach is not there (spec 5.3). */
-  const own = async (call: Call): Promise<{ record: WithId<O>; site: Site; deed: AuditContext }> => {
-    const record = await all.get(pathId(call))
-    const site = await reached(call, record.site)
-    if (site) return { record, site, deed: auditContext(call, site.org) }
-    throw new ApiError('not_found', `There is no such ${one}.`)
-  }
-  const required = async (call: Call, id: number): Promise<AuditContext> => {
-    const site = await reached(call, id)
-    if (site) return auditContext(call, site.org)
-    throw new ApiError('not_found', 'There is no such site.', 'site')
-  }
-  return { own, required }
-}
 
-/** List, get, create, change and delete of one kind of record. */
+/** The routes that list, create, get, change and delete one kind of record. */
 export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>, kind: RecordKind<O, N>): Route[] {
-  const { name, one, shape, made, changed, all, finish, once } = kind
+  const { name, singular, shape, newShape, changeShape, records, normalise, shownOnce } = kind
   const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
-  const { shown = (record) => record } = kind
-  const { become = (now, change) => finish(validate(made, mergeChange(writableFields(now, changed), change))) } = kind
-  const { own, required } = createRecordAccess(sites, kind)
+  const { present = (record) => record } = kind
+  const {
+    applyChange = (current, change) =>
+      normalise(validate(newShape, mergeChange(fieldsOf(current, changeShape), change))),
+  } = kind
+  const recordOfPath = createRecordAccess(sites, kind)
   const path = `/api/${name}`
+  const tag = name
   return [
-    {
-      ...{ method: 'get', path, access: read, tag: name },
-      summary: `The ${name} of a site`,
+    route('get', path, read, {
+      tag,
+      summary: `List the ${name} of a site`,
       query: SiteQuery,
       data: z.array(shape),
       meta: TotalMeta,
       run: async (call) => {
-        const { site } = parseQuery(call, SiteQuery)
-        await required(call, site)
-        const found = await all.list(site)
-        return jsonResponse(found.map(shown), { total: found.length })
+        const site = await requireSite(call, sites, parseQuery(call, SiteQuery).site, 'site')
+        return listResponse((await records.list(site.id)).map(present))
       },
-    },
-    {
-      ...{ method: 'post', path, access: write, tag: name },
-      summary: `Make a ${one}`,
-      body: made,
-      data: once ? shape.extend(once.shape) : shape,
+    }),
+    route('post', path, write, {
+      tag,
+      summary: `Create a ${singular}`,
+      body: newShape,
+      data: shownOnce ? shape.extend(shownOnce.shape) : shape,
       status: 201,
       mayConflict: true,
       run: async (call) => {
-        const given = await parseBody(call, made)
-        const { site } = validate(SiteQuery, given)
-        const deed = await required(call, site)
-        const record = await all.create(await finish(given), deed)
-        return jsonWithEtag({ ...shown(record), ...(await once?.tell(record)) }, 201)
+        const body = await parseBody(call, newShape)
+        const site = await requireSite(call, sites, validate(SiteQuery, body).site, 'site')
+        const record = await records.create(await normalise(body), auditContext(call, site.org))
+        return jsonWithEtag({ ...present(record), ...(await shownOnce?.read(record)) }, 201)
       },
-    },
-    {
-      ...{ method: 'get', path: `${path}/{id}`, access: read, tag: name },
-      summary: `One ${one}`,
+    }),
+    route('get', `${path}/{id}`, read, {
+      tag,
+      summary: `Get a ${singular}`,
       data: shape,
-      run: async (call) => jsonWithEtag(shown((await own(call)).record)),
-    },
-    {
-      ...{ method: 'patch', path: `${path}/{id}`, access: write, tag: name },
-      summary: `Change a ${one}, in part`,
-      body: changed,
+      run: async (call) => jsonWithEtag(present((await recordOfPath(call)).record)),
+    }),
+    route('patch', `${path}/{id}`, write, {
+      tag,
+      summary: `Change fields of a ${singular}`,
+      body: changeShape,
       data: shape,
       mayConflict: true,
       run: async (call) => {
-        const { record, deed } = await own(call)
-        const change = await parseBody(call, changed)
-        const into = (now: WithId<O>) => become(now, change)
-        return jsonWithEtag(shown(await all.change(record.id, into, deed, ifMatchVersion(call))))
+        const { record, context } = await recordOfPath(call)
+        const change = await parseBody(call, changeShape)
+        const update = (current: WithId<O>) => applyChange(current, change)
+        return jsonWithEtag(present(await records.change(record.id, update, context, ifMatchVersion(call))))
       },
-    },
-    {
-      ...{ method: 'delete', path: `${path}/{id}`, access: write, tag: name },
-      summary: `Delete a ${one}, for good`,
+    }),
+    route('delete', `${path}/{id}`, write, {
+      tag,
+      summary: `Delete a ${singular}; cannot be undone`,
       status: 204,
       run: async (call) => {
-        const { record, deed } = await own(call)
-        await all.delete(record.id, deed, ifMatchVersion(call))
-        return new Response(null, { status: 204 })
+        const { record, context } = await recordOfPath(call)
+        await records.delete(record.id, context, ifMatchVersion(call))
+        return noContent()
       },
-    },
+    }),
   ]
 }
 
-/** A body with what is changed of it; null takes away. */
+/** Merges a change into a record's fields; null removes a field. */
 export function mergeChange(record: object, change: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
 }
 
-/** Of a record what somebody gave. */
-const writableFields = (now: SiteRecord, { shape }: z.ZodObject): object =>
-  Object.fromEntries(Object.entries(now).filter(([name]) => name === 'site' || Object.hasOwn(shape, name)))
+/** The fields of a record that a client may set. */
+const fieldsOf = (record: SiteRecord, { shape }: z.ZodObject): object =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name === 'site' || Object.hasOwn(shape, name)))

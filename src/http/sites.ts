@@ -1,132 +1,150 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
+import { ErasureResult, type Removals } from '../manage/removals.js'
 import { NewSite, Site, SiteChange, type Sites } from '../manage/sites.js'
+import { HexId } from '../reads/shapes.js'
 import { auditContext, canReachSite } from './auth.js'
-import { chooseOrg } from './org-access.js'
+import { chooseOrg, requireSite } from './org-access.js'
 import {
   type Call,
   Id,
   ifMatchVersion,
   jsonResponse,
   jsonWithEtag,
+  listResponse,
+  noContent,
   parseBody,
   parseQuery,
   pathId,
   type Route,
+  route,
+  SiteQuery,
   TotalMeta,
 } from './route.js'
 
-const SitesQuery = z.object({ org: Id.optional().describe('Only of this organisation.') })
+const SitesQuery = z.object({ org: Id.optional().describe('Only sites of this organisation.') })
 
-/** `/api/sites` and what servers of a site sign with (contract 7); API keys never get at the latter (spec 5.3 rule 3). */
+/** `/api/sites` and the sites' ingest keys. API keys can read sites, and nothing more. */
 export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: IngestKeys }): Route[] {
-  const own = async (call: Call): Promise<Site> => {
-    const site = await sites.get(pathId(call))
-    if (site && canReachSite(call, site)) return site
-    throw new ApiError('not_found', 'There is no such site.')
-  }
-  /** An organisation that locks its member out hides its sites among those of others, and does not shut all away. */
+  const tag = 'sites'
+  const siteOfPath = (call: Call): Promise<Site> => requireSite(call, sites, pathId(call))
+  /** Sites of an organisation that locks its member out are left out of lists, which still show the other sites. */
   const isLocked = ({ principal }: Call, { org }: Site) => principal.kind === 'person' && principal.locked.has(org)
   return [
-    {
-      method: 'get',
-      path: '/api/sites',
-      access: 'manage:read',
-      tag: 'sites',
-      summary: 'The sites that the caller can reach',
+    route('get', '/api/sites', 'manage:read', {
+      tag,
+      summary: 'List the sites that the caller can reach',
       query: SitesQuery,
       data: z.array(Site),
       meta: TotalMeta,
       run: async (call) => {
         const { org } = parseQuery(call, SitesQuery)
-        const all = (await sites.list()).filter(
-          (site) => (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site),
-        )
-        return jsonResponse(all, { total: all.length })
+        const isListed = (site: Site) =>
+          (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site)
+        return listResponse((await sites.list()).filter(isListed))
       },
-    },
-    {
-      method: 'post',
-      path: '/api/sites',
-      access: 'admin',
-      tag: 'sites',
-      summary: 'Make a site, and its ingest key',
+    }),
+    route('post', '/api/sites', 'admin', {
+      tag,
+      summary: 'Create a site and its ingest key',
       body: NewSite,
       data: Site.extend({ ingest_key: z.string() }),
       status: 201,
       mayConflict: true,
       run: async (call) => {
-        const asked = await parseBody(call, NewSite)
-        const org = chooseOrg(call, asked.org)
-        const site = await sites.create({ ...asked, org }, auditContext(call, org), ingestKeys.firstKeyStatement())
+        const body = await parseBody(call, NewSite)
+        const org = chooseOrg(call, body.org)
+        const site = await sites.create({ ...body, org }, auditContext(call, org), ingestKeys.firstKeyStatement())
         const { ingest_key } = await ingestKeys.get(site.id)
-        const made = { ...site, ingest_key }
-        return jsonWithEtag(made, 201)
+        const created = { ...site, ingest_key }
+        return jsonWithEtag(created, 201)
       },
-    },
-    {
-      method: 'get',
-      path: '/api/sites/{id}',
-      access: 'manage:read',
-      tag: 'sites',
-      summary: 'One site',
+    }),
+    route('get', '/api/sites/{id}', 'manage:read', {
+      tag,
+      summary: 'Get a site',
       data: Site,
-      run: async (call) => jsonWithEtag(await own(call)),
-    },
-    {
-      method: 'patch',
-      path: '/api/sites/{id}',
-      access: 'admin',
-      tag: 'sites',
-      summary: 'Change a site, in part; in force at once',
+      run: async (call) => jsonWithEtag(await siteOfPath(call)),
+    }),
+    route('patch', '/api/sites/{id}', 'admin', {
+      tag,
+      summary: 'Change fields of a site; takes effect at once',
       body: SiteChange,
       data: Site,
       mayConflict: true,
       run: async (call) => {
-        const { id, org } = await own(call)
-        return jsonWithEtag(
-          await sites.change(id, await parseBody(call, SiteChange), auditContext(call, org), ifMatchVersion(call)),
-        )
+        const { id, org } = await siteOfPath(call)
+        const change = await parseBody(call, SiteChange)
+        return jsonWithEtag(await sites.change(id, change, auditContext(call, org), ifMatchVersion(call)))
       },
-    },
-    {
-      method: 'delete',
-      path: '/api/sites/{id}',
-      access: 'admin',
-      tag: 'sites',
-      summary: 'Delete a site with everything of it, for good',
+    }),
+    route('delete', '/api/sites/{id}', 'admin', {
+      tag,
+      summary: 'Delete a site and all its data; cannot be undone',
       status: 204,
       mayConflict: true,
       run: async (call) => {
-        const { id, org } = await own(call)
+        const { id, org } = await siteOfPath(call)
         await sites.delete(id, auditContext(call, org), ifMatchVersion(call))
-        return new Response(null, { status: 204 })
+        return noContent()
       },
-    },
-    {
-      method: 'get',
-      path: '/api/sites/{id}/ingest-key',
-      access: 'admin',
-      tag: 'sites',
-      summary: 'What the servers of a site sign with',
+    }),
+    route('get', '/api/sites/{id}/ingest-key', 'admin', {
+      tag,
+      summary: "Get the ingest key that the site's servers sign with",
       data: IngestKey,
       run: async (call) => {
-        const { id, org } = await own(call)
+        const { id, org } = await siteOfPath(call)
         return jsonResponse(await ingestKeys.show(id, auditContext(call, org)))
       },
-    },
-    {
-      method: 'post',
-      path: '/api/sites/{id}/ingest-key/rotate',
-      access: 'admin',
-      tag: 'sites',
-      summary: 'A new ingest key; the one before stays good for a day, any earlier one ends now',
+    }),
+    route('post', '/api/sites/{id}/ingest-key/rotate', 'admin', {
+      tag,
+      summary: 'Replace the ingest key; the previous key stays valid for 24 hours, earlier keys end now',
       data: IngestKey,
       run: async (call) => {
-        const { id, org } = await own(call)
+        const { id, org } = await siteOfPath(call)
         return jsonResponse(await ingestKeys.rotate(id, auditContext(call, org)))
       },
-    },
+    }),
   ]
 }
+
+const DropsQuery = z.object({
+  days: z.coerce.number().int().min(1).max(366).default(30).describe('Number of UTC days, today included.'),
+})
+
+/** The counts of hits that were not recorded. The track endpoints answer all drops alike; the site's owner sees why. */
+export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops: Pick<Drops, 'list'> }): Route[] => [
+  route('get', '/api/sites/{id}/drops', 'manage:read', {
+    tag: 'sites',
+    summary: 'Count hits of a site that were not recorded, by day, endpoint and reason',
+    query: DropsQuery,
+    data: z.array(DailyDrops),
+    meta: TotalMeta,
+    run: async (call) => {
+      const { days } = parseQuery(call, DropsQuery)
+      const { id } = await requireSite(call, sites, pathId(call))
+      return listResponse(await drops.list(id, days))
+    },
+  }),
+]
+
+/** Erasure of a person's rows. API keys cannot use it. */
+export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<Removals, 'erase'> }): Route[] => [
+  route('delete', '/api/visitors/{id}', 'admin', {
+    tag: 'visitors',
+    summary: "Erase a person: delete all the person's rows; cannot be undone",
+    pathParameter: HexId.describe('The id, as `/api/stats/visitors` shows it.'),
+    query: SiteQuery,
+    data: ErasureResult,
+    run: async (call) => {
+      const id = HexId.safeParse(call.params.id)
+      if (!id.success) throw new ApiError('not_found', 'Not found.')
+      const site = await requireSite(call, deps.sites, parseQuery(call, SiteQuery).site, 'site')
+      return jsonResponse(await deps.removals.erase(site.id, id.data, auditContext(call, site.org)))
+    },
+  }),
+]

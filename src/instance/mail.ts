@@ -1,6 +1,5 @@
 import type { Config } from '../config.js'
-import { createLinkBuilder } from '../http/account/links.js'
-import { createAccountMailer } from '../http/account/mailer.js'
+import { createAccountMailer, createLinkBuilder } from '../http/account/mailer.js'
 import { createMailer } from '../notify/smtp-mailer.js'
 import type { InstanceDeps } from './instance.js'
 

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { listAgents, loadCatalog } from '../agents/catalog.js'
 import { RangesStatus } from '../agents/ranges/status.js'
 import type { PdfRenderer } from '../export/pdf.js'
-import { createBlockedPaths } from '../http/blocked-paths.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
-import { createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
+import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Call } from '../route.js'
 
-/** Markup: what is put into it is text. */
+/** Markup; values are inserted as escaped text. */
 export type Html = ReturnType<typeof html>
 
 const STYLE = `:root{color-scheme:light dark}
@@ -9,16 +9,16 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:22rem;margin:12vh auto;padding
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}label{display:block;margin:.8rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.45rem}
 button{font:inherit;padding:.5rem 1rem;margin-top:.4rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.6rem}`
 
-/** A page of ours, without a script; with why, where something did not work. */
-export const renderPage = (title: string, body: Html, why?: string): Html =>
+/** Renders a page without scripts; `problem` is shown as an alert. */
+export const renderPage = (title: string, body: Html, problem?: string): Html =>
   html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title} - readership</title><style>${STYLE}</style><main><h1>${title}</h1>
-${why === undefined ? '' : html`<p role="alert">${why}</p>`}${body}</main></html>`
+${problem === undefined ? '' : html`<p role="alert">${problem}</p>`}${body}</main></html>`
 
-/** Fields of forms. */
 export const tokenField = (value: string | undefined) => html`<input type="hidden" name="token" value="${value ?? ''}">`
-export const passwordField = (label: string, complete: 'current-password' | 'new-password') =>
-  html`<label>${label}<input type="password" name="password" autocomplete="${complete}" required></label>`
+export const currentPasswordField = html`<label>Password<input type="password" name="password" autocomplete="current-password" required></label>`
+export const newPasswordField = html`<label>New password, at least 10 characters<input type="password" name="password" autocomplete="new-password" required></label>`
+export const codeField = html`<label>Two-factor code, if your account uses one<input name="totp" autocomplete="one-time-code"></label>`
 export const emailField = (value: string | undefined) =>
   html`<label>E-mail<input type="email" name="email" autocomplete="username" value="${value ?? ''}" required></label>`
 
@@ -32,10 +32,14 @@ export const htmlResponse = (body: Html, status = 200, cookie?: string): Respons
     },
   })
 
-/** Relative: the service may lie under a base path. */
+/** Redirects to a relative location, because the service may be served below a base path. */
 export const redirectTo = (location: './' | 'sign-in', cookie?: string): Response =>
   new Response(null, { status: 303, headers: { location, ...(cookie === undefined ? {} : { 'set-cookie': cookie }) } })
 
-/** What a form has sent, whatever came: what is no form has no fields. */
+/** Reads the fields of a form; any other body has no fields. */
 export const readForm = async ({ request }: Pick<Call, 'request'>): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries(new URLSearchParams(await request.text()))
+
+/** Leaves out the field `totp` if the form's input was empty. */
+export const withoutEmptyCode = ({ totp = '', ...rest }: Readonly<Record<string, string>>): Record<string, string> =>
+  totp === '' ? rest : { ...rest, totp }

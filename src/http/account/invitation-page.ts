@@ -3,63 +3,80 @@ import { ApiError } from '../../errors.js'
 import type { Invitations, ReceivedInvitation } from '../../manage/invitations.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { People, Person } from '../../manage/people.js'
-import { renderError, validate } from '../error-response.js'
-import type { Call, Route } from '../route.js'
-import { isProvenSameOrigin } from '../same-origin.js'
-import { readSessionToken, sessionCookie } from '../session-cookie.js'
-import { type Html, htmlResponse, passwordField, readForm, redirectTo, renderPage, tokenField } from './html.js'
+import { renderError } from '../error-response.js'
+import { type Call, type Route, route } from '../route.js'
+import { isProvenSameOrigin, readSessionToken, sessionCookie } from '../session-cookie.js'
+import { validate } from '../validation.js'
+import {
+  codeField,
+  currentPasswordField,
+  type Html,
+  htmlResponse,
+  newPasswordField,
+  readForm,
+  redirectTo,
+  renderPage,
+  tokenField,
+  withoutEmptyCode,
+} from './html.js'
 import type { AccountLimits } from './limits.js'
 import { JoinByInvitation, Login } from './shapes.js'
 import type { SignedOutActions } from './signed-out-actions.js'
 
-const renderInvitationError = (why: string): Html => renderPage('Invitation', html``, why)
+const renderInvitationError = (problem: string): Html => renderPage('Invitation', html``, problem)
 
-/** What whoever holds the link is asked; the same whether the address has an account or not. */
-function renderInvitation(
-  given: { held: ReceivedInvitation; org: string; word: string; me: string | undefined; mayJoin: boolean },
-  why?: string,
-) {
-  const { held, org, word, me, mayJoin } = given
-  const about = html`<p>To the organisation <b>${org}</b>, as ${held.role}, for ${held.email}.</p>`
-  const act = (value: 'accept' | 'sign-in' | 'join', says: string) =>
-    html`<button name="act" value="${value}">${says}</button>`
-  const whose = html`<label>E-mail<input type="email" autocomplete="username" value="${held.email}" readonly></label>`
-  if (me === held.email)
+interface InvitationView {
+  invitation: ReceivedInvitation
+  /** The name of the organisation. */
+  org: string
+  token: string
+  /** The address of the signed-in person. */
+  signedInAs: string | undefined
+  mayJoin: boolean
+}
+
+/** Renders the page of an invitation; it is the same whether the invited address has an account or not. */
+function renderInvitation({ invitation, org, token, signedInAs, mayJoin }: InvitationView, problem?: string) {
+  const { email, role } = invitation
+  const about = html`<p>To the organisation <b>${org}</b>, as ${role}, for ${email}.</p>`
+  const actButton = (value: 'accept' | 'sign-in' | 'join', label: string) =>
+    html`<button name="act" value="${value}">${label}</button>`
+  const address = html`<label>E-mail<input type="email" autocomplete="username" value="${email}" readonly></label>`
+  if (signedInAs === email)
     return renderPage(
       'Invitation',
-      html`${about}<form method="post">${tokenField(word)}${act('accept', 'Accept')}</form>`,
-      why,
+      html`${about}<form method="post">${tokenField(token)}${actButton('accept', 'Accept')}</form>`,
+      problem,
     )
   return renderPage(
     'Invitation',
-    html`${about}${me === undefined ? '' : html`<p>You are signed in as ${me}: go on as who is invited.</p>`}
-<h2>With your account</h2><form method="post">${tokenField(word)}${whose}${passwordField('Password', 'current-password')}
-<label>Code, where your account asks for one<input name="totp" autocomplete="one-time-code"></label>
-${act('sign-in', 'Sign in and accept')}</form><h2>Without an account</h2>${
+    html`${about}${signedInAs === undefined ? '' : html`<p>You are signed in as ${signedInAs}. Continue as the invited person.</p>`}
+<h2>With your account</h2><form method="post">${tokenField(token)}${address}${currentPasswordField}${codeField}
+${actButton('sign-in', 'Sign in and accept')}</form><h2>Without an account</h2>${
       mayJoin
-        ? html`<form method="post">${tokenField(word)}${whose}<label>Name<input name="name" autocomplete="name" required></label>
-${passwordField('New password, at least 10 characters', 'new-password')}${act('join', 'Make an account and accept')}</form>`
-        : html`<p>Open the link in the mail that went to ${held.email}: it shows that the address is yours.</p>`
+        ? html`<form method="post">${tokenField(token)}${address}<label>Name<input name="name" autocomplete="name" required></label>
+${newPasswordField}${actButton('join', 'Create account and accept')}</form>`
+        : html`<p>Open the link in the mail to ${email}: it proves that the address is yours.</p>`
     }`,
-    why,
+    problem,
   )
 }
 
 /**
- * Where the link of an invitation leads, without a script: to open it changes nothing. Who is signed in as who is invited
- * accepts; anybody else signs in first, or makes their account, also where nobody registers: the invitation is the door.
+ * The page that an invitation's link leads to; it needs no script, and opening it changes nothing. The invited person
+ * accepts when signed in. Others sign in first or create their account, also where registration is closed.
  */
 export function invitationPageRoutes(deps: {
-  entrance: SignedOutActions
+  actions: SignedOutActions
   invitations: Pick<Invitations, 'find' | 'accept'>
   orgs: Pick<Orgs, 'get'>
   people: People
   limits: Pick<AccountLimits, 'take'>
 }): Route[] {
-  const { entrance, invitations, orgs, people, limits } = deps
-  const route = { access: 'sign_in', tag: 'account', type: 'text/html', path: '/invitation' } as const
+  const { actions, invitations, orgs, people, limits } = deps
+  const page = { tag: 'account', contentType: 'text/html' } as const
 
-  const signedIn = async ({ request }: Call): Promise<Person | undefined> => {
+  const findPerson = async ({ request }: Call): Promise<Person | undefined> => {
     const cookie = readSessionToken(request.headers.get('cookie'))
     if (cookie === undefined) return undefined
     return people.authenticate(cookie).catch((error: unknown) => {
@@ -67,66 +84,62 @@ export function invitationPageRoutes(deps: {
       throw error
     })
   }
-  const shown = async (call: Call, word: string, why?: string): Promise<Html> => {
+  const render = async (call: Call, token: string, problem?: string): Promise<Html> => {
     limits.take('look', call.ip)
-    const held = await invitations.find(word, call.at)
-    const org = (await orgs.get(held.org))?.name ?? ''
-    const me = (await signedIn(call))?.user.email
-    return renderInvitation({ held, org, word, me, mayJoin: entrance.mayJoin(held) }, why)
+    const invitation = await invitations.find(token, call.at)
+    const org = (await orgs.get(invitation.org))?.name ?? ''
+    const signedInAs = (await findPerson(call))?.user.email
+    return renderInvitation({ invitation, org, token, signedInAs, mayJoin: actions.mayJoin(invitation) }, problem)
   }
-  const accept = async (call: Call, word: string, { user }: Person) =>
-    invitations.accept(word, user, { kind: 'user', name: user.email, ip: call.ip }, call.at)
+  const accept = async (call: Call, token: string, { user }: Person) =>
+    invitations.accept(token, user, { kind: 'user', name: user.email, ip: call.ip }, call.at)
 
   return [
-    {
-      ...{ ...route, method: 'get' },
+    route('get', '/invitation', 'sign_in', {
+      ...page,
       summary: 'Page: accept an invitation',
       async run(call) {
         try {
-          return htmlResponse(await shown(call, call.query.get('token') ?? ''))
+          return htmlResponse(await render(call, call.query.get('token') ?? ''))
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           return htmlResponse(renderInvitationError(error.message), renderError(error, () => {}).status)
         }
       },
-    },
-    {
-      ...{ ...route, method: 'post' },
-      summary: "What the page's form sends: accept an invitation",
-      otherResponses: { 303: 'Done: it goes on at another page.' },
+    }),
+    route('post', '/invitation', 'sign_in', {
+      ...page,
+      summary: 'Form of the page: accept an invitation',
+      otherResponses: { 303: 'Done; redirects to the next page.' },
       async run(call) {
-        const { act, token: word = '', totp = '', ...given } = await readForm(call)
+        const { act, token = '', totp = '', ...fields } = await readForm(call)
         let cookie: string | undefined
         try {
           limits.take('look', call.ip)
           if (act === 'join') {
-            const session = await entrance.join(call, validate(JoinByInvitation, { token: word, ...given }))
+            const session = await actions.join(call, validate(JoinByInvitation, { token, ...fields }))
             return redirectTo('./', sessionCookie(call.request, session))
           }
           if (act === 'sign-in') {
-            const { email } = await invitations.find(word, call.at)
-            const login = validate(Login, { ...given, email, ...(totp === '' ? {} : { totp }) })
-            const session = await entrance.login(call, login)
+            const { email } = await invitations.find(token, call.at)
+            const session = await actions.login(call, validate(Login, withoutEmptyCode({ ...fields, email, totp })))
             cookie = sessionCookie(call.request, session)
-            await accept(call, word, await people.authenticate(session))
+            await accept(call, token, await people.authenticate(session))
             return redirectTo('./', cookie)
           }
           if (!isProvenSameOrigin(call.request))
-            throw new ApiError('forbidden', 'A page of another origin cannot do this in your name.')
-          const person = await signedIn(call)
-          if (!person) throw new ApiError('unauthorized', 'You are not signed in any more.')
-          await accept(call, word, person)
+            throw new ApiError('forbidden', 'Pages of another origin cannot do this on your behalf.')
+          const person = await findPerson(call)
+          if (!person) throw new ApiError('unauthorized', 'You are no longer signed in.')
+          await accept(call, token, person)
           return redirectTo('./')
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           const { status } = renderError(error, () => {})
-          return htmlResponse(
-            await shown(call, word, error.message).catch(() => renderInvitationError(error.message)),
-            status,
-            cookie,
-          )
+          const body = await render(call, token, error.message).catch(() => renderInvitationError(error.message))
+          return htmlResponse(body, status, cookie)
         }
       },
-    },
+    }),
   ]
 }

@@ -1,60 +1,58 @@
 import type { AccountMail } from './mailer.js'
 
-/** What is in none of these: a name that somebody gave. Whoever registers with another's address would write to them. */
-const IGNORE_NOTE = 'If you did not ask for this, ignore it: nothing happens without the link.'
-const joinParagraphs = (...paragraphs: string[]): string => `${[...paragraphs, 'readership'].join('\n\n')}\n`
+const IGNORE_NOTE = 'If you did not request this, ignore this mail: nothing happens unless the link is used.'
+const paragraphs = (...texts: string[]): string => `${[...texts, 'readership'].join('\n\n')}\n`
 
-/** Mails about accounts. `link` is where the reader goes, `service` where the service is. */
+/**
+ * Mails about accounts. None of them contains a name that a client entered: otherwise anybody could write to a person by
+ * registering with that person's address.
+ */
 export const accountMails = {
   register: (to: string, link: string): AccountMail => ({
     to,
     link,
-    subject: 'Confirm your address',
-    text: joinParagraphs('To finish registering, open this link within 24 hours:', link, IGNORE_NOTE),
+    subject: 'Confirm your e-mail address',
+    text: paragraphs('To complete your registration, open this link within 24 hours:', link, IGNORE_NOTE),
   }),
   registered: (to: string, signIn: string): AccountMail => ({
     to,
-    subject: 'You have an account already',
-    text: joinParagraphs(
-      'Somebody, probably you, tried to register with this address. It has an account already: sign in, or choose another password, at',
+    subject: 'You already have an account',
+    text: paragraphs(
+      'Someone, probably you, tried to register with this address, which already has an account. Sign in or reset your password at',
       signIn,
     ),
   }),
   reset: (to: string, link: string): AccountMail => ({
     to,
     link,
-    subject: 'Choose another password',
-    text: joinParagraphs('To choose another password, open this link within an hour:', link, IGNORE_NOTE),
+    subject: 'Reset your password',
+    text: paragraphs('To choose a new password, open this link within an hour:', link, IGNORE_NOTE),
   }),
   newEmail: (to: string, link: string): AccountMail => ({
     to,
     link,
-    subject: 'Confirm your new address',
-    text: joinParagraphs(
-      'To sign in with this address from now on, open this link within 24 hours:',
-      link,
-      IGNORE_NOTE,
-    ),
+    subject: 'Confirm your new e-mail address',
+    text: paragraphs('To sign in with this address in future, open this link within 24 hours:', link, IGNORE_NOTE),
   }),
   emailTaken: (to: string): AccountMail => ({
     to,
-    subject: 'This address has an account already',
-    text: joinParagraphs(
-      'Somebody, probably you, wanted to sign in to another account with this address. It has an account of its own, and one address has one account.',
+    subject: 'This address already has an account',
+    text: paragraphs(
+      'Someone, probably you, tried to use this address for another account. It already has its own account, and an address can have only one.',
     ),
   }),
   emailChanged: (to: string, email: string): AccountMail => ({
     to,
-    subject: 'Your address was changed',
-    text: joinParagraphs(
-      `Your account is now reached as ${email}. If that was not you, ask the operator of this service for help at once.`,
+    subject: 'Your e-mail address was changed',
+    text: paragraphs(
+      `Your account now uses the address ${email}. If you did not change it, contact the operator of this service at once.`,
     ),
   }),
   passwordChanged: (to: string): AccountMail => ({
     to,
     subject: 'Your password was changed',
-    text: joinParagraphs(
-      'Your password was changed, and all other sessions are over. If that was not you, choose another one at once, and see who else reads your mail.',
+    text: paragraphs(
+      'Your password was changed, and all your other sessions were signed out. If you did not change it, reset your password at once, and check who else can read your mail.',
     ),
   }),
 }

@@ -1,7 +1,31 @@
 import type { MailMessage, SendMail } from '../../notify/mail-message.js'
 import { waitAtMost } from '../../notify/wait-at-most.js'
 
-/** A link that was made and could not be mailed. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** Builds an absolute link for a mail; `request` is the one that asked for it. */
+export type LinkBuilder = (
+  request: Request,
+  path: '/sign-in' | '/reset-password' | '/confirm-email' | '/invitation',
+  token?: string,
+) => string
+
+/**
+ * Starts links with `public_url`; otherwise with the origin of the request if that is loopback, because the sender chooses
+ * any other `Host` and would receive the token of another person; otherwise with `service`, where the service listens.
+ */
+export function createLinkBuilder(known: {
+  public_url?: string | undefined
+  service?: string | undefined
+}): LinkBuilder {
+  return (request, path, token) => {
+    const { hostname, origin } = new URL(request.url)
+    const base = known.public_url ?? (LOOPBACK.test(hostname) ? origin : known.service) ?? ''
+    return `${base.replace(/\/+$/, '')}${path}${token === undefined ? '' : `?token=${token}`}`
+  }
+}
+
+/** A link that could not be mailed, because no mail server is configured. */
 export interface UnsentLink {
   /** ISO-8601 UTC. */
   readonly at: string
@@ -10,58 +34,52 @@ export interface UnsentLink {
   readonly link: string
 }
 
-/** A mail about an account; its link is in its text too. */
+/** A mail about an account; its text contains `link` too. */
 export type AccountMail = MailMessage & { readonly link?: string }
 
-/** What carries mails about accounts, or without a mail server tells the operator. */
-export interface AccountMailer {
-  /** Whether there is a mail server. */
-  readonly canSend: boolean
-  /**
-   * Writes a letter and sends it, behind the answer; undefined: there is none to write. Never throws: what goes wrong is
-   * in the log.
-   */
-  sendLater(write: () => Promise<AccountMail | undefined>): void
-  /** The last links that were not mailed, the latest first. */
-  unsentLinks(): readonly UnsentLink[]
-  /** Resolves when what is under way is done, or after five seconds: a mail server that hangs holds no end up. */
-  close(): Promise<void>
-}
-
 const MAX_UNSENT_LINKS = 20
-/** Letters under way at once: a mail server that hangs must not gather them without end. */
+/** Bounds memory when a mail server hangs. */
 const MAX_MAILS_IN_FLIGHT = 200
 const DRAIN_TIMEOUT_MS = 5_000
 
+export type AccountMailer = ReturnType<typeof createAccountMailer>
+
+/** Sends mails about accounts, or without a mail server keeps their links for the operator. */
 export function createAccountMailer(deps: {
   send?: SendMail | undefined
   now(): Date
   log: { info(details: object, message: string): void; error(details: object, message: string): void }
-}): AccountMailer {
+}) {
   const { send, now, log } = deps
-  const under = new Set<Promise<void>>()
-  let kept: UnsentLink[] = []
+  const inFlight = new Set<Promise<void>>()
+  let unsent: readonly UnsentLink[] = []
   const deliver = async ({ link, ...mail }: AccountMail) => {
     if (send) return send(mail)
     if (link === undefined) return
     const { to, subject } = mail
-    kept = [{ at: now().toISOString(), to, subject, link }, ...kept].slice(0, MAX_UNSENT_LINKS)
-    log.info({ to, link }, `no mail server is set (smtp): "${subject}" is yours to hand on`)
+    unsent = [{ at: now().toISOString(), to, subject, link }, ...unsent].slice(0, MAX_UNSENT_LINKS)
+    log.info({ to, link }, `no mail server is configured (smtp): pass the link of "${subject}" on yourself`)
   }
   return {
+    /** Whether a mail server is configured. */
     canSend: send !== undefined,
-    sendLater(write) {
-      if (under.size >= MAX_MAILS_IN_FLIGHT)
-        return log.error({}, 'too many mails wait for the mail server: one was not written')
-      const work = write()
-        .then((letter) => (letter === undefined ? undefined : deliver(letter)))
+    /** Composes and sends a mail without delaying the response; undefined sends none. Never throws: failures are logged. */
+    sendLater(compose: () => Promise<AccountMail | undefined>): void {
+      if (inFlight.size >= MAX_MAILS_IN_FLIGHT) {
+        log.error({}, 'a mail was dropped, because too many wait for the mail server')
+        return
+      }
+      const work = compose()
+        .then((mail) => (mail === undefined ? undefined : deliver(mail)))
         .catch((error: unknown) => log.error({ err: error }, 'a mail about an account could not be sent'))
-        .finally(() => under.delete(work))
-      under.add(work)
+        .finally(() => inFlight.delete(work))
+      inFlight.add(work)
     },
-    unsentLinks: () => kept,
-    async close() {
-      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all(under))
+    /** The last links that were not mailed, newest first. */
+    unsentLinks: (): readonly UnsentLink[] => unsent,
+    /** Waits for mails in flight, at most five seconds: a mail server that hangs must not block a stop. */
+    async close(): Promise<void> {
+      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all(inFlight))
     },
   }
 }

@@ -1,117 +1,117 @@
 import { html } from 'hono/html'
 import { ApiError } from '../../errors.js'
-import { renderError, validate } from '../error-response.js'
-import type { Call, Route } from '../route.js'
+import { renderError } from '../error-response.js'
+import { type Call, type Route, route } from '../route.js'
 import { sessionCookie } from '../session-cookie.js'
+import { validate } from '../validation.js'
 import {
+  codeField,
+  currentPasswordField,
   emailField,
   type Html,
   htmlResponse,
-  passwordField,
+  newPasswordField,
   readForm,
   redirectTo,
   renderPage,
   tokenField,
+  withoutEmptyCode,
 } from './html.js'
 import { ConfirmEmail, ForgotPassword, LinkSignIn, Login, ResetPassword } from './shapes.js'
 import type { SignedOutActions } from './signed-out-actions.js'
 
-/** What a form is about: the page to be sent back, with why where it did not work. */
-type RenderForm = (given: Readonly<Record<string, string>>, why?: string) => Html
+type Fields = Readonly<Record<string, string>>
 
-const renderSignIn: RenderForm = (given, why) =>
-  given.token === undefined
-    ? renderPage(
-        'Sign in',
-        html`<form method="post">${emailField(given.email)}${passwordField('Password', 'current-password')}
-<label>Code, where your account asks for one<input name="totp" autocomplete="one-time-code"></label>
-<button>Sign in</button></form><p><a href="reset-password">Choose another password</a></p>`,
-        why,
-      )
-    : renderPage(
-        'Sign in',
-        html`<form method="post">${tokenField(given.token)}<button>Sign in by this link</button></form>`,
-        why,
-      )
+/** Renders a page with its form, and with the problem of the last attempt. */
+type RenderForm = (fields: Fields, problem?: string) => Html
 
-const renderResetPassword: RenderForm = (given, why) =>
-  given.token === undefined
-    ? renderPage(
-        'Another password',
-        html`<form method="post">${emailField(given.email)}<button>Send me a link</button></form>`,
-        why,
-      )
-    : renderPage(
-        'Another password',
-        html`<form method="post">${tokenField(given.token)}${passwordField('New password, at least 10 characters', 'new-password')}
-<button>Use it from now on</button></form>`,
-        why,
-      )
-
-const renderConfirmEmail: RenderForm = (given, why) =>
+const renderSignIn: RenderForm = ({ email, token }, problem) =>
   renderPage(
-    'Your address',
-    html`<form method="post">${tokenField(given.token)}<button>It is mine</button></form>`,
-    why,
+    'Sign in',
+    token === undefined
+      ? html`<form method="post">${emailField(email)}${currentPasswordField}${codeField}
+<button>Sign in</button></form><p><a href="reset-password">Reset password</a></p>`
+      : html`<form method="post">${tokenField(token)}<button>Sign in</button></form>`,
+    problem,
   )
 
-const MAIL_SENT_PAGE = renderPage(
-  'Look into your mail',
-  html`<p>If the address has an account, a link is on its way.</p>`,
-)
+const renderResetPassword: RenderForm = ({ email, token }, problem) =>
+  renderPage(
+    'Reset password',
+    token === undefined
+      ? html`<form method="post">${emailField(email)}<button>Send me a link</button></form>`
+      : html`<form method="post">${tokenField(token)}${newPasswordField}<button>Save password</button></form>`,
+    problem,
+  )
+
+const renderConfirmEmail: RenderForm = ({ token }, problem) =>
+  renderPage(
+    'Confirm your e-mail address',
+    html`<form method="post">${tokenField(token)}<button>Confirm</button></form>`,
+    problem,
+  )
+
+const MAIL_SENT_PAGE = renderPage('Check your inbox', html`<p>If the address has an account, a link is on its way.</p>`)
 
 /**
- * Where mailed links lead, without a script. To open one changes nothing, so that whatever looks through mails for links
- * does no harm: only its button does.
+ * The pages that mailed links lead to; they need no script. Opening a link changes nothing, so that mail scanners that
+ * open links do no harm: only the page's button acts.
  */
-export function pageRoutes(entrance: SignedOutActions): Route[] {
-  const route = { access: 'sign_in', tag: 'account', type: 'text/html' } as const
-  const routes = (
-    path: string,
-    summary: string,
-    form: RenderForm,
-    act: (call: Call, given: Readonly<Record<string, string>>) => Promise<Response>,
-  ): Route[] => [
-    {
-      ...{ ...route, method: 'get', path },
-      summary: `Page: ${summary}`,
-      run: async ({ query }) => htmlResponse(form(Object.fromEntries(query))),
-    },
-    {
-      ...{ ...route, method: 'post', path },
-      summary: `What the page's form sends: ${summary}`,
-      otherResponses: { 303: 'Done: it goes on at another page.' },
+export function pageRoutes(actions: SignedOutActions): Route[] {
+  const startSession = async (call: Call, session: Promise<string>) =>
+    redirectTo('./', sessionCookie(call.request, await session))
+  return [
+    ...formRoutes('/sign-in', 'sign in, or follow a sign-in link', renderSignIn, (call, fields) =>
+      startSession(
+        call,
+        fields.token === undefined
+          ? actions.login(call, validate(Login, withoutEmptyCode(fields)))
+          : actions.link(call, validate(LinkSignIn, fields)),
+      ),
+    ),
+    ...formRoutes('/reset-password', 'reset a password', renderResetPassword, async (call, fields) => {
+      if (fields.token === undefined) {
+        actions.forgot(call, validate(ForgotPassword, fields))
+        return htmlResponse(MAIL_SENT_PAGE)
+      }
+      await actions.reset(call, validate(ResetPassword, fields))
+      return redirectTo('sign-in')
+    }),
+    ...formRoutes('/confirm-email', 'confirm an e-mail address', renderConfirmEmail, async (call, fields) => {
+      await actions.confirm(call, validate(ConfirmEmail, fields))
+      return redirectTo('sign-in')
+    }),
+  ]
+}
+
+/** The route of a page and the route of its form, which shows the page again with the problem after an error. */
+function formRoutes(
+  path: string,
+  purpose: string,
+  render: RenderForm,
+  submit: (call: Call, fields: Fields) => Promise<Response>,
+): Route[] {
+  const page = { tag: 'account', contentType: 'text/html' } as const
+  return [
+    route('get', path, 'sign_in', {
+      ...page,
+      summary: `Page: ${purpose}`,
+      run: async ({ query }) => htmlResponse(render(Object.fromEntries(query))),
+    }),
+    route('post', path, 'sign_in', {
+      ...page,
+      summary: `Form of the page: ${purpose}`,
+      otherResponses: { 303: 'Done; redirects to the next page.' },
       async run(call) {
-        const given = await readForm(call)
+        const fields = await readForm(call)
         try {
-          return await act(call, given)
+          return await submit(call, fields)
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           const { status } = renderError(error, () => {})
-          return htmlResponse(form(given, error.message), status)
+          return htmlResponse(render(fields, error.message), status)
         }
       },
-    },
-  ]
-  const entered = async (call: Call, session: Promise<string>) =>
-    redirectTo('./', sessionCookie(call.request, await session))
-  return [
-    ...routes('/sign-in', 'sign in, or follow a sign-in link', renderSignIn, (call, given) => {
-      if (given.token !== undefined) return entered(call, entrance.link(call, validate(LinkSignIn, given)))
-      const { totp = '', ...rest } = given
-      return entered(call, entrance.login(call, validate(Login, { ...rest, ...(totp === '' ? {} : { totp }) })))
-    }),
-    ...routes('/reset-password', 'choose another password', renderResetPassword, async (call, given) => {
-      if (given.token === undefined) {
-        entrance.forgot(call, validate(ForgotPassword, given))
-        return htmlResponse(MAIL_SENT_PAGE)
-      }
-      await entrance.reset(call, validate(ResetPassword, given))
-      return redirectTo('sign-in')
-    }),
-    ...routes('/confirm-email', 'confirm an address', renderConfirmEmail, async (call, given) => {
-      await entrance.confirm(call, validate(ConfirmEmail, given))
-      return redirectTo('sign-in')
     }),
   ]
 }

@@ -10,12 +10,10 @@ import type { Route } from '../route.js'
 import { accountControlRoutes } from './control.js'
 import { invitationPageRoutes } from './invitation-page.js'
 import type { AccountLimits } from './limits.js'
-import type { LinkBuilder } from './links.js'
-import type { AccountMailer } from './mailer.js'
-import { createDescribeMe } from './me.js'
+import type { AccountMailer, LinkBuilder } from './mailer.js'
 import { pageRoutes } from './page-routes.js'
-import { createCheckPassword } from './password-check.js'
 import { profileRoutes } from './profile-routes.js'
+import { createCheckPassword, createDescribeMe } from './session.js'
 import { createSignedOutActions } from './signed-out-actions.js'
 import { signedOutRoutes } from './signed-out-routes.js'
 import { totpRoutes } from './totp.js'
@@ -32,21 +30,21 @@ export interface AccountDeps {
   limits: AccountLimits
   post: AccountMailer
   linkTo: LinkBuilder
-  /** Whether nobody registers (spec 5.4). */
+  /** Whether registration is closed. */
   closed: boolean
 }
 
-/** Everything about accounts (spec 4.10, 5.4; contract 7), and what the operator does about them (contract 2). */
+/** All account routes, the pages of mailed links, and the operator's account routes. */
 export function accountRoutes(deps: AccountDeps): Route[] {
-  const entrance = createSignedOutActions(deps)
+  const actions = createSignedOutActions(deps)
   const me = createDescribeMe(deps.orgs)
-  const prove = createCheckPassword(deps.accounts.signIn, deps.limits)
+  const checkPassword = createCheckPassword(deps.accounts.signIn, deps.limits)
   return [
-    ...signedOutRoutes({ entrance, people: deps.people, me }),
-    ...profileRoutes({ ...deps, me, prove }),
-    ...totpRoutes(deps.accounts, prove),
-    ...pageRoutes(entrance),
-    ...invitationPageRoutes({ ...deps, entrance }),
+    ...signedOutRoutes({ actions, people: deps.people, me }),
+    ...profileRoutes({ ...deps, me, checkPassword }),
+    ...totpRoutes(deps.accounts, checkPassword),
+    ...pageRoutes(actions),
+    ...invitationPageRoutes({ ...deps, actions }),
     ...accountControlRoutes(deps),
   ]
 }

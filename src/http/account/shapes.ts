@@ -7,34 +7,34 @@ import { Org } from '../../manage/orgs.js'
 import { ROLES } from '../../manage/roles.js'
 import { User } from '../../manage/users.js'
 
-const Code = z.string().max(40, 'That is no code.')
-const Token = z.string().max(100, 'That is no token.')
+const Code = z.string().max(40)
+const Token = z.string().max(100)
 
 export const Login = z.strictObject({
   email: Email,
   password: Password,
-  totp: Code.optional().describe('A code of the authenticator, or a recovery code, where the account asks for one.'),
+  totp: Code.optional().describe('A two-factor code or a recovery code, if the account requires one.'),
 })
-export const LinkSignIn = z.strictObject({ token: Token.describe('Of a sign-in link.') })
+export const LinkSignIn = z.strictObject({ token: Token.describe('The token of a sign-in link.') })
 export const Register = z.strictObject({
   email: Email,
   password: NewPassword,
   name: Name,
-  organisation: Name.describe('The name of the organisation that is made for the account.'),
+  organisation: Name.describe('The name of the organisation that is created with the account.'),
 })
 export const JoinByInvitation = z.strictObject({
-  token: Token.describe('Of the link of an invitation.'),
+  token: Token.describe('The token of an invitation link.'),
   password: NewPassword,
   name: Name,
 })
 export const ForgotPassword = z.strictObject({ email: Email })
 export const ResetPassword = z.strictObject({
-  token: Token.describe('Of the link that was mailed.'),
+  token: Token.describe('The token of the mailed link.'),
   password: NewPassword,
 })
-export const ConfirmEmail = z.strictObject({ token: Token.describe('Of the link that was mailed.') })
+export const ConfirmEmail = z.strictObject({ token: Token.describe('The token of the mailed link.') })
 
-const CurrentPassword = Password.optional().describe('The password of now; needed where one is set.')
+const CurrentPassword = Password.optional().describe('The current password; required if the account has one.')
 export const ChangePassword = z.strictObject({ password: NewPassword, current_password: CurrentPassword })
 export const ChangeEmail = z.strictObject({ email: Email, password: CurrentPassword })
 export const ChangeMe = z.strictObject({ name: Name.optional() })
@@ -45,27 +45,29 @@ export const ConfirmTotp = z.strictObject({ totp: Code.describe('A code of the a
 export const MailSent = z.object({ sent: z.literal(true) })
 export const ConfirmedEmail = z.object({ email: z.string().describe('The address that was confirmed.') })
 export const TotpEnrolment = z.object({
-  secret: z.string().describe('Base32, to type where nothing reads the QR code.'),
-  uri: z.string().describe('`otpauth://`, which is in the QR code.'),
+  secret: z.string().describe('The secret in base32, to type in by hand.'),
+  uri: z.string().describe('The `otpauth://` URI of the QR code.'),
   qr: z.string().describe('The QR code as SVG.'),
 })
 export const RecoveryCodes = z.object({
-  recovery_codes: z.array(z.string()).describe('Each is good once in place of a code; they are not shown again.'),
+  recovery_codes: z.array(z.string()).describe('Each code replaces a two-factor code once. They are not shown again.'),
 })
 export const SessionView = z.object({
   id: z.int(),
-  current: z.boolean().describe('It is the one that asks.'),
+  current: z.boolean().describe('Whether it is the session of this request.'),
   created_at: z.iso.datetime(),
   last_seen_at: z.iso.datetime(),
   agent: z.string().optional().describe('The user agent that signed in.'),
-  ip: z.string().optional().describe('The address it signed in from.'),
+  ip: z.string().optional().describe('The address that signed in.'),
 })
 export const Me = z.object({
   user: User,
   organisations: z.array(
     Org.pick({ id: true, name: true }).extend({
       role: z.enum(ROLES),
-      locked: z.boolean().describe('It asks for two-factor sign-in, which is not set up: nothing of it is reached.'),
+      locked: z
+        .boolean()
+        .describe('Whether the organisation is closed to this person, because it requires two-factor sign-in.'),
     }),
   ),
   session: SessionView,

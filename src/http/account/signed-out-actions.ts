@@ -3,15 +3,13 @@ import { ApiError } from '../../errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { refuseAddressAsPassword } from '../../manage/accounts/password-rules.js'
 import type { Invitations, ReceivedInvitation } from '../../manage/invitations.js'
-import type { SignInClient } from '../../manage/login-sessions.js'
 import type { Passwords } from '../../manage/passwords.js'
 import type { Call } from '../route.js'
-import { isKnownCrossOrigin } from '../same-origin.js'
-import { readSessionToken } from '../session-cookie.js'
+import { isKnownCrossOrigin } from '../session-cookie.js'
 import type { AccountLimits } from './limits.js'
-import type { LinkBuilder } from './links.js'
 import { accountMails } from './mail-texts.js'
-import type { AccountMailer } from './mailer.js'
+import type { AccountMailer, LinkBuilder } from './mailer.js'
+import { sessionOrigin } from './session.js'
 import type {
   ConfirmEmail,
   ForgotPassword,
@@ -24,39 +22,6 @@ import type {
 
 type Attempt = Pick<Call, 'request' | 'ip' | 'at'>
 
-/**
- * What is open to whoever is not signed in yet, whether it is asked as JSON or by a form. Each throws `forbidden` for a
- * page of another origin, `rate_limited` beyond what its address may (spec 8), and what the deed itself throws.
- */
-export interface SignedOutActions {
-  /** The new session's token, as of all that sign in. */
-  login(asking: Attempt, given: z.output<typeof Login>): Promise<string>
-  link(asking: Attempt, given: z.output<typeof LinkSignIn>): Promise<string>
-  /**
-   * The new session's token; undefined where a mail is to be answered first, which says nothing about whether the address
-   * has an account. Throws `forbidden` where nobody registers, `conflict` for a known address where there is no mail.
-   */
-  register(asking: Attempt, given: z.output<typeof Register>): Promise<string | undefined>
-  /** Whether an account is made by this link: it shows that the address is theirs, or nothing here does. */
-  mayJoin(held: Pick<ReceivedInvitation, 'tokenWasMailed'>): boolean
-  /**
-   * The new session's token, of an account that is made for an invitation and accepts it. Throws `not_found` for a token
-   * that is not good or no longer, `forbidden` for one by which none is made, `conflict` where the address has one.
-   */
-  join(asking: Attempt, given: z.output<typeof JoinByInvitation>): Promise<string>
-  /** Answers the same whoever it is, and at once: the mail is written behind it. */
-  forgot(asking: Attempt, given: z.output<typeof ForgotPassword>): void
-  reset(asking: Attempt, given: z.output<typeof ResetPassword>): Promise<void>
-  /** The address that was confirmed, of an account that is made by that or of one that has it from now on. */
-  confirm(asking: Attempt, given: z.output<typeof ConfirmEmail>): Promise<string>
-}
-
-/** Where somebody signs in from. */
-export const sessionOrigin = ({ request, ip }: Pick<Attempt, 'request' | 'ip'>): SignInClient => {
-  const token = readSessionToken(request.headers.get('cookie'))
-  return { agent: request.headers.get('user-agent'), ip, ...(token === undefined ? {} : { token }) }
-}
-
 export interface SignedOutDeps {
   readonly accounts: Accounts
   readonly passwords: Passwords
@@ -64,81 +29,99 @@ export interface SignedOutDeps {
   readonly limits: Pick<AccountLimits, 'take'>
   readonly post: AccountMailer
   readonly linkTo: LinkBuilder
-  /** Whether nobody registers. */
+  /** Whether registration is closed. */
   readonly closed: boolean
 }
 
-export function createSignedOutActions({
-  accounts,
-  invitations,
-  passwords,
-  limits,
-  post,
-  linkTo,
-  closed,
-}: SignedOutDeps): SignedOutActions {
-  const { registration, signIn, profile: own } = accounts
+export type SignedOutActions = ReturnType<typeof createSignedOutActions>
+
+/**
+ * Account actions that need no session, for the JSON routes and for the pages' forms. Each throws `forbidden` for a page
+ * of another origin, `rate_limited` for too many attempts, and the errors of the account operation itself.
+ */
+export function createSignedOutActions(deps: SignedOutDeps) {
+  const { accounts, invitations, passwords, limits, post, linkTo, closed } = deps
+  const { registration, signIn, profile } = accounts
   const admit = ({ request, ip }: Attempt, what: Parameters<AccountLimits['take']>[0]) => {
     if (isKnownCrossOrigin(request)) throw new ApiError('forbidden', 'A page of another origin cannot do this.')
     limits.take(what, ip)
   }
-  // Who invites is told a link too, and could make an account of anybody's address by it.
-  const mayJoin: SignedOutActions['mayJoin'] = ({ tokenWasMailed: mailed }) => mailed || !post.canSend
+  /**
+   * Whether an invitation's link may create an account: only the mailed link proves that the address is the recipient's,
+   * because the inviter sees the other one. Without a mail server there is no such proof.
+   */
+  const mayJoin = ({ tokenWasMailed }: Pick<ReceivedInvitation, 'tokenWasMailed'>): boolean =>
+    tokenWasMailed || !post.canSend
+  const tokenByPassword = async (attempt: Attempt, credentials: z.output<typeof Login>) =>
+    (await signIn.byPassword(credentials, sessionOrigin(attempt))).token
   return {
     mayJoin,
-    async join(asking, { token, password, name }) {
-      admit(asking, 'login')
-      const held = await invitations.find(token, asking.at)
-      if (!mayJoin(held))
-        throw new ApiError('forbidden', 'Open the link in the mail: it shows that the address is yours.')
-      refuseAddressAsPassword(password, held.email)
-      await registration.join(token, { name, password: await passwords.hash(password) }, asking.ip)
-      return (await signIn.byPassword({ email: held.email, password }, sessionOrigin(asking))).token
+    /**
+     * Creates an account that accepts an invitation, and returns a session token. Throws `not_found` for an invalid
+     * invitation, `forbidden` where `mayJoin` is false, `conflict` if the address has an account.
+     */
+    async join(attempt: Attempt, { token, password, name }: z.output<typeof JoinByInvitation>): Promise<string> {
+      admit(attempt, 'login')
+      const invitation = await invitations.find(token, attempt.at)
+      if (!mayJoin(invitation))
+        throw new ApiError('forbidden', 'Open the link in the mail: it proves that the address is yours.')
+      const { email } = invitation
+      refuseAddressAsPassword(password, email)
+      await registration.join(token, { name, password: await passwords.hash(password) }, attempt.ip)
+      return tokenByPassword(attempt, { email, password })
     },
-    async login(asking, given) {
-      admit(asking, 'login')
-      return (await signIn.byPassword(given, sessionOrigin(asking))).token
+    /** Returns a session token. */
+    async login(attempt: Attempt, credentials: z.output<typeof Login>): Promise<string> {
+      admit(attempt, 'login')
+      return tokenByPassword(attempt, credentials)
     },
-    async link(asking, { token }) {
-      admit(asking, 'login')
-      return (await signIn.byLink(token, sessionOrigin(asking))).token
+    /** Returns a session token for a sign-in link. */
+    async link(attempt: Attempt, { token }: z.output<typeof LinkSignIn>): Promise<string> {
+      admit(attempt, 'login')
+      return (await signIn.byLink(token, sessionOrigin(attempt))).token
     },
-    async register(asking, { password, ...given }) {
-      if (closed) throw new ApiError('forbidden', 'Nobody registers here: ask for an invitation.')
-      admit(asking, 'register')
-      refuseAddressAsPassword(password, given.email)
-      // Also for an address that is known: who asks is not to learn it from the time.
-      const pending = { ...given, password: await passwords.hash(password) }
+    /**
+     * Returns a session token, or undefined if a mail has to be answered first; the response then does not tell whether
+     * the address has an account. Throws `forbidden` if registration is closed, and without a mail server `conflict` for
+     * an address that has an account.
+     */
+    async register(attempt: Attempt, body: z.output<typeof Register>): Promise<string | undefined> {
+      if (closed) throw new ApiError('forbidden', 'Registration is closed: ask for an invitation.')
+      admit(attempt, 'register')
+      const { email, password } = body
+      refuseAddressAsPassword(password, email)
+      // Hashed for known addresses too, so that the response time does not tell them apart.
+      const pending = { ...body, password: await passwords.hash(password) }
       if (post.canSend) {
         post.sendLater(async () => {
           const token = await registration.prepare(pending)
-          if (token !== undefined)
-            return accountMails.register(given.email, linkTo(asking.request, '/confirm-email', token))
-          return accountMails.registered(given.email, linkTo(asking.request, '/sign-in'))
+          return token === undefined
+            ? accountMails.registered(email, linkTo(attempt.request, '/sign-in'))
+            : accountMails.register(email, linkTo(attempt.request, '/confirm-email', token))
         })
         return undefined
       }
-      await registration.register(pending, asking.ip)
-      return (await signIn.byPassword({ email: given.email, password }, sessionOrigin(asking))).token
+      await registration.register(pending, attempt.ip)
+      return tokenByPassword(attempt, { email, password })
     },
-    forgot(asking, { email }) {
-      admit(asking, 'forgot')
+    /** Mails a reset link, if the address has an account. The caller cannot tell, because the mail is made later. */
+    forgot(attempt: Attempt, { email }: z.output<typeof ForgotPassword>): void {
+      admit(attempt, 'forgot')
       post.sendLater(async () => {
-        const token = await own.prepareReset(email)
-        return token === undefined
-          ? undefined
-          : accountMails.reset(email, linkTo(asking.request, '/reset-password', token))
+        const token = await profile.prepareReset(email)
+        if (token === undefined) return undefined
+        return accountMails.reset(email, linkTo(attempt.request, '/reset-password', token))
       })
     },
-    async reset(asking, { token, password }) {
-      admit(asking, 'login')
-      const { email } = await own.reset(token, password, asking.ip)
+    async reset(attempt: Attempt, { token, password }: z.output<typeof ResetPassword>): Promise<void> {
+      admit(attempt, 'login')
+      const { email } = await profile.reset(token, password, attempt.ip)
       post.sendLater(async () => accountMails.passwordChanged(email))
     },
-    async confirm(asking, { token }) {
-      admit(asking, 'login')
-      const confirmed = await accounts.confirm(token, asking.ip)
-      const { before, email } = confirmed
+    /** Confirms the address of a registration or of an account that changes it, and returns the address. */
+    async confirm(attempt: Attempt, { token }: z.output<typeof ConfirmEmail>): Promise<string> {
+      admit(attempt, 'login')
+      const { before, email } = await accounts.confirm(token, attempt.ip)
       if (before !== undefined) post.sendLater(async () => accountMails.emailChanged(before, email))
       return email
     },

@@ -3,7 +3,7 @@ import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { SiteId } from '../../manage/fields.js'
 import { parseInstant } from '../../query/calendar.js'
-import { validate, validationError } from '../error-response.js'
+import { validate, validationError } from '../validation.js'
 
 /** What the server establishes itself (spec 2.5 rule 3). */
 const SERVER_FIELDS = [

@@ -1,59 +1,49 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../../errors.js'
+import { findReport } from '../../export/report-names.js'
 import type { Collection, WithId } from '../../manage/collection.js'
-import { isExpired, type Share, SLUG_PATTERN } from '../../manage/shares.js'
+import { isExpired, SHARE_SCOPES, type Share, type ShareScope, SLUG_PATTERN } from '../../manage/shares.js'
 import type { Filter } from '../../query/filters.js'
 import type { RateLimit } from '../rate-limit.js'
-import { assertDimension, scopesAllow } from './scopes.js'
 
-/** A share as one request has it. */
+/** The rights that a share link gives to one request. */
 export interface ShareGrant {
   readonly id: number
   readonly site: number
-  /** Nobody who looks through it can take them away. */
+  /** Applied to every read; the reader cannot remove them. */
   readonly filters: readonly Filter[]
-  /** Whether its scopes open what is asked for. */
+  /** Whether the share's scopes include the URL. */
   allowsUrl(url: URL): boolean
-  /** Throws `forbidden` for a dimension that it is not asked by. */
+  /** Throws `forbidden` for a dimension that the share does not show. */
   assertDimension(dimension: string, field: string): void
-}
-
-export interface ShareAccess {
-  /** The share of `?share=`: a slug, or the token of one that was unlocked. Throws `unauthorized`. */
-  authenticate(word: string): Promise<ShareGrant>
-  /**
-   * What a slug names, and whether it may be looked at: it has no password, or `word` is a token of it. Throws
-   * `not_found` where there is none, or no longer.
-   */
-  look(slug: string, word?: string): Promise<{ share: WithId<Share>; open: boolean }>
-  /** Throws as `look`, `unauthorized`, `conflict` where there is no password, `rate_limited`. */
-  unlock(slug: string, password: string, ip: string): Promise<{ token: string; expires_at: string }>
 }
 
 /** How long an unlocked share stays open. */
 const UNLOCK_LIFETIME_MS = 3_600_000
-/** Passwords tried within `WINDOW` milliseconds, of one share: from one address, and from all. */
+/** Passwords tried on one share within `window` milliseconds: from one address, and from all. */
 export const PASSWORD_ATTEMPTS = { each: 10, all: 100, window: 300_000 }
 
-/** `svcs_`, the share's id and the second of its end in base 36, and what proves that we said so. */
+/** `svcs_`, the share's id and the second of its end in base 36, and the signature. */
 const TOKEN_PATTERN = /^svcs_([0-9a-z]{1,6})_([0-9a-z]{1,8})_[\w-]{43}$/
 
+export type ShareAccess = ReturnType<typeof createShareAccess>
+
 /**
- * Shares as credentials (spec 5.1, 5.5). A token is signed and kept nowhere: the secret ends with the process, and what
- * is signed names the password, so that another one, or none, ends every token of the one before. `random(n)` gives n
- * bytes; `limits` count tries over `TRIES.window`.
+ * Share links as credentials. Tokens are signed and not stored: they end with the process. The signature covers the stored
+ * password hash, so changing or removing the password ends every earlier token.
  */
 export function createShareAccess(deps: {
   shares: Pick<Collection<Share>, 'all'>
-  /** Whether a password is the one of a hash. */
+  /** Whether a password matches a hash. */
   verify(hash: string, password: string): Promise<boolean>
+  /** Counts attempts over `PASSWORD_ATTEMPTS.window`. */
   limits: { each: RateLimit; all: RateLimit }
   now(): Date
   random(bytes: number): Buffer
-}): ShareAccess {
+}) {
   const { shares, verify, limits, now, random } = deps
   const secret = random(32)
-  /** By digest: how long a look-up takes says nothing of a slug. */
+  /** Slugs are looked up by digest, so that the time of a look-up tells nothing about them. */
   const digestOf = (slug: string) => createHash('sha256').update(slug).digest('hex')
   let indexed: readonly WithId<Share>[] = []
   let bySlug = new Map<string, WithId<Share>>()
@@ -69,49 +59,87 @@ export function createShareAccess(deps: {
   }
   /** `end` in seconds since 1970. */
   const tokenOf = ({ id, slug, password }: WithId<Share>, end: number): string => {
-    const proof = createHmac('sha256', secret)
+    const signature = createHmac('sha256', secret)
       .update(JSON.stringify([id, slug, password, end]))
       .digest('base64url')
-    return `svcs_${id.toString(36)}_${end.toString(36)}_${proof}`
+    return `svcs_${id.toString(36)}_${end.toString(36)}_${signature}`
   }
-  const unlocked = async (word: string): Promise<WithId<Share> | undefined> => {
-    const [, id = '', until = ''] = TOKEN_PATTERN.exec(word) ?? []
+  const findByToken = async (token: string): Promise<WithId<Share> | undefined> => {
+    const [, id = '', until = ''] = TOKEN_PATTERN.exec(token) ?? []
     const end = Number.parseInt(until, 36)
     const share = (await shares.all()).find((each) => each.id === Number.parseInt(id, 36))
     if (!share?.password || isExpired(share, now()) || end * 1000 <= now().getTime()) return undefined
-    const [given, ours] = [Buffer.from(word), Buffer.from(tokenOf(share, end))]
-    return given.length === ours.length && timingSafeEqual(given, ours) ? share : undefined
+    const [given, expected] = [Buffer.from(token), Buffer.from(tokenOf(share, end))]
+    return given.length === expected.length && timingSafeEqual(given, expected) ? share : undefined
   }
-  const look = async (slug: string, word?: string) => {
+  /**
+   * Finds the share of a slug, and whether it is open: it has no password, or `token` unlocks it. Throws `not_found` for
+   * unknown, deleted and expired links alike.
+   */
+  const look = async (slug: string, token?: string): Promise<{ share: WithId<Share>; open: boolean }> => {
     const share = await find(slug)
-    if (!share) throw new ApiError('not_found', 'There is no such link, or no longer.')
-    const open = !share.password || (word !== undefined && (await unlocked(word))?.id === share.id)
+    if (!share) throw new ApiError('not_found', 'This link does not exist, or has ended.')
+    const open = !share.password || (token !== undefined && (await findByToken(token))?.id === share.id)
     return { share, open }
   }
 
   return {
     look,
-    async authenticate(word) {
-      const named = await find(word)
-      const share = named && !named.password ? named : await unlocked(word)
-      if (!share) throw new ApiError('unauthorized', 'There is no such link, or no longer; or it asks for a password.')
+    /** Returns the grant for `?share=`, which is a slug or the token of an unlocked share. Throws `unauthorized`. */
+    async authenticate(slugOrToken: string): Promise<ShareGrant> {
+      const named = await find(slugOrToken)
+      const share = named && !named.password ? named : await findByToken(slugOrToken)
+      if (!share) throw new ApiError('unauthorized', 'This link does not exist, has ended, or requires a password.')
       const { id, site, filters, scopes } = share
       return {
-        ...{ id, site, filters },
+        id,
+        site,
+        filters,
         allowsUrl: (url) => scopesAllow(scopes, url),
         assertDimension: (dimension, field) => assertDimension(scopes, dimension, field),
       }
     },
-    async unlock(slug, password, ip) {
+    /** Returns a token. Throws as `look`, `unauthorized`, `conflict` if the share has no password, `rate_limited`. */
+    async unlock(slug: string, password: string, ip: string): Promise<{ token: string; expires_at: string }> {
       const { share } = await look(slug)
-      if (!share.password) throw new ApiError('conflict', 'This link has no password: its slug opens it.')
+      if (!share.password) throw new ApiError('conflict', 'This link has no password; use its slug.')
       if (!limits.each.take(share.id, ip) || !limits.all.take(share.id, ''))
-        throw new ApiError('rate_limited', 'Too many passwords were tried on this link; wait some minutes.')
-      if (!(await verify(share.password, password))) throw new ApiError('unauthorized', 'That is not the password.')
-      // Of a share that ends before the hour is over.
+        throw new ApiError('rate_limited', 'Too many passwords were tried on this link; try again in five minutes.')
+      if (!(await verify(share.password, password))) throw new ApiError('unauthorized', 'The password is wrong.')
+      // A token never outlives its share.
       const most = share.expires_at?.getTime() ?? Number.POSITIVE_INFINITY
       const end = Math.floor(Math.min(now().getTime() + UNLOCK_LIFETIME_MS, most) / 1000)
       return { token: tokenOf(share, end), expires_at: new Date(end * 1000).toISOString() }
     },
   }
+}
+
+/** The scope `agents` covers these areas. */
+const AGENT_PATHS: readonly string[] = ['agents', 'citation-gap', 'policy', 'content']
+/** Lists dimensions and operators, and nothing of the site. */
+const DIMENSIONS_PATH = '/api/stats/dimensions'
+const EXPORT_PATHS: readonly string[] = ['/api/stats/export.csv', '/api/stats/export.pdf']
+
+/** The scope that includes a path; undefined if none does. */
+function scopeOf(path: string): ShareScope | undefined {
+  const [, api, area = '', name = ''] = path.split('/')
+  if (api !== 'api') return undefined
+  if (area === 'stats') return SHARE_SCOPES.find((scope) => scope === name && scope !== 'agents')
+  return AGENT_PATHS.includes(area) ? 'agents' : undefined
+}
+
+/** Whether scopes include a URL: a read that they name, or its export. Throws `validation_error` for an unknown report. */
+function scopesAllow(scopes: readonly ShareScope[], { pathname, searchParams }: URL): boolean {
+  const has = (path: string) => scopes.some((scope) => scope === scopeOf(path))
+  if (pathname === DIMENSIONS_PATH) return true
+  if (!EXPORT_PATHS.includes(pathname)) return has(pathname)
+  const reports = searchParams.getAll('report')
+  return (reports.length === 0 ? ['overview'] : reports).every((name) => has(findReport(name).read.path))
+}
+
+/** Throws `forbidden` for a dimension that identifies people, and for event properties without the scope `events`. */
+function assertDimension(scopes: readonly ShareScope[], dimension: string, field: string): void {
+  if (dimension === 'identified_id') throw new ApiError('forbidden', 'Share links do not show who a visitor is.', field)
+  if (dimension.startsWith('prop:') && !scopes.includes('events'))
+    throw new ApiError('forbidden', 'This share link does not show event properties.', field)
 }

@@ -8,55 +8,59 @@ import { regexPatterns } from '../../query/conditions.js'
 import { parseFilters } from '../../query/filters.js'
 import { resolveGoals } from '../../query/goals.js'
 import { checkPatterns, type ReadDependencies } from '../../query/read.js'
-import { validate } from '../error-response.js'
-import { jsonResponse, parseBody, type Route } from '../route.js'
+import { jsonResponse, parseBody, type Route, route } from '../route.js'
 import { recordRoutes } from '../site-records.js'
+import { validate } from '../validation.js'
 import type { ShareAccess } from './access.js'
 
 export interface ShareDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly shares: Collection<Share>
   readonly goals: Pick<Collection<Goal>, 'list'>
-  /** What is let in by them. */
   readonly access: Pick<ShareAccess, 'look' | 'unlock'>
-  /** Where patterns are tried before they are kept. */
+  /** Checks the patterns of filters. */
   readonly store: ReadDependencies['store']
   /** A slow hash of a password, in PHC form. */
   hash(password: string): Promise<string>
   now(): Date
-  /** So many random bytes. */
   random(bytes: number): Buffer
 }
 
-/** `/api/shares` (contract 7): of admins who are signed in; no key manages links (spec 5.3 rule 3). */
+/** `/api/shares`, for signed-in admins: API keys do not manage share links. And the routes for readers of a link. */
 export function shareRoutes({ sites, shares, goals, access, store, hash, now, random }: ShareDeps): Route[] {
-  const instant = (given: string | undefined) => {
-    if (given === undefined) return {}
-    const expires_at = new Date(given)
+  const parseEnd = (text: string | undefined) => {
+    if (text === undefined) return {}
+    const expires_at = new Date(text)
     if (!isExpired({ expires_at }, now())) return { expires_at }
-    throw new ApiError('validation_error', 'expires_at is in the past.', 'expires_at')
+    throw new ApiError('validation_error', 'expires_at must be in the future.', 'expires_at')
   }
-  const filtersOf = async (given: unknown, site: number) => {
-    const filters = parseFilters(given)
+  const readFilters = async (value: unknown, site: number) => {
+    const filters = parseFilters(value)
     resolveGoals(filters, await goals.list(site), 'filters')
     await checkPatterns(regexPatterns(filters), store, 'filters')
     return filters
   }
   return [
     ...recordRoutes(sites, {
-      ...{ name: 'shares', one: 'share', shape: Share, made: NewShare, changed: ShareChange, all: shares },
+      name: 'shares',
+      singular: 'share',
+      shape: Share,
+      newShape: NewShare,
+      changeShape: ShareChange,
+      records: shares,
       access: { read: 'admin', write: 'admin' },
-      shown: presentShare,
-      async finish({ password, expires_at, filters, ...share }) {
+      present: presentShare,
+      async normalise({ password, expires_at, filters, ...share }) {
         return {
           ...share,
-          ...instant(expires_at),
-          filters: await filtersOf(filters, share.site),
+          ...parseEnd(expires_at),
+          filters: await readFilters(filters, share.site),
           ...(password === undefined ? {} : { password: await hash(password) }),
-          ...{ slug: createSlug(random), created_at: now() },
+          slug: createSlug(random),
+          created_at: now(),
         }
       },
-      async become({ id: _, version: __, password: before, expires_at: until, ...share }, change) {
+      async applyChange({ id: _, version: __, password: currentHash, expires_at: currentEnd, ...share }, change) {
         const {
           password,
           expires_at,
@@ -64,13 +68,15 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
           name = share.name,
           scopes = share.scopes,
         } = validate(ShareChange, change)
-        const kept = password === undefined ? before : password === null ? undefined : await hash(password)
+        const newHash = password === null || password === undefined ? undefined : await hash(password)
+        const storedHash = password === undefined ? currentHash : newHash
         return {
           ...share,
-          ...{ name, scopes },
-          ...(filters === undefined ? {} : { filters: await filtersOf(filters, share.site) }),
-          ...(kept === undefined ? {} : { password: kept }),
-          ...(expires_at === undefined ? until && { expires_at: until } : instant(expires_at ?? undefined)),
+          name,
+          scopes,
+          ...(filters === undefined ? {} : { filters: await readFilters(filters, share.site) }),
+          ...(storedHash === undefined ? {} : { password: storedHash }),
+          ...(expires_at === undefined ? currentEnd && { expires_at: currentEnd } : parseEnd(expires_at ?? undefined)),
         }
       },
     }),
@@ -90,63 +96,62 @@ const ShareQuery = z.object({
   share: z
     .string()
     .optional()
-    .describe('The token, of one that was unlocked.')
+    .describe('The token of an unlocked share.')
     .meta({ example: `svcs_1_t3ow4w_${'x'.repeat(43)}` }),
 })
 const Unlock = z.strictObject({ password: z.string().max(200) })
 const ShareView = z.object({
-  password: z.boolean().describe('Whether it has one; alone where it has not been given.'),
+  password: z.boolean().describe('Whether the link has a password; the only field while the link is locked.'),
   name: z.string().optional(),
   site: z.object({ id: z.int(), name: z.string(), timezone: z.string() }).optional(),
   scopes: z.array(z.enum(SHARE_SCOPES)).optional(),
   expires_at: z.iso.datetime().optional(),
 })
-const NOT_FOUND_RESPONSE = { 404: 'There is no such link, or no longer.' }
+const LINK_NOT_FOUND = 'This link does not exist, or has ended.'
 
-/** What whoever has a link asks before anything else (spec 4.10). */
+/** The routes that readers of a link use before they read. */
 const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Route[] => [
-  {
-    method: 'get',
-    path: '/api/share/{slug}',
-    access: 'public',
+  route('get', '/api/share/{slug}', 'public', {
     tag: 'shares',
-    summary: 'What a link shows: all that a page needs to draw it',
+    summary: 'Get what a share link shows: site, scopes and whether it has a password',
     pathParameter: SlugParameter,
     query: ShareQuery,
     data: ShareView,
-    otherResponses: NOT_FOUND_RESPONSE,
+    otherResponses: { 404: LINK_NOT_FOUND },
     run: async ({ params, query }) => {
       const { share, open } = await access.look(params.slug ?? '', query.get('share') ?? undefined)
       if (!open) return jsonResponse({ password: true })
       const { name, scopes, expires_at, password } = presentShare(share)
       const site = await sites.get(share.site)
-      if (!site) throw new ApiError('not_found', 'There is no such link, or no longer.')
-      const { id, timezone } = site
+      if (!site) throw new ApiError('not_found', LINK_NOT_FOUND)
       return jsonResponse({
-        ...{ password, name, site: { id, name: site.name, timezone }, scopes },
+        password,
+        name,
+        site: { id: site.id, name: site.name, timezone: site.timezone },
+        scopes,
         ...(expires_at === undefined ? {} : { expires_at }),
       })
     },
-  },
-  {
-    method: 'post',
-    path: '/api/share/{slug}/unlock',
-    access: 'public',
+  }),
+  route('post', '/api/share/{slug}/unlock', 'public', {
     tag: 'shares',
-    summary: 'A token for a link with a password, good for an hour',
+    summary: 'Unlock a share link with its password; returns a token that is valid for an hour',
     pathParameter: SlugParameter,
     body: Unlock,
-    data: z.object({ token: z.string().describe('For `share` in place of the slug.'), expires_at: z.iso.datetime() }),
+    data: z.object({
+      token: z.string().describe('Send it as `share` in place of the slug.'),
+      expires_at: z.iso.datetime(),
+    }),
     otherResponses: {
-      ...NOT_FOUND_RESPONSE,
-      401: 'That is not the password.',
-      409: 'It has no password.',
+      401: 'The password is wrong.',
+      404: LINK_NOT_FOUND,
+      409: 'The link has no password.',
       422: 'A value is wrong.',
-      429: 'Too many were tried.',
+      429: 'Too many passwords were tried.',
     },
     run: async (call) => {
       const { password } = await parseBody(call, Unlock)
       return jsonResponse(await access.unlock(call.params.slug ?? '', password, call.ip))
     },
-  },
+  }),
 ]

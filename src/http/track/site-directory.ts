@@ -4,12 +4,12 @@ import type { Hit } from '../../capture/hit.js'
 import { hasOptOutCookie, isOptedOut } from '../../capture/opt-out.js'
 import { type Site, withoutWww } from '../../capture/site.js'
 
-/** The sites as the doors ask for them. */
+/** The sites, indexed for the track endpoints. */
 export interface SiteDirectory {
   get(id: number): Site | undefined
   /**
-   * Whether a hostname is the site's (spec 5.6): it lists it, with or without `www.`; or it lists none, and the page lies
-   * where the request went (`host`) and is no other site's (contract 2).
+   * Whether a hostname belongs to a site: the site lists it, with or without `www.`; or the site lists none, the page is on
+   * the host that the request went to (`host`), and no other site lists it.
    */
   owns(site: Site, hostname: string, host: string): boolean
 }
@@ -28,16 +28,16 @@ function createSnapshot(sites: readonly Site[]): SiteDirectory {
   }
 }
 
-/** The directory of the sites that are there: as the records say; while they cannot be reached, as they said last. */
+/** Returns a function that returns the current directory, or the last one while the records cannot be read. */
 export function createSiteDirectory(sites: () => Promise<readonly Site[]>): () => Promise<SiteDirectory> {
   let listed: readonly Site[] | undefined
   let directory: SiteDirectory = createSnapshot([])
   return async () => {
     try {
-      const found = await sites()
-      if (found !== listed) {
-        listed = found
-        directory = createSnapshot(found)
+      const current = await sites()
+      if (current !== listed) {
+        listed = current
+        directory = createSnapshot(current)
       }
     } catch (error) {
       if (listed === undefined) throw error
@@ -46,7 +46,7 @@ export function createSiteDirectory(sites: () => Promise<readonly Site[]>): () =
   }
 }
 
-/** Why a site does not record a hit that is for it; undefined where it does. The rate limit is not asked. */
+/** Returns why a site does not record one of its own hits, apart from the rate limit; undefined if it records the hit. */
 export function siteDropReason(
   site: Site,
   { pathname }: Pick<Hit, 'pathname'>,

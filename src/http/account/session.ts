@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import type { SignIn } from '../../manage/accounts/sign-in.js'
+import type { SignInClient } from '../../manage/login-sessions.js'
+import type { Orgs } from '../../manage/orgs.js'
+import type { Person } from '../../manage/people.js'
+import { requirePerson } from '../org-access.js'
+import type { Call } from '../route.js'
+import { readSessionToken, sessionCookie } from '../session-cookie.js'
+import type { AccountLimits } from './limits.js'
+import { type Me, sessionView } from './shapes.js'
+
+/** Sets the session cookie on a response; without a token the response removes it. */
+export function setSession(call: Pick<Call, 'request'>, response: Response, token: string | undefined): Response {
+  response.headers.append('set-cookie', sessionCookie(call.request, token))
+  return response
+}
+
+/** The client of a request, as its session records it: user agent, address and the session before. */
+export const sessionOrigin = ({ request, ip }: Pick<Call, 'request' | 'ip'>): SignInClient => {
+  const token = readSessionToken(request.headers.get('cookie'))
+  return { agent: request.headers.get('user-agent'), ip, ...(token === undefined ? {} : { token }) }
+}
+
+/** Describes a signed-in person to themselves: account, organisations, session. */
+export type DescribeMe = (person: Person) => Promise<z.input<typeof Me>>
+
+export const createDescribeMe =
+  (orgs: Pick<Orgs, 'list'>): DescribeMe =>
+  async ({ user, session, roles, locked }) => ({
+    user,
+    organisations: (await orgs.list()).flatMap(({ id, name }) => {
+      const role = roles.get(id)
+      return role === undefined ? [] : [{ id, name, role, locked: locked.has(id) }]
+    }),
+    session: sessionView(session, session.id),
+  })
+
+/** Checks that the person at the browser knows the password, and did not just find the browser signed in. */
+export type CheckPassword = (call: Call, password: string | undefined) => Promise<void>
+
+/** Each check counts as a sign-in attempt. */
+export const createCheckPassword =
+  (signIn: Pick<SignIn, 'checkPassword'>, limits: Pick<AccountLimits, 'take'>): CheckPassword =>
+  async (call, password) => {
+    limits.take('login', call.ip)
+    await signIn.checkPassword(requirePerson(call).user.id, password)
+  }
