@@ -1,32 +1,26 @@
-/** The parts of a body, kept as one. */
-export interface ByteBuffer {
-  readonly size: number
-  add(part: Uint8Array): void
-  bytes(): Buffer<ArrayBufferLike>
-}
-
 /**
- * A first part is kept as it is, and most bodies have no other; any more are copied. A sender chooses how its bytes are
- * cut, and each part that is kept costs some hundreds of bytes: 2 MB in chunks of one byte took a gigabyte.
+ * Collects the parts of a body in one buffer. The first part is kept as it is, and most bodies have no other; later parts
+ * are copied, because the sender chooses how its bytes are cut: 2 MB in chunks of one byte took a gigabyte when each
+ * chunk was kept.
  */
-export function createByteBuffer(): ByteBuffer {
-  let bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0)
+export function createByteBuffer() {
+  let buffer: Buffer<ArrayBufferLike> = Buffer.alloc(0)
   let size = 0
   return {
     get size() {
       return size
     },
-    add(part) {
+    add(part: Uint8Array): void {
       const after = size + part.length
-      if (size === 0) bytes = Buffer.from(part.buffer, part.byteOffset, part.length)
-      else if (after > bytes.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(after, 2 * bytes.length))
-        bytes.copy(larger, 0, 0, size)
-        bytes = larger
+      if (size === 0) buffer = Buffer.from(part.buffer, part.byteOffset, part.length)
+      else if (after > buffer.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.max(after, 2 * buffer.length))
+        buffer.copy(larger, 0, 0, size)
+        buffer = larger
       }
-      if (size > 0) bytes.set(part, size)
+      if (size > 0) buffer.set(part, size)
       size = after
     },
-    bytes: () => bytes.subarray(0, size),
+    bytes: (): Buffer<ArrayBufferLike> => buffer.subarray(0, size),
   }
 }

@@ -6,19 +6,19 @@ import type { Route } from './route.js'
 
 interface DocumentedError {
   code: Code
-  /** Where a code has two. */
+  /** The status, if it is not the code's own. */
   status?: number
   when: string
   message: string
   field?: string
 }
 
-/** Every failure that a route may answer, by its name in the document, with a true example of it. */
+/** Every error that a route may return, by its name in the API document, with an example that the service really sends. */
 export const DOCUMENTED_ERRORS = {
   Unauthorized: {
     code: 'unauthorized',
-    when: 'No credential, or none that is known.',
-    message: 'Send an API key, Authorization: Bearer svcg_..., or sign in.',
+    when: 'There is no credential, or it is unknown.',
+    message: 'Send an API key (Authorization: Bearer svcg_...), or sign in.',
   },
   Forbidden: {
     code: 'forbidden',
@@ -27,13 +27,13 @@ export const DOCUMENTED_ERRORS = {
   },
   NotFound: {
     code: 'not_found',
-    when: 'Not there, or not for this credential: a site, a segment, what the path names.',
+    when: 'The site, the segment or the resource of the path does not exist, or this credential cannot reach it.',
     message: 'There is no such site.',
     field: 'site',
   },
   Conflict: {
     code: 'conflict',
-    when: 'What is there already stands against it.',
+    when: 'An existing record prevents it.',
     message: 'The site has a goal of this name.',
     field: 'name',
   },
@@ -47,7 +47,7 @@ export const DOCUMENTED_ERRORS = {
   WrongType: {
     code: 'bad_request',
     status: 415,
-    when: 'The body is no application/json, or it is compressed.',
+    when: 'The body is not application/json, or it is compressed.',
     message: 'The body must be application/json.',
   },
   Invalid: {
@@ -59,16 +59,16 @@ export const DOCUMENTED_ERRORS = {
   RateLimited: {
     code: 'rate_limited',
     when: 'Too many requests; try again after `Retry-After`.',
-    message: 'Slow down.',
+    message: 'Too many requests for this site from this address.',
   },
   OurFault: {
     code: 'internal_error',
     when: 'Something went wrong on our side.',
-    message: 'Something went wrong on our side; it has been logged.',
+    message: 'Something went wrong on our side. The error has been logged.',
   },
   Unavailable: {
     code: 'database_error',
-    when: 'The store does not answer, or not in time; try again after `Retry-After`.',
+    when: 'The store does not respond, or not in time; try again after `Retry-After`.',
     message: 'The store is being opened again.',
   },
 } as const satisfies Record<string, DocumentedError>
@@ -78,19 +78,19 @@ const names = Object.keys(DOCUMENTED_ERRORS).filter((name): name is Name => Obje
 const documented = (name: Name): DocumentedError => DOCUMENTED_ERRORS[name]
 const statusOf = ({ code, status = STATUS[code] }: DocumentedError): number => status
 
-/** The failures that follow from what the table says of a route, by status. */
+/** The errors that follow from an entry of the route table, by status. */
 export function errorReferences(route: Route): Record<string, { $ref: string }> {
   const guarded = !isUnauthenticated(route.access)
-  const asked = route.query?.shape ?? {}
+  const query = route.query?.shape ?? {}
   const may: Record<Name, boolean> = {
     Unauthorized: route.access !== 'public',
     Forbidden: route.access !== 'public',
-    NotFound: guarded && (route.path.includes('{') || 'site' in asked || route.body !== undefined),
+    NotFound: guarded && (route.path.includes('{') || 'site' in query || route.body !== undefined),
     Conflict: route.mayConflict === true,
     BadRequest: route.body !== undefined,
     TooLarge: route.body !== undefined,
     WrongType: route.access === 'signed',
-    Invalid: Object.keys(asked).length > 0 || route.body !== undefined,
+    Invalid: Object.keys(query).length > 0 || route.body !== undefined,
     RateLimited: route.access !== 'public',
     OurFault: guarded,
     Unavailable: guarded,
@@ -105,19 +105,19 @@ const headers = {
   'WWW-Authenticate': { description: 'Always `Bearer`.', schema: { type: 'string' as const }, example: 'Bearer' },
 }
 
-/** The `responses` of the document's components. Their examples are rendered as the failures themselves are. */
+/** The `components.responses` of the API document. Headers are those of the real error responses. */
 export const errorComponents = () =>
   Object.fromEntries(
     names.map((name) => {
       const { code, when, message, field } = documented(name)
       const sent = errorResponse(code, message, field).headers
-      const own = Object.entries(headers).filter(([header]) => sent.has(header))
+      const documentedHeaders = Object.entries(headers).filter(([header]) => sent.has(header))
       const example = { error: { code, message, ...(field === undefined ? {} : { field }) } }
       return [
         name,
         {
           description: when,
-          ...(own.length > 0 ? { headers: Object.fromEntries(own) } : {}),
+          ...(documentedHeaders.length > 0 ? { headers: Object.fromEntries(documentedHeaders) } : {}),
           content: { 'application/json': { schema: componentRef('schemas', 'Error'), example } },
         },
       ]

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.js'
 
-/** Runs `work` when all that was asked for before under the same key has ended; throws where the asker left meanwhile. */
+/** Runs `work` after all earlier work under the same key has ended; throws if the client disconnects meanwhile. */
 export type KeyLock = <T>(key: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>
 
 export function createKeyLock(): KeyLock {
@@ -8,14 +8,14 @@ export function createKeyLock(): KeyLock {
   return async (key, signal, work) => {
     const before = last.get(key)
     let end = () => {}
-    const own = new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       end = resolve
     })
-    // Who leaves early is waited for no longer, but those before still are.
-    const mine = Promise.all([before, own])
-    last.set(key, mine)
-    void mine.then(() => {
-      if (last.get(key) === mine) last.delete(key)
+    // Work whose client disconnects is no longer waited for; the work before it still is.
+    const turn = Promise.all([before, ended])
+    last.set(key, turn)
+    void turn.then(() => {
+      if (last.get(key) === turn) last.delete(key)
     })
     try {
       if (before) await Promise.race([before, rejectOnAbort(signal)])
@@ -28,7 +28,7 @@ export function createKeyLock(): KeyLock {
 
 const rejectOnAbort = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
-    const gone = () => reject(new ApiError('bad_request', 'The client left.'))
-    if (signal.aborted) gone()
-    signal.addEventListener('abort', gone, { once: true })
+    const abort = () => reject(new ApiError('bad_request', 'The client disconnected.'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
   })

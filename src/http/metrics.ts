@@ -2,36 +2,36 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { DropCounts, DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { EngineStatus } from '../engine/engine.js'
 
-/** What the proxy counts, since its start. */
+/** The proxy's counters since its start. */
 export interface ProxyCounts {
-  /** By class of the recorded status: `2xx`, `3xx` ... */
+  /** Responses by status class: `2xx`, `3xx` ... */
   statuses: Readonly<Record<string, number>>
-  /** By kind: `refused`, `timeout` ... */
+  /** Failures of the origin by kind: `refused`, `timeout` ... */
   failures: Readonly<Partial<Record<string, number>>>
-  /** Exchanges under way. */
+  /** Requests in progress. */
   active: number
 }
 
-/** Plain counters, asked for when somebody scrapes: no hot path knows this file. */
+/** The counters that metrics are read from at each scrape, so that no hot path depends on this file. */
 export interface MetricSources {
   health(): EngineStatus
   recorder(): { waiting: number; drops: DropCounts; on: boolean }
-  /** What the doors dropped, for whichever site. */
+  /** Drops of the ingest endpoints, over all sites. */
   ingestDrops?(): readonly { door: IngestEndpoint; reason: DropReason; count: number }[]
-  /** Nothing where there is no proxy. */
+  /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
 }
 
 export interface Metrics {
-  /** The Prometheus text format, and its content type. */
+  /** Returns the metrics in Prometheus text format, and its content type. */
   render(): Promise<{ text: string; type: string }>
 }
 
-/** Counters and gauges that ask when somebody scrapes, beside those that every process has. */
+/** Creates a registry with the default metrics of the process, and helpers that add metrics read at each scrape. */
 export function createMetricRegistry() {
   const registry = new Registry()
   const registers = [registry]
-  // CPU, RSS, heap, event-loop delay (p50, p90, p99), garbage collection: under their usual names, of this process.
+  // CPU, RSS, heap, event-loop delay (p50, p90, p99) and garbage collection of this process, under their usual names.
   collectDefaultMetrics({ register: registry })
 
   const counter = (
@@ -64,36 +64,30 @@ export function createMetricRegistry() {
   return { counter, gauge, registers, render }
 }
 
-/** Of the doors, where there are any. */
-export function addIngestDrops(registers: Registry[], doors: MetricSources['ingestDrops']) {
+export function addIngestDrops(registers: Registry[], ingestDrops: MetricSources['ingestDrops']) {
   new Counter({
     name: 'readership_door_drops_total',
-    help: 'Hits and rows from outside that became no row, by door and reason; what the worker dropped of them is in readership_drops_total too.',
+    help: 'Received hits and rows that became no row, by ingest endpoint and reason; those that the worker dropped are also in readership_drops_total.',
     labelNames: ['door', 'reason'],
     registers,
     collect() {
       this.reset()
-      for (const { door, reason, count } of doors?.() ?? []) this.inc({ door, reason }, count)
+      for (const { door, reason, count } of ingestDrops?.() ?? []) this.inc({ door, reason }, count)
     },
   })
 }
 
-/** Of the proxy in front, where there is one. */
 export function addProxyMetrics(
   { counter, gauge }: Pick<ReturnType<typeof createMetricRegistry>, 'counter' | 'gauge'>,
   proxy: MetricSources['proxy'],
 ) {
-  counter(
-    'readership_requests_total',
-    'Responses of the proxy, by class of status.',
-    'status',
-    () => proxy()?.statuses ?? {},
-  )
+  const statuses = () => proxy()?.statuses ?? {}
+  counter('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', statuses)
   counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
-  gauge('readership_requests_active', 'Exchanges under way.', () => proxy()?.active ?? 0)
+  gauge('readership_requests_active', 'Requests in progress.', () => proxy()?.active ?? 0)
 }
 
-/** The metrics of one instance (issue 2, Terminal). */
+/** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
   const { counter, gauge, registers, render } = createMetricRegistry()
   const { health, recorder, proxy } = sources
@@ -111,17 +105,16 @@ export function createMetrics(sources: MetricSources): Metrics {
   gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
     recorder().on ? 1 : 0,
   )
-  gauge('readership_worker_restarts', 'Times the worker was started again.', () => health().restarts)
+  gauge('readership_worker_restarts', 'Restarts of the worker.', () => health().restarts)
   const ofWorker = (key: 'resident_bytes' | 'cpu_seconds') => () => health().worker?.[key] ?? 0
-  const seen = 'as of the last second; 0 while there is none'
   gauge(
     'readership_worker_resident_memory_bytes',
-    `Resident memory of the worker's process, which has the store; ${seen}.`,
+    'Resident memory of the worker process, which holds the store; measured every second, 0 while no worker runs.',
     ofWorker('resident_bytes'),
   )
   gauge(
     'readership_worker_cpu_seconds',
-    `CPU of the worker's process since it began; ${seen}.`,
+    'CPU time of the worker process since its start; measured every second, 0 while no worker runs.',
     ofWorker('cpu_seconds'),
   )
   new Gauge({

@@ -9,7 +9,7 @@ export interface Parameter {
   required: boolean
   description?: string
   schema?: JsonSchema
-  /** Of a value that is JSON in the query string. */
+  /** For values that are JSON in the query string. */
   content?: Content
   example?: unknown
 }
@@ -18,28 +18,28 @@ export interface Reference {
   $ref: string
 }
 
-/** One value as an example: what it is by itself, else the first that is taken, else the one that was sent. */
+/** Chooses an example value: the default, otherwise the first accepted value, otherwise the one of a recorded request. */
 function chooseExample(
-  { default: fallback, enum: words, minimum, type }: JsonSchema,
-  sent: string | null | undefined,
+  { default: fallback, enum: values, minimum, type }: JsonSchema,
+  recorded: string | null | undefined,
 ): unknown {
-  const known = fallback ?? words?.[0] ?? minimum
-  if (known !== undefined || sent === null || sent === undefined) return known
-  return type === 'integer' ? Number(sent) : sent
+  const example = fallback ?? values?.[0] ?? minimum
+  if (example !== undefined || recorded === null || recorded === undefined) return example
+  return type === 'integer' ? Number(recorded) : recorded
 }
 
 function describeParameter(
   name: string,
   type: z.ZodType,
   place: Parameter['in'],
-  sent: string | null | undefined,
-  made: (type: z.ZodType) => JsonSchema,
+  recorded: string | null | undefined,
+  schemaOf: (type: z.ZodType) => JsonSchema,
 ): Parameter {
-  const { example: said, description, contentSchema, ...schema } = made(type)
+  const { example: declared, description, contentSchema, ...schema } = schemaOf(type)
   const unset = type.safeParse(undefined)
   if (unset.success && unset.data !== undefined) schema.default = unset.data
-  const example = said ?? chooseExample(schema, sent)
-  const known = {
+  const example = declared ?? chooseExample(schema, recorded)
+  const parameter = {
     name,
     in: place,
     required: place === 'path' || !unset.success,
@@ -47,65 +47,65 @@ function describeParameter(
   }
   if (contentSchema !== undefined)
     return {
-      ...known,
+      ...parameter,
       content: { 'application/json': { schema: contentSchema, example: JSON.parse(String(example)) } },
     }
-  return { ...known, schema, ...(example === undefined ? {} : { example }) }
+  return { ...parameter, schema, ...(example === undefined ? {} : { example }) }
 }
 
-/** `schemaOf` for parameters, made once for each: most are the envelope's, which every read has. */
+/** Caches the schemas of parameters: most belong to the envelope that every read has. */
 export function createParameterSchemas(schemas: Record<string, JsonSchema>): (type: z.ZodType) => JsonSchema {
-  const known = new Map<z.ZodType, JsonSchema>()
+  const cache = new Map<z.ZodType, JsonSchema>()
   return (type) => {
-    const made = known.get(type) ?? toJsonSchema(type, 'input', schemas)
-    known.set(type, made)
-    return made
+    const schema = cache.get(type) ?? toJsonSchema(type, 'input', schemas)
+    cache.set(type, schema)
+    return schema
   }
 }
 
-/** The parameters of a route, those of its path first. */
+/** Describes the parameters of a route, path parameters first. */
 export function describeParameters(
   route: Route,
   call: Example | undefined,
-  made: (type: z.ZodType) => JsonSchema,
+  schemaOf: (type: z.ZodType) => JsonSchema,
 ): Parameter[] {
   const url = call && new URL(call.request, 'http://x')
   const pattern = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
-  const words = pattern.exec(url?.pathname ?? '')?.groups
+  const values = pattern.exec(url?.pathname ?? '')?.groups
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name]))
   return [
-    ...inPath.map((name) => describeParameter(name, route.pathParameter ?? Id, 'path', words?.[name], made)),
+    ...inPath.map((name) => describeParameter(name, route.pathParameter ?? Id, 'path', values?.[name], schemaOf)),
     ...Object.entries(route.query?.shape ?? {}).flatMap(([name, type]) =>
-      type instanceof z.ZodType ? [describeParameter(name, type, 'query', url?.searchParams.get(name), made)] : [],
+      type instanceof z.ZodType ? [describeParameter(name, type, 'query', url?.searchParams.get(name), schemaOf)] : [],
     ),
   ]
 }
 
-/** Each parameter that several operations have is taken out of them: answers those, by name. */
+/** Moves parameters that several operations have into shared components, and returns those by name. */
 export function shareParameters(operations: { parameters?: (Parameter | Reference)[] }[]): Record<string, Parameter> {
   const shared: Record<string, Parameter> = {}
-  const seen = new Map<string, number>()
+  const uses = new Map<string, number>()
   const names = new Map<string, string>()
-  const keys = new Map<object, string>()
-  const key = (one: object) => {
-    const text = keys.get(one) ?? JSON.stringify(one)
-    keys.set(one, text)
+  const texts = new Map<object, string>()
+  const textOf = (parameter: object) => {
+    const text = texts.get(parameter) ?? JSON.stringify(parameter)
+    texts.set(parameter, text)
     return text
   }
-  for (const one of operations.flatMap(({ parameters }) => parameters ?? []))
-    seen.set(key(one), (seen.get(key(one)) ?? 0) + 1)
-  const place = (one: Parameter): Reference => {
-    let name = names.get(key(one)) ?? one.name
-    // The same word may mean two things: `start` of a window, and of a journey.
-    for (let other = shared[name]; other && key(other) !== key(one); other = shared[name]) name += '_'
-    names.set(key(one), name)
-    shared[name] = one
+  for (const parameter of operations.flatMap(({ parameters }) => parameters ?? []))
+    uses.set(textOf(parameter), (uses.get(textOf(parameter)) ?? 0) + 1)
+  const share = (parameter: Parameter): Reference => {
+    let name = names.get(textOf(parameter)) ?? parameter.name
+    // Two parameters can have one name: `start` of a window, and of a journey.
+    for (let other = shared[name]; other && textOf(other) !== textOf(parameter); other = shared[name]) name += '_'
+    names.set(textOf(parameter), name)
+    shared[name] = parameter
     return componentRef('parameters', name)
   }
   for (const operation of operations)
     if (operation.parameters)
-      operation.parameters = operation.parameters.map((one) =>
-        '$ref' in one || (seen.get(key(one)) ?? 0) < 2 ? one : place(one),
+      operation.parameters = operation.parameters.map((parameter) =>
+        '$ref' in parameter || (uses.get(textOf(parameter)) ?? 0) < 2 ? parameter : share(parameter),
       )
   return shared
 }

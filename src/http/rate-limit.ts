@@ -1,25 +1,19 @@
 import { hash } from 'node:crypto'
 import { networkKey } from '../address.js'
 
-/** Hits a minute that a site takes from one address (spec 8). */
+/** Hits that a site accepts from one address in a minute. */
 export const HITS_PER_MINUTE = 600
 const MINUTE_MS = 60_000
-/** Addresses remembered in a window; some 6 MB. */
+/** Bounds memory to some 6 MB a window. */
 const MAX_COUNTED_ADDRESSES = 100_000
 
-export interface RateLimit {
-  /** Counts one; false where it is one too many in this window. */
-  take(site: number, ip: string): boolean
-  /** Whether the next would be one too many; counts nothing. */
-  isExhausted(site: number, ip: string): boolean
-  /** Windows that are open. */
-  readonly size: number
-}
+export type RateLimit = ReturnType<typeof createRateLimit>
 
 /**
- * Fixed windows of the clock, minutes unless `window` says how many ms, all of which begin together: with each all counts
- * are gone, and the salt under which addresses were digested, so that nothing could tell them any more. IPv6 counts by the /64 that one household or
- * machine has. Within a window at most `most` counts are kept; the one begun first makes room. `random(n)` gives n bytes.
+ * Counts by site and address in fixed windows of the clock: `window` milliseconds, a minute by default. IPv6 addresses count
+ * by their /64, which one household or machine has. Each window discards all counts, and the salt under which addresses
+ * were digested, so that they cannot be recovered. A window keeps at most `most` counts; the oldest makes room. `random(n)`
+ * returns n bytes.
  */
 export function createRateLimit(deps: {
   now(): number
@@ -27,7 +21,7 @@ export function createRateLimit(deps: {
   per?: number
   most?: number
   window?: number
-}): RateLimit {
+}) {
   const { now, random, per = HITS_PER_MINUTE, most = MAX_COUNTED_ADDRESSES, window = MINUTE_MS } = deps
   let current = Number.NaN
   let salt = ''
@@ -39,12 +33,14 @@ export function createRateLimit(deps: {
       salt = random(16).toString('hex')
       counts = new Map()
     }
-    // 48 bits: two of 100,000 addresses meet once in some 50,000 windows, and nobody can choose which.
+    // 48 bits: two of 100,000 addresses collide once in some 50,000 windows, and no client can choose which.
     return hash('sha256', `${salt} ${site} ${networkKey(ip)}`, 'buffer').readUIntBE(0, 6)
   }
   return {
-    isExhausted: (site, ip) => (counts.get(keyOf(site, ip)) ?? 0) >= per,
-    take(site, ip) {
+    /** Whether the limit of this window is used up; counts nothing. */
+    isExhausted: (site: number, ip: string): boolean => (counts.get(keyOf(site, ip)) ?? 0) >= per,
+    /** Counts one; returns false if the limit of this window is used up. */
+    take(site: number, ip: string): boolean {
       const key = keyOf(site, ip)
       const before = counts.get(key) ?? 0
       if (before >= per) return false
@@ -56,7 +52,8 @@ export function createRateLimit(deps: {
       counts.set(key, before + 1)
       return true
     },
-    get size() {
+    /** The number of addresses counted in this window. */
+    get size(): number {
       return counts.size
     },
   }

@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.js'
 
-/** One value of a payload, as a reader of the docs sees it. */
+/** One field of a payload, as the API documentation shows it. */
 export interface SchemaField {
   /** `data[].pathname` */
   path: string
@@ -11,7 +11,7 @@ export interface SchemaField {
 
 const isSchema = (one: unknown): one is JsonSchema => typeof one === 'object' && one !== null && !Array.isArray(one)
 
-/** A type in a few words: `integer, 1 to 1000`, `one of a, b`. */
+/** Describes a type in a few words: `integer, 1 to 1000`, `one of a, b`. */
 export function describeType(schema: JsonSchema): string {
   const named = schema.$ref?.split('/').at(-1)
   if (named !== undefined) return named
@@ -33,7 +33,7 @@ export function describeType(schema: JsonSchema): string {
   return `${name}${bounds}`
 }
 
-/** Every value that a schema names, each after what holds it. What is named by itself is not gone into. */
+/** Lists all fields of a schema, parents first. Schemas that have a name of their own are not expanded. */
 export function listFields(schema: JsonSchema, path = ''): SchemaField[] {
   const { properties = {}, required = [], items, additionalProperties } = schema
   const own = Object.entries(properties).flatMap(([name, one]): SchemaField[] => {

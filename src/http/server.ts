@@ -5,65 +5,64 @@ import type { Http2ServerRequest } from 'node:http2'
 import { connect } from 'node:net'
 import { join, relative } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
-import type { Peer } from './app.js'
+import type { App } from './app.js'
 import { errorResponse } from './error-response.js'
 import type { createNodeTrackHandler } from './track/node-handler.js'
 
-type App = (request: Request, peer: Peer) => Promise<Response>
-
 /** A listener of the service. */
 export interface Listener {
-  /** Where it listens: a URL, or the socket's path. */
+  /** A URL, or the path of a socket. */
   readonly at: string
-  /** No new connection; idle ones go at once, the rest when answered or after `grace` milliseconds. */
+  /** Accepts no new connections, closes idle ones at once and the others after their response, or after `grace` ms. */
   close(grace?: number): Promise<void>
 }
 
-/** `fetch` for a Node server, of whichever protocol. */
+/** Turns a web-standard handler into a request listener for Node servers of HTTP/1.1 and HTTP/2. */
 export const nodeHandler = (
   fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
   schemeOf?: ListenerOptions['scheme'],
 ) =>
   getRequestListener((request, { incoming }) => fetch(toStandardRequest(request, schemeOf?.(incoming)), incoming), {
-    // The process may be somebody else's application: its globals are not ours to replace.
+    // The process may be another application, whose globals must stay as they are.
     overrideGlobalObjects: false,
-    // HTTP/1.0 need not say a host, and load balancers' health checks do not.
+    // HTTP/1.0 requests, such as load balancers' health checks, may have no host.
     hostname: 'localhost',
-    // What `fetch` throws it renders itself: this is a target or a method that no `Request` can have.
-    errorHandler: () => errorResponse('bad_request', 'This is no request that the service understands.'),
+    // `fetch` renders its own errors; these are targets or methods that a `Request` cannot have.
+    errorHandler: () => errorResponse('bad_request', 'The target or method of the request is not valid.'),
   })
 
 /**
- * The listener's own requests are look-alikes: `new Request(request)` fails on them, which middleware relies on. The
- * signal is theirs: it is aborted when the client leaves.
+ * Copies the listener's request into a real `Request`: middleware calls `new Request(request)`, which fails on the
+ * listener's own objects. The signal is kept; it is aborted when the client disconnects.
  */
 const toStandardRequest = ({ url, method, headers, body, signal }: Request, scheme?: 'http' | 'https'): Request =>
   new Request(scheme === undefined ? url : url.replace(/^https?(?=:)/, scheme), {
-    ...{ method, headers, signal },
+    method,
+    headers,
+    signal,
     ...(body ? { body, duplex: 'half' } : {}),
   })
 
-/** What a listener may do beside handing web requests on. */
 export interface ListenerOptions {
-  /** Answers some requests by itself, and says so. */
+  /** Serves track requests on Node's own objects, and returns whether it did. */
   handleTrack?: ReturnType<typeof createNodeTrackHandler>
-  /** The client of a request whose peer may be a proxy; the peer itself where this is absent. */
+  /** Returns the client's address behind trusted proxies; the peer's address if absent. */
   client?(req: IncomingMessage | Http2ServerRequest): string
-  /** What that client speaks, where TLS may end before us; the connection's own where this is absent. */
+  /** Returns the scheme that the client used, if a proxy terminates TLS; the connection's own if absent. */
   scheme?(req: IncomingMessage | Http2ServerRequest): 'http' | 'https'
 }
 
 const createListenerServer = (
   app: App,
   operator: boolean,
-  { handleTrack: doors, client = peerAddressOf, scheme }: ListenerOptions = {},
+  { handleTrack, client = peerAddressOf, scheme }: ListenerOptions = {},
 ): Server => {
   const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }), scheme)
   const server = createServer((req, res) => {
-    if (!doors?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
+    if (!handleTrack?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
       void handle(req, res)
   })
-  // A slow sender holds a socket, not a place: a whole request within half a minute.
+  // Bounds how long a slow sender can hold a connection.
   server.headersTimeout = 15_000
   server.requestTimeout = 30_000
   server.maxConnections = 1_000
@@ -81,7 +80,7 @@ const createClose = (server: Server) => async (grace: number) => {
   clearTimeout(cut)
 }
 
-/** The admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) where it cannot listen. */
+/** Opens the admin listener. Rejects with Node's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`) if it cannot listen. */
 export async function listenAdmin(
   app: App,
   host: string,
@@ -97,7 +96,7 @@ export async function listenAdmin(
   return { at, port: bound, close: (grace = 0) => createClose(server)(grace) }
 }
 
-/** Whether somebody answers at a socket. */
+/** Whether a process listens at a socket. */
 const isListening = async (path: string): Promise<boolean> => {
   const socket = connect(path)
   try {
@@ -110,12 +109,12 @@ const isListening = async (path: string): Promise<boolean> => {
   }
 }
 
-/** Bytes of a socket's path that every system takes: macOS has 103, Linux 107. Node cuts a longer one without a word. */
+/** The limit of macOS; Linux allows 107. Node truncates longer paths silently. */
 const MAX_SOCKET_PATH_BYTES = 103
 
 /**
- * Where the control socket of a data directory is: absolute or from here, whichever way to write it is shorter. Throws
- * one line that names it where both are too long to be a socket's.
+ * Returns the path of the control socket in a data directory: absolute or relative to the working directory, whichever is
+ * shorter. Throws if both are too long for a socket.
  */
 export function socketPath(data: string): string {
   const path = join(data, 'control.sock')
@@ -124,24 +123,24 @@ export function socketPath(data: string): string {
   const length = Buffer.byteLength(shorter)
   if (length <= MAX_SOCKET_PATH_BYTES) return shorter
   throw new Error(
-    `${shorter} is too long for a socket: ${length} bytes, and at most ${MAX_SOCKET_PATH_BYTES} work; choose a data directory with a shorter path, or start nearer to it.`,
+    `${shorter} is too long for a socket: ${length} bytes, the limit is ${MAX_SOCKET_PATH_BYTES}. Choose a data directory with a shorter path, or start in a directory nearer to it.`,
   )
 }
 
 /**
- * The control socket: who can open it is the operator (contract 2), so it is made with mode 0600. What a dead process
- * left is removed, but only when nobody answers there.
+ * Opens the control socket with mode 0600: whoever can open it is the operator. The socket of a dead process is removed,
+ * but only if no process listens there.
  */
 export async function listenControl(app: App, path: string): Promise<Listener> {
   if (existsSync(path)) {
-    if (await isListening(path)) throw new Error(`another readership answers at ${path}`)
+    if (await isListening(path)) throw new Error(`another readership listens at ${path}`)
     unlinkSync(path)
   }
   const server = createListenerServer(app, true)
-  // Followers of `tail` stay for hours; a request is still whole within its time.
+  // `tail` streams for hours; the time for a request to arrive stays bounded.
   server.timeout = 0
   const listening = once(server, 'listening')
-  // A pipe is bound within the call: nothing else is made under this mask.
+  // The socket is bound within the call, so no other file is created under this mask.
   const before = process.umask(0o177)
   server.listen({ path })
   process.umask(before)

@@ -1,38 +1,27 @@
 import { ApiError } from '../errors.js'
 import type { ShipperStats } from '../ship/shipper.js'
-import type { Peer } from './app.js'
+import type { App, Peer } from './app.js'
 import { renderError } from './error-response.js'
-import {
-  addIngestDrops,
-  addProxyMetrics,
-  createMetricRegistry,
-  type MetricSources,
-  type Metrics,
-  type ProxyCounts,
-} from './metrics.js'
+import { addIngestDrops, addProxyMetrics, createMetricRegistry, type MetricSources, type Metrics } from './metrics.js'
+import { textResponse } from './service-routes.js'
 
-/** What the service of an instance that ships its rows answers from. */
-export interface ShippingSources {
-  /** Where the rows are. */
+/** What the service of an instance that ships its rows uses. */
+export interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy'> {
+  /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats
-  /** What the browsers' doors dropped. */
-  ingestDrops: MetricSources['ingestDrops']
-  proxy(): ProxyCounts | undefined
-  /** What the operator may know: version, start, origin. */
+  /** State for the operator: version, start, origin. */
   status(): Record<string, unknown>
 }
 
-const textResponse = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
-
-/** The service of an instance without a store: its health and its counters. What was recorded is asked of the collector. */
-export function createShippingApp(source: ShippingSources): (request: Request, peer: Peer) => Promise<Response> {
+/** The service of an instance without a store: health and metrics. All other paths refer to the collector with 404. */
+export function createShippingApp(source: ShippingSources): App {
   const metrics = createShippingMetrics(source)
   const health = () => {
     const { state, reason, trouble } = source.shipping()
     return { state, ...(reason === undefined ? {} : { reason }), ...(trouble === undefined ? {} : { trouble }) }
   }
-  const answer = async (request: Request, { operator }: Peer): Promise<Response> => {
+  const respond = async (request: Request, { operator }: Peer): Promise<Response> => {
     const { pathname } = new URL(request.url)
     if (request.method === 'GET' || request.method === 'HEAD')
       switch (pathname) {
@@ -43,8 +32,8 @@ export function createShippingApp(source: ShippingSources): (request: Request, p
           return Response.json({ data }, { status: data.state === 'ready' ? 200 : 503 })
         }
         case '/metrics': {
-          const { text: body, type } = await metrics.render()
-          return textResponse(body, type)
+          const { text, type } = await metrics.render()
+          return textResponse(text, type)
         }
         case '/control/status':
           if (operator)
@@ -52,42 +41,37 @@ export function createShippingApp(source: ShippingSources): (request: Request, p
               data: { ...source.status(), collector: source.collector, store: health(), shipping: source.shipping() },
             })
       }
-    // Where it is, is nobody's business who comes from outside.
-    const where = operator ? source.collector : 'its collector'
-    throw new ApiError('not_found', `Rows are not kept here but shipped to ${where}: ask there.`)
+    // Only the operator sees the collector's address.
+    const collector = operator ? source.collector : 'its collector'
+    throw new ApiError(
+      'not_found',
+      `This instance stores no rows. It ships them to ${collector}; send the request there.`,
+    )
   }
   return async (request, peer) => {
-    const response = await answer(request, peer).catch((error) => renderError(error, () => {}))
+    const response = await respond(request, peer).catch((error) => renderError(error, () => {}))
     response.headers.set('cache-control', 'no-store')
     response.headers.set('x-content-type-options', 'nosniff')
     return response
   }
 }
 
-function createShippingMetrics({ shipping, ingestDrops: doors, proxy }: ShippingSources): Metrics {
+function createShippingMetrics({ shipping, ingestDrops, proxy }: ShippingSources): Metrics {
   const { counter, gauge, registers, render } = createMetricRegistry()
   counter('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', () => shipping().shipped)
-  counter(
-    'readership_drops_total',
-    'Observations that became no row, and rows lost, by reason.',
-    'reason',
-    () => shipping().losses,
-  )
-  counter(
-    'readership_ship_requests_total',
-    'Requests to the collector, by what they came to.',
-    'outcome',
-    () => shipping().attempts,
-  )
+  const losses = () => shipping().losses
+  counter('readership_drops_total', 'Observations that became no row, and rows lost, by reason.', 'reason', losses)
+  const attempts = () => shipping().attempts
+  counter('readership_ship_requests_total', 'Requests to the collector, by outcome.', 'outcome', attempts)
   gauge('readership_spool_rows', 'Rows that wait for the collector.', () => shipping().waiting)
-  gauge('readership_spool_bytes', 'Their bytes on disk.', () => shipping().spool_bytes)
+  gauge('readership_spool_bytes', 'Bytes on disk of the rows that wait.', () => shipping().spool_bytes)
   gauge('readership_spool_ready', '1 while rows are kept on disk, 0 while they wait in memory only.', () =>
     shipping().state === 'ready' ? 1 : 0,
   )
-  gauge('readership_collector_ready', '0 while the collector takes no rows.', () =>
+  gauge('readership_collector_ready', '0 while the collector accepts no rows.', () =>
     shipping().trouble === undefined ? 1 : 0,
   )
-  addIngestDrops(registers, doors)
+  addIngestDrops(registers, ingestDrops)
   addProxyMetrics({ counter, gauge }, proxy)
   return { render }
 }

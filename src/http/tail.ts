@@ -4,26 +4,26 @@ import type { TailRow } from '../engine/protocol.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
-/** What `/control/tail` understands. */
+/** The query of `/control/tail`. */
 export const TailQuery = z.object({
-  /** Recent rows before the live ones. */
+  /** Number of recent rows before the live ones. */
   n: z.coerce.number().int().min(0).max(10_000).default(50),
   audience: z.enum(['human', 'agent', 'all']).default('all'),
-  /** An agent's id or operator, in any case; people have none. */
+  /** An agent's id or operator, in any case. Leaves out people. */
   agent: z.string().min(1).optional(),
-  /** What the path starts with. */
+  /** Prefix of the path. */
   path: z.string().min(1).optional(),
-  /** `1`: only fetches of what robots.txt disallowed at the time. */
+  /** `1`: only fetches that robots.txt disallowed at the time. */
   violations: z.enum(['0', '1']).default('0'),
-  /** `0`: the recent rows, and no live ones. */
+  /** `0`: recent rows only. */
   follow: z.enum(['0', '1']).default('1'),
 })
 export type TailQuery = z.infer<typeof TailQuery>
 
-/** Lines that may wait for a slow reader; beyond it rows are left out and the reader is told how many. */
+/** Bounds the lines that wait for a slow reader. Further rows are left out, and a line says how many. */
 const MAX_WAITING_LINES = 2_000
 
-/** Rows as newline-delimited JSON: the recent ones, then each as it is committed, until the reader leaves. */
+/** Streams rows as NDJSON: the recent ones, then each row as it is committed, until the reader disconnects. */
 export function createTailStream(
   engine: Pick<Engine, 'events' | 'tail'>,
   query: TailQuery,
@@ -35,7 +35,7 @@ export function createTailStream(
     {
       async start(controller) {
         const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value, omitNull)}\n`))
-        const live = (row: TailRow) => {
+        const sendLive = (row: TailRow) => {
           if (!matchesTailQuery(query, row)) return
           if ((controller.desiredSize ?? 0) <= 0) {
             missed++
@@ -45,11 +45,11 @@ export function createTailStream(
           missed = 0
           send(row)
         }
-        // Listened to from before the question, so that no row falls between the recent and the live.
+        // Listens before it reads, so that no row falls between the recent and the live ones.
         let early: TailRow[] | undefined = []
         if (query.follow === '1')
           stop = engine.tail((row) => {
-            if (!early) live(row)
+            if (!early) sendLive(row)
             else if (early.length < MAX_WAITING_LINES) early.push(row)
             else missed++
           })
@@ -59,7 +59,7 @@ export function createTailStream(
           const sent = new Set(recent.map(rowKey))
           const waiting = early.filter((row) => !sent.has(rowKey(row)))
           early = undefined
-          for (const row of waiting) live(row)
+          for (const row of waiting) sendLive(row)
         } catch (error) {
           stop()
           throw error
@@ -74,10 +74,10 @@ export function createTailStream(
   )
 }
 
-/** What is not known is absent (contract 3), never null. */
+/** Unknown values are left out of the JSON, never null. */
 const omitNull = (_: string, value: unknown): unknown => value ?? undefined
 
-/** Two rows with the same key are one row, seen in the store and live. */
+/** Two rows with the same key are the same row, read from the store and live. */
 const rowKey = (row: Record<string, unknown>): string =>
   JSON.stringify([
     row.timestamp,
@@ -98,27 +98,27 @@ const matchesTailQuery = (query: TailQuery, row: TailRow): boolean => {
   return row.audience === 'agent' && [row.agent_id, row.operator].some((name) => name.toLowerCase() === agent)
 }
 
-/** The last rows, oldest first: the same filters as `wanted`, in SQL. */
+/** Reads the last rows, oldest first, with the filters of `matchesTailQuery` in SQL. */
 async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQuery) {
-  const { agent, path, n } = query
+  const { path, n } = query
+  const agent = query.agent?.toLowerCase()
   const violations = query.violations === '1'
-  const last = (table: Sql, audience: 'human' | 'agent', more: readonly Sql[]) => sql`
-    select ${audience} as audience, * from ${table}
-    where ${join([raw('true'), ...more, ...(path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)])], ' and ')}
+  const lastRows = (table: string, audience: 'human' | 'agent', conditions: readonly Sql[]) => {
+    const ofPath = path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)]
+    return sql`
+    select ${audience} as audience, * from ${raw(table)}
+    where ${join([raw('true'), ...conditions, ...ofPath], ' and ')}
     order by timestamp desc limit ${n}`
-  const asked = [
-    ...(query.audience === 'agent' || agent !== undefined || violations ? [] : [last(raw('events'), 'human', [])]),
-    ...(query.audience === 'human'
-      ? []
-      : [
-          last(raw('agent_events'), 'agent', [
-            ...(violations ? [raw('not robots_allowed')] : []),
-            ...(agent === undefined
-              ? []
-              : [sql`(lower(agent_id) = ${agent.toLowerCase()} or lower(operator) = ${agent.toLowerCase()})`]),
-          ]),
-        ]),
-  ]
-  const rows = (await Promise.all(asked.map((question) => events.query(question)))).flat()
+  }
+  const queries: Sql[] = []
+  if (query.audience !== 'agent' && agent === undefined && !violations) queries.push(lastRows('events', 'human', []))
+  if (query.audience !== 'human')
+    queries.push(
+      lastRows('agent_events', 'agent', [
+        ...(violations ? [raw('not robots_allowed')] : []),
+        ...(agent === undefined ? [] : [sql`(lower(agent_id) = ${agent} or lower(operator) = ${agent})`]),
+      ]),
+    )
+  const rows = (await Promise.all(queries.map((statement) => events.query(statement)))).flat()
   return rows.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp)).slice(-n)
 }

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
-/** Seconds: an hour under the name that stays, for good under the name that goes with the content. */
+/** `/script.js` is cached for an hour; the name with the content's hash is cached permanently. */
 const CACHE_ONE_HOUR = 'public, max-age=3600'
 const CACHE_IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const readScript = (): Buffer => readFileSync(new URL('../tracker/script.js', import.meta.url))
 const digest = (content: Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 8)
 
-/** Whether a path, its base taken off, is the tracker's: the name that stays, or that of this or any other version. */
+/** Whether a path, without its base path, is the tracker script's: `/script.js`, or the hashed name of any version. */
 export const isScriptPath = (pathname: string): boolean => /^\/script(-[0-9a-f]{8})?\.js$/.test(pathname)
 
 let name: string | undefined
-/** The name under which browsers keep the tracker for good: `script-<8 hex digits>.js`. */
+/** The hashed file name, which browsers may cache permanently: `script-<8 hex digits>.js`. */
 export const scriptName = (): string => {
   name ??= `script-${digest(readScript())}.js`
   return name
 }
 
 /**
- * The tracker for whoever loads it, from pages of any origin. Undefined for a request of something else. It stands
- * before the service's own routes: their headers would keep other origins' pages from it.
+ * Serves the tracker script to pages of any origin; returns undefined for other requests. It runs before the routes of the
+ * service, whose headers would keep pages of other origins from loading the script.
  */
 export function createScriptHandler(): (request: Request) => Response | undefined {
   const plain = readScript()
@@ -59,11 +59,11 @@ export function createScriptHandler(): (request: Request) => Response | undefine
   }
 }
 
-/** Whether an `If-None-Match` names a weak entity tag, as weak comparison has it (RFC 9110 8.8.3.2). */
+/** Whether an `If-None-Match` header contains an entity tag, by weak comparison (RFC 9110 8.8.3.2). */
 const matchesEtag = (header: string | null, etag: string): boolean =>
   (header ?? '').split(',').some((one) => one.trim() === '*' || `W/${one.trim().replace(/^W\//, '')}` === etag)
 
-/** Whether an `Accept-Encoding` names a coding with a weight above 0. `*` is nobody's way to ask for one. */
+/** Whether an `Accept-Encoding` header names a coding with a weight above 0. No browser asks for one by `*`. */
 const acceptsEncoding = (header: string | null, encoding: string): boolean =>
   (header ?? '').split(',').some((one) => {
     const [coding = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase())

@@ -1,6 +1,6 @@
 import { createDeviceReader } from '../capture/device.js'
 import { readPayload } from '../capture/payload.js'
-import { createByteBudget } from '../http/edge/byte-budget.js'
+import { createByteBudget } from '../http/edge/read-body.js'
 import { createReplayGuard } from '../http/edge/replay-guard.js'
 import { edgeRoute } from '../http/edge/route.js'
 import { createExposureDedupe, evaluationRoute } from '../http/flags.js'

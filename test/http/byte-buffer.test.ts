@@ -3,8 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { createByteBuffer } from '../../src/http/byte-buffer.js'
-import { createByteBudget } from '../../src/http/edge/byte-budget.js'
-import { readBody } from '../../src/http/edge/read-body.js'
+import { createByteBudget, readBody } from '../../src/http/edge/read-body.js'
 import { createBodyCollector } from '../../src/http/track/body-collector.js'
 
 t.test('the parts are the whole, however they are cut', async () => {
@@ -58,8 +57,8 @@ t.test('a body in parts of one byte takes what its bytes take', async (t) => {
   })
   const first = collected()
   const request = new Request('http://a.example/', { method: 'POST', body, duplex: 'half' })
-  const room = createByteBudget({ total: 1 << 20, each: 1 << 20 })
-  const whole = readBody(request, { room, address: '1.2.3.4', patience: 60_000 })
+  const budget = createByteBudget({ total: 1 << 20, each: 1 << 20 })
+  const whole = readBody(request, { budget, address: '1.2.3.4', timeoutMs: 60_000 })
   await all
   const more = collected() - first
   t.ok(more < 8 << 20, `the edge door: ${more} bytes for 300,000`)

@@ -32,7 +32,7 @@ t.test('the control socket is the operator, and only its user can open it', asyn
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(process.umask(), mask, 'the mask of everything else is as it was')
   t.match(JSON.parse((await via(path)).text), { operator: true })
-  await t.rejects(listenControl(whoAmI, path), /another readership answers/, 'never taken from one who answers')
+  await t.rejects(listenControl(whoAmI, path), /another readership listens/, 'never taken from one who answers')
   t.match(JSON.parse((await via(path)).text), { operator: true }, 'and it still does')
 })
 

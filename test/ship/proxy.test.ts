@@ -57,7 +57,7 @@ t.test(
     for (const name of ['tail', 'stats']) {
       const { code, stderr } = await command(name, '--data', data)
       t.equal(code, 1)
-      t.match(stderr, /Rows are not kept here but shipped to http/, name)
+      t.match(stderr, /This instance stores no rows. It ships them to http/, name)
     }
     t.match((await command('doctor', '--data', data)).stdout, /runs, and ships what it sees to http/)
     const beside = await cli('proxy', 'http://127.0.0.1:9', '--port', '0', '--admin-port', '0', '--data', data, ...args)

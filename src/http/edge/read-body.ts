@@ -1,8 +1,8 @@
+import { networkKey } from '../../address.js'
 import { ApiError } from '../../errors.js'
 import { createByteBuffer } from '../byte-buffer.js'
-import type { ByteBudget } from './byte-budget.js'
 
-/** A body that is not read to its end, by the status that no code of its own stands for (contract 6). */
+/** A body that was not read to its end; its status is 408 or 413 with the code `bad_request`. */
 export class BodyError extends Error {
   constructor(
     readonly status: 408 | 413,
@@ -13,43 +13,71 @@ export class BodyError extends Error {
 }
 
 const tooLarge = () => new BodyError(413, 'The body is larger than 2 MB.')
-const incomplete = () => new BodyError(408, 'The body did not come in time, or not whole.')
+const incomplete = () => new BodyError(408, 'The body was incomplete, or took longer than 30 seconds.')
 
-/** Spec 8. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 
+export type ByteBudget = ReturnType<typeof createByteBudget>
+
 /**
- * The bytes of a body as sent. Throws `BodyFault` beyond 2 MB and where it is not whole within `patience` ms,
- * and `database_error` where `room` has none for it. What was taken of the room is the caller's to give back, and
- * given back where it throws.
+ * Bounds the bytes of requests that are read and not stored yet: `total` bytes, and for one address (one /64 of IPv6) at
+ * most `each`, so that one sender cannot use up the budget of the others.
+ */
+export function createByteBudget({ total, each }: { total: number; each: number }) {
+  const byNetwork = new Map<string, number>()
+  let reserved = 0
+  return {
+    /** Returns false, and reserves nothing, if the budget or the address's share is used up. */
+    reserve(bytes: number, address: string): boolean {
+      const key = networkKey(address)
+      const ofNetwork = (byNetwork.get(key) ?? 0) + bytes
+      if (reserved + bytes > total || ofNetwork > each) return false
+      reserved += bytes
+      byNetwork.set(key, ofNetwork)
+      return true
+    },
+    release(bytes: number, address: string): void {
+      const key = networkKey(address)
+      const left = (byNetwork.get(key) ?? 0) - bytes
+      reserved -= bytes
+      if (left > 0) byNetwork.set(key, left)
+      else byNetwork.delete(key)
+    },
+  }
+}
+
+/**
+ * Reads the bytes of a body as sent. Throws `BodyError` beyond 2 MB and if the body is not complete within `timeoutMs`,
+ * and `database_error` if `budget` is used up. The caller releases the bytes from the budget; after an error they are
+ * released already.
  */
 export async function readBody(
   request: Request,
-  { room, address, patience }: { room: ByteBudget; address: string; patience: number },
+  { budget, address, timeoutMs }: { budget: ByteBudget; address: string; timeoutMs: number },
 ): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
-  const gathered = createByteBuffer()
+  const buffer = createByteBuffer()
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
-  let over = false
-  // No race with a promise, which would keep what each of a million small reads waited with.
+  let timedOut = false
+  // A timer rather than a race of promises, which would keep what each of a million small reads waited with.
   const timer = setTimeout(() => {
-    over = true
+    timedOut = true
     reader.cancel().catch(() => {})
-  }, patience)
+  }, timeoutMs)
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (over) throw incomplete()
+      if (timedOut) throw incomplete()
       if (done) break
-      if (gathered.size + value.length > MAX_BODY_BYTES) throw tooLarge()
-      if (!room.reserve(value.length, address))
-        throw new ApiError('database_error', 'Too much waits to be stored; try again soon.')
-      gathered.add(value)
+      if (buffer.size + value.length > MAX_BODY_BYTES) throw tooLarge()
+      if (!budget.reserve(value.length, address))
+        throw new ApiError('database_error', 'Too many rows wait to be stored; try again soon.')
+      buffer.add(value)
     }
-    return gathered.bytes()
+    return buffer.bytes()
   } catch (error) {
-    room.release(gathered.size, address)
+    budget.release(buffer.size, address)
     reader.cancel().catch(() => {})
     throw error instanceof ApiError || error instanceof BodyError ? error : incomplete()
   } finally {

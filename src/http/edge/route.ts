@@ -6,203 +6,190 @@ import type { Engine } from '../../engine/engine.js'
 import { ApiError } from '../../errors.js'
 import type { IngestKeys } from '../../manage/ingest-keys.js'
 import type { Sites } from '../../manage/sites.js'
-import { canReachSite, SIGNATURE_HEADER } from '../auth.js'
+import { SIGNATURE_HEADER } from '../auth.js'
 import { errorResponse } from '../error-response.js'
 import type { KeyLock } from '../key-lock.js'
-import { type Call, jsonResponse, type Route } from '../route.js'
+import { requireSite } from '../org-access.js'
+import { type Call, hasJsonType, jsonResponse, parseJsonBody, type Route, route } from '../route.js'
 import { validate, validationError } from '../validation.js'
-import type { ByteBudget } from './byte-budget.js'
-import { BodyError, readBody } from './read-body.js'
+import { BodyError, type ByteBudget, readBody } from './read-body.js'
 import { formatSignature, type ReplayGuard } from './replay-guard.js'
 import { type DecodePayload, EdgeBody, EdgeEnvelope, readAgent, readHit, readPerson } from './rows.js'
 import { isSigned, parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from './signature.js'
 
-/** What the door for other servers works with. */
+/** What the endpoint for other servers uses. */
 export interface EdgeDeps {
   readonly engine: Pick<Engine, 'record' | 'status'>
   readonly sites: Pick<Sites, 'get' | 'list'>
   readonly keys: Pick<IngestKeys, 'listValid'>
   readonly replay: ReplayGuard
   readonly lock: KeyLock
-  /** For bodies from their first byte until what they brought is stored. */
+  /** Bounds bodies, from their first byte until their rows are stored. */
   readonly budget: ByteBudget
-  /** Counts a request; false beyond what a site takes from one address in a minute (spec 8). */
+  /** Counts a request; returns false if the address has used up its minute for the site. */
   readonly takeRequest: (site: number, address: string) => boolean
-  /** Signatures of an address that did not fit: reading bodies to find that out costs us more than whoever sends them. */
+  /** Wrong signatures by address, bounded because checking one costs the server more than the sender: it reads the body. */
   readonly rejected: { spent(address: string): boolean; add(address: string): void }
   readonly decode: DecodePayload
-  /** Counts what made no row. */
+  /** Counts hits that became no row. */
   readonly drop: (site: number, reason: DropReason, count: number) => void
   readonly now: () => Date
 }
 
-/** A whole body within this, ms. */
 const BODY_TIMEOUT_MS = 30_000
 
 const SiteOfBody = EdgeEnvelope.pick({ site_id: true })
 const AcceptedCounts = z.object({
-  agent_events: z.int().describe('Rows of that list which were taken.'),
-  events: z.int().describe('The same of people.'),
+  agent_events: z.int().describe('Accepted rows of `agent_events`.'),
+  events: z.int().describe('Accepted rows of `events`.'),
 })
 
-/** `POST /api/log/edge` (spec 4.7, 4.8, 5.6): accepted is committed. */
-export const edgeRoute = (edge: EdgeDeps): Route => ({
-  method: 'post',
-  path: '/api/log/edge',
-  access: 'signed',
-  tag: 'ingest',
-  summary: 'Rows of a server that stands elsewhere; answered when they are stored',
-  body: EdgeBody,
-  data: AcceptedCounts,
-  status: 202,
-  mayConflict: true,
-  readsOwnBody: true,
-  anyOriginHeaders: ['content-type', 'authorization', SIGNATURE_HEADER],
-  run: (call) => acceptDelivery(edge, call),
-})
+/** `POST /api/log/edge`: 202 means that the rows are committed. */
+export const edgeRoute = (edge: EdgeDeps): Route =>
+  route('post', '/api/log/edge', 'signed', {
+    tag: 'ingest',
+    summary: 'Accept rows of another server; responds after they are stored',
+    body: EdgeBody,
+    data: AcceptedCounts,
+    status: 202,
+    mayConflict: true,
+    readsOwnBody: true,
+    anyOriginHeaders: ['content-type', 'authorization', SIGNATURE_HEADER],
+    run: (call) => acceptDelivery(edge, call),
+  })
 
 /**
- * What costs nothing is asked first, and who has no credential learns nothing but that: which sites there are, and whether
- * it was the site, the key or the body that did not fit, is the same 401.
+ * Checks run from cheap to expensive. A caller without a valid credential learns nothing but 401, the same for an unknown
+ * site, a wrong key and a changed body.
  */
 async function acceptDelivery(edge: EdgeDeps, call: Call): Promise<Response> {
   const { request, ip } = call
   const { headers } = request
-  if (!/^application\/json *(;|$)/i.test(headers.get('content-type') ?? ''))
-    return errorResponse('bad_request', 'The body must be application/json.', undefined, 415)
+  if (!hasJsonType(request)) return errorResponse('bad_request', 'The body must be application/json.', undefined, 415)
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? ''))
     return errorResponse('bad_request', 'The body must not be compressed.', undefined, 415)
   const signature =
     call.principal.kind === 'signer' ? readSignature(edge, headers.get(SIGNATURE_HEADER) ?? '') : undefined
-  // What cannot be stored now is better off where it is than piling up here.
+  // Rows that cannot be stored now are better kept by the sender than queued here.
   if (edge.engine.status().state !== 'ready')
-    throw new ApiError('database_error', 'Rows are not being stored just now.')
-  const taken = { bytes: 0 }
+    throw new ApiError('database_error', 'Rows cannot be stored at the moment.')
+  const reserved = { bytes: 0 }
   try {
-    const admitted = await verifyDelivery(edge, call, signature, taken)
-    return await storeDelivery(edge, call, admitted)
+    const delivery = await verifyDelivery(edge, call, signature, reserved)
+    return await storeDelivery(edge, call, delivery)
   } catch (error) {
     if (!(error instanceof BodyError)) throw error
     const response = errorResponse('bad_request', error.message, undefined, error.status)
-    // What was not read is in the way of the next request.
+    // The unread rest of the body would be taken for the next request.
     response.headers.set('connection', 'close')
     return response
   } finally {
-    edge.budget.release(taken.bytes, ip)
+    edge.budget.release(reserved.bytes, ip)
   }
 }
 
-/** What is left of a request while it waits to be stored: its body and what that was parsed to are gone. */
+/** What is kept of a delivery until it is stored. The body and the parsed JSON are not part of it, so memory is freed. */
 interface PendingDelivery {
   site: number
   signature: Signature | undefined
   batch: { sender: string; number: number } | undefined
-  parcel: PackedBatch
+  packed: PackedBatch
   drops: Map<DropReason, number>
   counts: z.output<typeof AcceptedCounts>
 }
 
-/** Reads a body and lets it in, or throws; `taken` counts the room that it has. */
+/** Reads a body and checks it; throws if it is refused. `reserved` counts the bytes that it has of the budget. */
 async function verifyDelivery(
   edge: EdgeDeps,
   call: Call,
   signature: Signature | undefined,
-  taken: { bytes: number },
+  reserved: { bytes: number },
 ): Promise<PendingDelivery> {
-  const { budget: room, replay, rejected: misfits } = edge
+  const { budget, replay, rejected } = edge
   const { request, ip } = call
-  if (signature && misfits.spent(ip))
-    throw new ApiError('rate_limited', 'Too many signatures from this address that did not fit.')
-  const bytes = await readBody(request, { room, address: ip, patience: BODY_TIMEOUT_MS })
-  taken.bytes = bytes.length
-  const value = parseJsonBody(bytes)
+  if (signature && rejected.spent(ip))
+    throw new ApiError('rate_limited', 'Too many wrong signatures from this address; try again later.')
+  const bytes = await readBody(request, { budget, address: ip, timeoutMs: BODY_TIMEOUT_MS })
+  reserved.bytes = bytes.length
+  const value = parseJsonBody(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   const { site_id: site } = validate(SiteOfBody, value)
-  if (signature === undefined) {
-    const found = await edge.sites.get(site)
-    if (!found || !canReachSite(call, found)) throw new ApiError('not_found', 'There is no such site.', 'site_id')
-  } else {
+  if (signature === undefined) await requireSite(call, edge.sites, site, 'site_id')
+  else {
     if (!isSigned(signature, bytes, await edge.keys.listValid(site))) {
-      misfits.add(ip)
-      throw new ApiError('unauthorized', 'The signature does not fit.')
+      rejected.add(ip)
+      throw new ApiError('unauthorized', 'The signature does not match the body.')
     }
     if (await replay.isAccepted(signature)) throw replayConflict()
   }
   if (!edge.takeRequest(site, ip))
     throw new ApiError('rate_limited', 'Too many requests for this site from this address.')
-  if (signature && replay.isFull(site)) throw new ApiError('rate_limited', 'Too many signatures within ten minutes.')
+  if (signature && replay.isFull(site))
+    throw new ApiError('rate_limited', 'Too many signed requests for this site within ten minutes.')
   const body = validate(EdgeEnvelope, value)
   const { agent_events, events, batch } = body
-  // What is stored is not judged again: the clock, and what a row may be, need not be as they were then.
+  // A stored batch is not checked again: clock and rules may have changed since it was accepted.
   const isStored = batch ? batch.number <= (await replay.highestNumber(site, batch.sender)) : false
-  const packed = isStored
-    ? { parcel: createPacker().take(), drops: new Map<DropReason, number>() }
+  const { packed, drops } = isStored
+    ? { packed: createPacker().take(), drops: new Map<DropReason, number>() }
     : await packRows(edge, body)
-  return {
-    ...{ site, signature, batch: batch ?? undefined, ...packed },
-    counts: { agent_events: agent_events?.length ?? 0, events: events?.length ?? 0 },
-  }
+  const counts = { agent_events: agent_events?.length ?? 0, events: events?.length ?? 0 }
+  return { site, signature, batch: batch ?? undefined, packed, drops, counts }
 }
 
-const replayConflict = () => new ApiError('conflict', 'This request was accepted before; sign each attempt afresh.')
+const replayConflict = () => new ApiError('conflict', 'This request was accepted before; sign each attempt anew.')
 
-/** All of it or nothing, once: the same signature and the same sender wait for one another. */
-async function storeDelivery(edge: EdgeDeps, { request }: Call, admitted: PendingDelivery): Promise<Response> {
-  const { engine, replay, lock: turns } = edge
-  const { site, signature, batch, parcel, drops, counts } = admitted
+/** Stores all rows or none, once. Requests with the same signature or sender wait for each other. */
+async function storeDelivery(edge: EdgeDeps, { request }: Call, delivery: PendingDelivery): Promise<Response> {
+  const { engine, replay, lock } = edge
+  const { site, signature, batch, packed, drops, counts } = delivery
   const record = async () => {
-    const delivery = {
+    const identity = {
       site_id: site,
       signature: signature ? formatSignature(signature) : null,
       sender: batch?.sender ?? null,
       number: batch?.number ?? null,
       accepted_at: edge.now().getTime(),
     }
-    await engine.record(parcel, delivery).catch((error: unknown) => {
-      // The store is ended by them again and again: they must not be sent again as they are.
+    await engine.record(packed, identity).catch((error: unknown) => {
+      // The rows crash the worker again and again; this error tells the sender not to send them again.
       if (error instanceof ApiError && error.code === 'internal_error')
         throw new ApiError('validation_error', 'These rows cannot be stored.', undefined, { cause: error })
       throw error
     })
     for (const [reason, count] of drops) edge.drop(site, reason, count)
   }
-  const numbered = async ({ sender, number }: NonNullable<typeof batch>) => {
+  const recordNumbered = async ({ sender, number }: NonNullable<typeof batch>) => {
     const highest = await replay.highestNumber(site, sender)
     if (number > highest) await record()
     replay.raiseNumber(site, sender, Math.max(number, highest))
   }
-  const once = () => (batch ? turns(`${site} ${batch.sender}`, request.signal, () => numbered(batch)) : record())
-  if (!signature) await once()
+  const recordOnce = () =>
+    batch ? lock(`${site} ${batch.sender}`, request.signal, () => recordNumbered(batch)) : record()
+  if (!signature) await recordOnce()
   else
-    await turns(formatSignature(signature), request.signal, async () => {
+    await lock(formatSignature(signature), request.signal, async () => {
       if (await replay.isAccepted(signature)) throw replayConflict()
-      await once()
+      await recordOnce()
       replay.accept(site, signature)
     })
   return jsonResponse(counts, undefined, 202)
 }
 
-/** The signature that a header claims. Throws `unauthorized` where it is none, or too far from our clock. */
+/** Reads the signature header; throws `unauthorized` if it is malformed, or its time too far from the server's clock. */
 function readSignature({ now }: EdgeDeps, header: string): Signature {
   const signature = parseSignature(header)
-  if (!signature) throw new ApiError('unauthorized', `${SIGNATURE_HEADER} is t=<unix seconds>,v1=<64 hex digits>.`)
+  if (!signature)
+    throw new ApiError('unauthorized', `${SIGNATURE_HEADER} must have the form t=<unix seconds>,v1=<64 hex digits>.`)
   if (Math.abs(Number(signature.t) - Math.floor(now().getTime() / 1000)) > SIGNATURE_TOLERANCE_S)
     throw new ApiError('unauthorized', "The signature's time is more than five minutes from the server's clock.")
   return signature
 }
 
-function parseJsonBody(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw new ApiError('bad_request', 'The body is not JSON.', undefined, { cause })
-  }
-}
-
-/** Throws `validation_error` with the field that is wrong. */
+/** Packs the rows; throws `validation_error` with the field that is wrong. */
 async function packRows(
   edge: EdgeDeps,
   { site_id, agent_events, events, hits }: z.output<typeof EdgeEnvelope>,
-): Promise<Pick<PendingDelivery, 'parcel' | 'drops'>> {
+): Promise<Pick<PendingDelivery, 'packed' | 'drops'>> {
   const packer = createPacker()
   const now = edge.now().getTime()
   const drops = new Map<DropReason, number>()
@@ -217,8 +204,8 @@ async function packRows(
       try {
         add(row, at)
       } catch (error) {
-        // Nested deeper than can be written down.
-        if (error instanceof RangeError) throw validationError('It is nested too deep.', at)
+        // The row is nested too deep to be serialised.
+        if (error instanceof RangeError) throw validationError(`${name}[${i}] is nested too deep.`, at)
         throw error
       }
     })
@@ -232,5 +219,5 @@ async function packRows(
     else if (siteOf(hit.hostname)?.id !== site_id) drop('foreign_host')
     else packer.add(hit)
   })
-  return { parcel: packer.take(), drops }
+  return { packed: packer.take(), drops }
 }

@@ -5,7 +5,7 @@ import { SiteId } from '../../manage/fields.js'
 import { parseInstant } from '../../query/calendar.js'
 import { validate, validationError } from '../validation.js'
 
-/** What the server establishes itself (spec 2.5 rule 3). */
+/** Fields that only the server sets. */
 const SERVER_FIELDS = [
   'agent_id',
   'operator',
@@ -18,11 +18,13 @@ const SERVER_FIELDS = [
   'llms_listed',
 ] as const
 
-/** Rows of one list (spec 8). */
 export const MAX_ROWS_PER_LIST = 500
-/** As the signature's own time. */
+/** The same as the tolerance for the time of a signature. */
 const MAX_AHEAD_MS = 5 * 60_000
-/** As long as its sender is remembered: an outage may last, and a sender that was silent for longer may repeat itself. */
+/**
+ * Equal to how long a sender's numbers are remembered: rows may wait for the end of an outage, but a sender that was silent
+ * for longer could be stored twice.
+ */
 const MAX_AGE_MS = 90 * 86_400_000
 
 const count = z.int().min(0)
@@ -31,19 +33,19 @@ const headersOf = (names: readonly string[]) =>
 
 const Timestamp = z
   .string()
-  .describe('ISO-8601 instant, at most five minutes ahead and 90 days old.')
+  .describe('ISO-8601 instant, at most five minutes in the future and 90 days old.')
   .meta({ format: 'date-time' })
 const CommonFields = {
   timestamp: Timestamp,
-  user_agent: z.string().describe('Empty where there was none.'),
-  hostname: z.string().describe('As asked for; a port is cut off.'),
-  pathname: z.string().describe('As asked for, without the query.'),
-  query: z.string().nullish().describe('The query string: campaigns are read from it.'),
+  user_agent: z.string().describe('Empty if the request had none.'),
+  hostname: z.string().describe('As requested; a port is removed.'),
+  pathname: z.string().describe('As requested, without the query.'),
+  query: z.string().nullish().describe('The query string, for campaigns.'),
   referrer: z.string().nullish(),
   headers: headersOf(OBSERVED_HEADERS).nullish(),
 }
 
-/** A row of `agent_events` (spec 2.5). */
+/** A row of `agent_events`. */
 export const AgentRow = z.object({
   ...CommonFields,
   method: z.string(),
@@ -51,26 +53,26 @@ export const AgentRow = z.object({
   bytes: count.nullish().describe('Body bytes sent.'),
   duration_ms: count.nullish(),
   content_type: z.string().nullish(),
-  conditional: z.union([z.literal(0), z.literal(1)], 'must be 0 or 1').nullish(),
-  ip: z.string().nullish().describe('Transport only: resolved, checked, hashed and dropped.'),
+  conditional: z.union([z.literal(0), z.literal(1)], 'conditional must be 0 or 1.').nullish(),
+  ip: z.string().nullish().describe('Not stored: used for country, network and verification, then hashed and dropped.'),
   response: headersOf(OBSERVED_RESPONSE_HEADERS).nullish(),
   signed: z
     .object({ scheme: z.enum(['http', 'https']), authority: z.string(), target: z.string() })
     .nullish()
-    .describe('Of a request with Signature-Input: what else a signature may cover.'),
+    .describe('For requests with Signature-Input: the other parts that an HTTP signature may cover.'),
 })
 
-/** A row of `events`: a page that a person was given (contract 6). */
+/** A row of `events`: a page that was served to a person. */
 export const PersonRow = z.object({
   ...CommonFields,
-  status: count.max(999).nullish().describe('200 where it is not given.'),
+  status: count.max(999).nullish().describe('200 if absent.'),
   duration_ms: count.nullish(),
   language: z.string().nullish().describe('The Accept-Language header.'),
-  ip: z.string().describe('Transport only: a visitor is told apart by it, and it is dropped.'),
+  ip: z.string().describe('Not stored: used to tell visitors apart, then dropped.'),
   props: z.record(z.string(), z.unknown()).nullish(),
 })
 
-/** A browser's hit that another server's own door took. */
+/** A hit that a browser sent to the track endpoint of another server. */
 export const HitRow = z.object({
   timestamp: Timestamp,
   user_agent: z.string(),
@@ -81,26 +83,26 @@ export const HitRow = z.object({
 
 const Batch = z
   .object({
-    sender: z.string().regex(/^[\da-f]{16}$/, 'A sender is 16 hex digits.'),
+    sender: z.string().regex(/^[\da-f]{16}$/, 'batch.sender must be 16 lower-case hex digits.'),
     number: z.int().min(1),
   })
   .describe(
-    'Deliveries of one sender, numbered upwards and sent one at a time: one whose number is not above the highest stored is answered as accepted, and nothing is written.',
+    'Identifies a delivery, so that it can be retried: a sender numbers its deliveries upwards and sends one at a time. A number that is not above the highest stored one is answered as accepted, and nothing is stored.',
   )
 const list = <T extends z.ZodType>(row: T) =>
-  z.array(row).max(MAX_ROWS_PER_LIST, `A list has at most ${MAX_ROWS_PER_LIST} rows.`)
+  z.array(row).max(MAX_ROWS_PER_LIST, `A list must have at most ${MAX_ROWS_PER_LIST} rows.`)
 const envelopeShape = { site_id: SiteId, batch: Batch.nullish() }
 const uncheckedList = list(z.unknown()).nullish()
 
-/** The body as the document has it. */
+/** The body, for the API document. */
 export const EdgeBody = z.object({
   ...envelopeShape,
-  agent_events: list(AgentRow).nullish().describe('What crawlers fetched.'),
-  events: list(PersonRow).nullish().describe('Pages that people were given.'),
-  hits: list(HitRow).nullish().describe('What browsers told a server that ships to this one.'),
+  agent_events: list(AgentRow).nullish().describe('Fetches by agents.'),
+  events: list(PersonRow).nullish().describe('Pages served to people.'),
+  hits: list(HitRow).nullish().describe('Browser hits that a server received and ships here.'),
 })
 
-/** The body but for its rows: each is read by itself, up to the first that is wrong. */
+/** The body without checks of its rows, which are read one by one up to the first wrong one. */
 export const EdgeEnvelope = z.object({
   ...envelopeShape,
   agent_events: uncheckedList,
@@ -108,7 +110,7 @@ export const EdgeEnvelope = z.object({
   hits: uncheckedList,
 })
 
-/** A row of `agent_events` as what the wire saw. Throws `validation_error` with the field below `at`. */
+/** Reads a row of `agent_events` as an observation. Throws `validation_error` with the field below `at`. */
 export function readAgent(value: unknown, at: readonly PropertyKey[], site: number, now: number): Observation {
   rejectServerFields(value, at)
   const row = validate(AgentRow, value, at)
@@ -128,14 +130,14 @@ export function readAgent(value: unknown, at: readonly PropertyKey[], site: numb
   }
 }
 
-/** The same of `events`: it was a page, which is all that is known of its response. */
+/** Reads a row of `events` as an observation of an HTML page, which is all that is known about its response. */
 export function readPerson(value: unknown, at: readonly PropertyKey[], site: number, now: number): Observation {
   rejectServerFields(value, at)
   const row = validate(PersonRow, value, at)
   const { language, headers, props } = row
-  const told = { ...(language ? { 'accept-language': language } : {}), ...headers }
+  const allHeaders = { ...(language ? { 'accept-language': language } : {}), ...headers }
   return {
-    ...readCommonFields({ ...row, headers: told }, at, now),
+    ...readCommonFields({ ...row, headers: allHeaders }, at, now),
     method: 'GET',
     status: row.status ?? 200,
     bytes: 0,
@@ -147,10 +149,10 @@ export function readPerson(value: unknown, at: readonly PropertyKey[], site: num
   }
 }
 
-/** What a payload says, but for what its request adds; undefined where it is none. */
+/** Reads a browser payload into a hit without the fields of its request; returns undefined if it is malformed. */
 export type DecodePayload = (payload: unknown) => Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'> | undefined
 
-/** A row of `hits`; undefined where its payload is none. Throws as the others do. */
+/** Reads a row of `hits`; returns undefined if its payload is malformed. Throws as `readAgent`. */
 export function readHit(
   value: unknown,
   at: readonly PropertyKey[],
@@ -173,8 +175,8 @@ export function readHit(
 
 function rejectServerFields(row: unknown, at: readonly PropertyKey[]): void {
   if (typeof row !== 'object' || row === null) return
-  const name = SERVER_FIELDS.find((one) => Object.hasOwn(row, one))
-  if (name !== undefined) throw validationError(`The server establishes ${name} by itself.`, [...at, name])
+  const name = SERVER_FIELDS.find((field) => Object.hasOwn(row, field))
+  if (name !== undefined) throw validationError(`${name} must not be sent: the server determines it.`, [...at, name])
 }
 
 function readCommonFields(
@@ -183,40 +185,40 @@ function readCommonFields(
   now: number,
 ): Pick<Observation, keyof typeof CommonFields> {
   const { user_agent, query, referrer, headers } = row
-  // One that has its query on it all the same is not a page for each of them.
+  // A query that was left on the path must not make a page of its own.
   const mark = row.pathname.indexOf('?')
-  const asked = query ?? (mark < 0 ? null : row.pathname.slice(mark))
+  const search = query ?? (mark < 0 ? null : row.pathname.slice(mark))
   return {
     timestamp: readTimestamp(row.timestamp, at, now),
     user_agent,
     hostname: row.hostname.replace(/:\d*$/, '').toLowerCase(),
     pathname: mark < 0 ? row.pathname : row.pathname.slice(0, mark) || '/',
-    ...(asked ? { query: asked.startsWith('?') ? asked.slice(1) : asked } : {}),
+    ...(search ? { query: search.startsWith('?') ? search.slice(1) : search } : {}),
     ...(referrer ? { referrer } : {}),
     ...(headers ? { headers: pickHeaders(OBSERVED_HEADERS, headers) } : {}),
   }
 }
 
-/** Those of the headers that rows are made from. */
+/** Picks the headers that rows are made from. */
 function pickHeaders(names: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {
-  const found: Record<string, string> = {}
+  const picked: Record<string, string> = {}
   for (const name of names) {
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined
-    if (value !== undefined) found[name] = value
+    if (value !== undefined) picked[name] = value
   }
-  return found
+  return picked
 }
 
 function readTimestamp(text: string, at: readonly PropertyKey[], now: number): string {
   const ms = parseTimestampMs(text)
   const wrong = (message: string) => validationError(message, [...at, 'timestamp'])
-  if (ms === undefined) throw wrong('A timestamp is an ISO-8601 instant.')
-  if (ms > now + MAX_AHEAD_MS) throw wrong('It lies more than five minutes ahead.')
-  if (ms < now - MAX_AGE_MS) throw wrong('It lies more than 90 days back.')
+  if (ms === undefined) throw wrong('timestamp must be an ISO-8601 instant.')
+  if (ms > now + MAX_AHEAD_MS) throw wrong('timestamp is more than five minutes in the future.')
+  if (ms < now - MAX_AGE_MS) throw wrong('timestamp is more than 90 days old.')
   return new Date(ms).toISOString()
 }
 
-/** Most are in the one form that a `Date` writes, which costs a tenth to read. */
+/** Most timestamps have the form that `Date` writes, which takes a tenth of the time to parse. */
 function parseTimestampMs(text: string): number | undefined {
   const ms = Date.parse(text)
   if (text.length === 24 && Number.isFinite(ms) && new Date(ms).toISOString() === text) return ms

@@ -1,18 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** As a header claims it. */
+/** The ingest signature of a request, as its header states it. */
 export interface Signature {
-  /** Unix seconds in decimal digits, as sent: they are part of what is signed. */
+  /** Unix seconds in decimal digits, as sent: the text is part of what is signed. */
   t: string
   v1: Buffer
 }
 
-/** Seconds that `t` may be off, either way (spec 5.6 rule 4). */
+/** Seconds that `t` may differ from the server's clock, either way. */
 export const SIGNATURE_TOLERANCE_S = 300
 
 /**
- * `t=<unix seconds>,v1=<64 hex digits>`, in either order, in any case of the digits; what else is listed is somebody's
- * later version. Undefined where one of the two is missing, malformed, or there twice.
+ * Parses `t=<unix seconds>,v1=<64 hex digits>`, in either order. Other entries are ignored: they may belong to a later
+ * version. Returns undefined if one of the two is missing, malformed or repeated.
  */
 export function parseSignature(header: string): Signature | undefined {
   const pairs = header.split(',').map((pair) => pair.trim())
@@ -25,10 +25,10 @@ export function parseSignature(header: string): Signature | undefined {
   return { t, v1: Buffer.from(v1, 'hex') }
 }
 
-/** Stands in where a site has no key, or is none: that takes as long to refuse as a wrong signature. */
+/** Used for sites without a key, and for unknown sites: refusing them takes as long as refusing a wrong signature. */
 const PLACEHOLDER_KEYS = ['']
 
-/** Whether the body was signed with one of the keys (spec 5.6 rule 3). */
+/** Whether the body was signed with one of the keys. */
 export function isSigned({ t, v1 }: Signature, body: Uint8Array, keys: readonly string[]): boolean {
   let signed = false
   for (const key of keys.length > 0 ? keys : PLACEHOLDER_KEYS) {

@@ -5,120 +5,116 @@ import { type Payload, parseJson, readPayload, readQueryPayload } from '../../ca
 import type { Site } from '../../capture/site.js'
 import { truncate } from '../../capture/text-limits.js'
 import type { RateLimit } from '../rate-limit.js'
+import type { TrackBody } from './body-collector.js'
 import { ACCEPTED, PIXEL, REFUSED, TOO_LARGE, type TrackResponse } from './responses.js'
 import { createSiteDirectory, type SiteDirectory, siteDropReason } from './site-directory.js'
 
-/** Whose request it is. */
+/** The sender of a track request. */
 export interface TrackSender {
   ip: string
-  /** The hostname it was sent to, lower case, without the port. */
+  /** The hostname that the request was sent to, in lower case, without port. */
   host: string
-  /** A header's value by its lower-case name, several joined by commas. */
+  /** Returns a header's value by its lower-case name; several are joined by commas. */
   header(name: string): string | undefined
-  /** What a signature may cover, asked where there is one. */
+  /** The parts of the request that an HTTP signature may cover; called only if there is a signature. */
   signed(): Hit['signed']
 }
 
-/** What came in by one of the three: a body in UTF-8, why there is none, or a query string. */
-export type TrackRequest =
-  | { door: 'track' | 'batch'; body: Buffer | 'too_large' | 'encoded' }
-  | { door: 'pixel'; query: string }
+/** A request to one of the three endpoints: with a body, or with a query string. */
+export type TrackRequest = { endpoint: 'track' | 'batch'; body: TrackBody } | { endpoint: 'pixel'; query: string }
 
-export interface TrackEndpoints {
-  /** Never rejects: what is our own fault is dropped, counted and logged, and answered as everything is. */
-  take(delivery: TrackRequest, from: TrackSender): Promise<TrackResponse>
-}
-
-/** Payloads of a batch that are taken (spec 8). */
 const MAX_BATCH_PAYLOADS = 200
-/** No row is made of more of one header, and each hit of a batch carries them all. */
+/** Rows keep no more of a header, and each hit of a batch carries all headers. */
 const MAX_HEADER_CHARS = 1_024
-/** Of a host and a target together, as of an observation's. */
+/** Bounds host and target of a signed request together, as for observations. */
 const MAX_TARGET_CHARS = 8_192
 
-/** The browsers' three doors (spec 4.7, 5.6 rule 1): from payload to hit, or to a drop with its reason. */
+export type TrackEndpoints = ReturnType<typeof createTrackEndpoints>
+
+/** The three endpoints for browsers: each payload becomes a hit, or is dropped and counted by reason. */
 export function createTrackEndpoints(deps: {
   sites(): Promise<readonly Site[]>
   record(hit: Hit): void
-  /** Counts what became no hit; `site` is absent where it is for none. */
-  drop(site: number | undefined, door: IngestEndpoint, reason: DropReason, count?: number): void
+  /** Counts dropped hits; `site` is undefined if the payload names no existing site. */
+  drop(site: number | undefined, endpoint: IngestEndpoint, reason: DropReason, count?: number): void
   limit: RateLimit
   /** Milliseconds since 1970. */
   now(): number
   log(error: unknown): void
-}): TrackEndpoints {
+}) {
   const { record, limit, now, log } = deps
-  const known = createSiteDirectory(deps.sites)
-  const drop = (site: number | undefined, reason: DropReason, count = 1) => deps.drop(site, 'track', reason, count)
+  const directory = createSiteDirectory(deps.sites)
+  const drop = (site: number | undefined, reason: DropReason) => deps.drop(site, 'track', reason, 1)
 
-  /** The site that a payload names, where there is one: its owner is told what became of it. */
-  const named = (value: unknown, sites: SiteDirectory): number | undefined => {
+  /** The existing site that a payload names, even if the payload is malformed: its owner sees the drop. */
+  const namedSite = (value: unknown, sites: SiteDirectory): number | undefined => {
     const site = typeof value === 'object' && value !== null && 's' in value ? value.s : undefined
     return typeof site === 'number' ? sites.get(site)?.id : undefined
   }
 
-  /** Takes what is a payload; whether one was for its site or none was for another, which is all that a sender is told. */
-  const judge = <V>(
+  /** Records the payloads. Returns false if a payload was for an unknown site or foreign hostname, and none was accepted. */
+  const recordAll = <V>(
     values: readonly V[],
     read: (value: V) => Payload | undefined,
-    from: TrackSender,
+    sender: TrackSender,
     sites: SiteDirectory,
-  ) => {
+  ): boolean => {
     let refused = false
     let accepted = false
-    let request: RequestFields | undefined
+    let fields: RequestFields | undefined
     for (const value of values) {
       const payload = read(value)
       const site = payload && sites.get(payload.site)
-      if (payload === undefined) drop(named(value, sites), 'malformed')
-      else if (site === undefined || !sites.owns(site, payload.hostname, from.host)) {
+      if (payload === undefined) drop(namedSite(value, sites), 'malformed')
+      else if (site === undefined || !sites.owns(site, payload.hostname, sender.host)) {
         drop(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
         refused = true
       } else {
         accepted = true
-        request ??= requestFields(from, now())
-        const reason = siteDropReason(site, payload, request.headers, from.header('cookie'))
+        fields ??= requestFields(sender, now())
+        const reason = siteDropReason(site, payload, fields.headers, sender.header('cookie'))
         if (reason !== undefined) drop(site.id, reason)
-        else if (!limit.take(site.id, from.ip)) drop(site.id, 'rate_limited')
-        else record(Object.assign(payload, request))
+        else if (!limit.take(site.id, sender.ip)) drop(site.id, 'rate_limited')
+        else record(Object.assign(payload, fields))
       }
     }
     return accepted || !refused
   }
 
-  const answer = (delivery: TrackRequest, from: TrackSender, sites: SiteDirectory): TrackResponse => {
-    if (delivery.door === 'pixel') {
-      judge([delivery.query], readQueryPayload, from, sites)
+  const respond = (request: TrackRequest, sender: TrackSender, sites: SiteDirectory): TrackResponse => {
+    if (request.endpoint === 'pixel') {
+      recordAll([request.query], readQueryPayload, sender, sites)
       return PIXEL
     }
-    if (delivery.body === 'too_large') {
+    if (request.body === 'too_large') {
       drop(undefined, 'too_large')
       return TOO_LARGE
     }
-    const value = delivery.body === 'encoded' ? undefined : parseJson(decodeUtf8(delivery.body))
-    const values = delivery.door === 'batch' ? payloadList(value) : [value]
-    for (const over of values.slice(MAX_BATCH_PAYLOADS)) drop(named(over, sites), 'over_batch')
-    return judge(values.slice(0, MAX_BATCH_PAYLOADS), readPayload, from, sites) ? ACCEPTED : REFUSED
+    const value = request.body === 'encoded' ? undefined : parseJson(decodeUtf8(request.body))
+    const values = request.endpoint === 'batch' ? payloadList(value) : [value]
+    for (const excess of values.slice(MAX_BATCH_PAYLOADS)) drop(namedSite(excess, sites), 'over_batch')
+    return recordAll(values.slice(0, MAX_BATCH_PAYLOADS), readPayload, sender, sites) ? ACCEPTED : REFUSED
   }
 
   return {
-    async take(delivery, from) {
+    /** Never rejects: an internal error is logged and counted as a drop, and the response is the usual one. */
+    async take(request: TrackRequest, sender: TrackSender): Promise<TrackResponse> {
       try {
-        return answer(delivery, from, await known())
+        return respond(request, sender, await directory())
       } catch (error) {
         drop(undefined, 'fault')
         log(error)
-        return delivery.door === 'pixel' ? PIXEL : ACCEPTED
+        return request.endpoint === 'pixel' ? PIXEL : ACCEPTED
       }
     },
   }
 }
 
-/** What each hit has of its request. */
+/** The fields of a hit that come from its request. */
 type RequestFields = Pick<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers' | 'signed'>
 
 export function requestFields({ ip, header, signed }: TrackSender, at: number): RequestFields {
-  const made: RequestFields = {
+  const fields: RequestFields = {
     timestamp: new Date(at).toISOString(),
     ip,
     user_agent: truncate(header('user-agent') ?? '', MAX_HEADER_CHARS),
@@ -130,19 +126,19 @@ export function requestFields({ ip, header, signed }: TrackSender, at: number): 
     headers ??= {}
     headers[name] = truncate(value, MAX_HEADER_CHARS)
   }
-  if (headers !== undefined) made.headers = headers
-  if (headers?.['signature-input'] === undefined) return made
+  if (headers !== undefined) fields.headers = headers
+  if (headers?.['signature-input'] === undefined) return fields
   const covered = signed()
-  // What was cut would be a wrong signature; without it nobody can tell.
+  // A truncated target would make the signature look wrong; without it the signature is merely not checked.
   if (covered !== undefined && covered.authority.length + covered.target.length <= MAX_TARGET_CHARS)
-    made.signed = covered
-  return made
+    fields.signed = covered
+  return fields
 }
 
-/** Without the mark that some put before UTF-8. */
+/** Decodes a body, without the byte order mark that some clients send. */
 const decodeUtf8 = (body: Buffer): string => body.toString('utf8').replace(/^\ufeff/, '')
 
-/** A batch is an array, or an object that holds one (spec 4.7); anything else is one payload that is none. */
+/** A batch is an array, or an object with an array in `events`; anything else counts as one malformed payload. */
 function payloadList(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   const events = typeof value === 'object' && value !== null && 'events' in value ? value.events : undefined

@@ -8,23 +8,23 @@ import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './resp
 type Incoming = IncomingMessage | Http2ServerRequest
 type Outgoing = ServerResponse | Http2ServerResponse
 
-/** A body is whole within this, or its sender is cut off: a place at a door is not to be held. */
+/** A body has to arrive within this time, or its connection is closed: slow senders must not hold connections. */
 const BODY_TIMEOUT_MS = 15_000
 
 /**
- * The doors for Node's own requests, of HTTP/1.1 and of its compatible form of HTTP/2: what is a hit is answered and gives
- * true, anything else is left as it is and gives false. As web requests the same would cost over four times as much, and
- * nothing comes as often.
+ * Serves the track endpoints on Node's own requests, of HTTP/1.1 and of the compatible form of HTTP/2. Returns false, and
+ * leaves the request alone, if it is not for a track endpoint. Web-standard requests would cost over four times as much,
+ * and no other request is as frequent.
  */
 export const createNodeTrackHandler =
-  (doors: TrackEndpoints, patience = BODY_TIMEOUT_MS) =>
-  (req: Incoming, res: Outgoing, { target, host, ip, asked, body: before }: TrackTarget): boolean => {
+  (endpoints: TrackEndpoints, bodyTimeoutMs = BODY_TIMEOUT_MS) =>
+  (req: Incoming, res: Outgoing, { target, host, ip, asked, body: parsed }: TrackTarget): boolean => {
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
-    const door = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined
+    const endpoint = path === '/api/track' ? 'track' : path === '/api/track/batch' ? 'batch' : undefined
     const pixel = path === '/api/track/pixel.gif'
-    if (door === undefined && !pixel) return false
-    const from = {
+    if (endpoint === undefined && !pixel) return false
+    const sender = {
       ip,
       host: host.replace(/:\d*$/, '').toLowerCase(),
       header: (name: string) => {
@@ -38,57 +38,61 @@ export const createNodeTrackHandler =
         target: asked?.target ?? req.url ?? target,
       }),
     }
-    /** A client that is gone takes no answer; what fails on the way to it must end nothing but its connection. */
-    const take = (delivery: TrackRequest) =>
-      void doors
-        .take(delivery, from)
-        .then((answer) => sendResponse(req, res, answer))
+    /** The client may be gone already; an error while responding closes that connection only. */
+    const take = (request: TrackRequest) =>
+      void endpoints
+        .take(request, sender)
+        .then((response) => sendResponse(req, res, response))
         .catch(() => res.destroy())
     const { method } = req
     if (method === 'OPTIONS') sendResponse(req, res, pixel ? PREFLIGHT_GET : PREFLIGHT_POST)
-    else if (door !== undefined && method === 'POST') readBody(req, before, patience, (body) => take({ door, body }))
-    else if (pixel && method === 'GET') take({ door: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
+    else if (endpoint !== undefined && method === 'POST')
+      readBody(req, parsed, bodyTimeoutMs, (body) => take({ endpoint, body }))
+    else if (pixel && method === 'GET') take({ endpoint: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
     else if (pixel && method === 'HEAD') sendResponse(req, res, { ...PIXEL, body: null })
     else return false
     return true
   }
 
-/** Hands the body on once, as soon as it is known: whole, or why not. Of a client that leaves within it there is none. */
+/**
+ * Calls `done` once, with the body or the reason that there is none, and not at all if the client disconnects meanwhile.
+ * `parsed` is the body if the application in front has read it already.
+ */
 function readBody(
   req: Incoming,
-  before: Uint8Array | undefined,
-  patience: number,
+  parsed: Uint8Array | undefined,
+  timeoutMs: number,
   done: (body: TrackBody) => void,
 ): void {
-  if (before !== undefined) {
-    // Whoever read it has undone what its headers say of it.
+  if (parsed !== undefined) {
+    // Its length and encoding are no longer those of the headers.
     const collector = createBodyCollector(undefined, undefined)
-    collector.add(Buffer.from(before))
+    collector.add(Buffer.from(parsed))
     done(collector.body())
     return
   }
   const source = 'stream' in req ? req.stream : req.socket
-  const cut = setTimeout(() => source.destroy(), patience).unref()
-  const over = () => {
-    clearTimeout(cut)
-    source.off('close', over)
+  const timeout = setTimeout(() => source.destroy(), timeoutMs).unref()
+  const finish = () => {
+    clearTimeout(timeout)
+    source.off('close', finish)
   }
-  req.on('error', over)
-  req.once('close', over)
+  req.on('error', finish)
+  req.once('close', finish)
   const collector = createBodyCollector(req.headers['content-length'], req.headers['content-encoding'])
   let large = collector.body() === 'too_large'
-  /** What is left of it is read off: the connection is used again. */
+  /** The rest of the body is read and discarded, so that the connection can be used again. */
   const refuse = () => {
     large = true
-    // A request that is answered before its end hears of nothing that comes later: its connection does.
-    source.once('close', over)
+    // A request that was answered before its end no longer emits `close`; its connection does.
+    source.once('close', finish)
     done('too_large')
   }
   req.on('data', (chunk: Buffer) => {
     if (!large && !collector.add(chunk)) refuse()
   })
   req.once('end', () => {
-    over()
+    finish()
     if (!large) done(collector.body())
   })
   if (large) refuse()

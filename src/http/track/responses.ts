@@ -1,45 +1,42 @@
-/** What a door answers; there are only these, whatever became of the hit (spec 4.7 rule 1). */
+/** A response of a track endpoint. There are only these, so that a response does not tell why a hit was dropped. */
 export interface TrackResponse {
   readonly status: 200 | 204 | 403 | 413
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array<ArrayBuffer> | null
 }
 
-/** Any page may send, and none with a credential; nothing on the way keeps an answer. */
+/** Pages of any origin may send, without credentials. */
 const COMMON_HEADERS = {
   'access-control-allow-origin': '*',
-  // A page that isolates itself would not get the image else.
+  // Cross-origin isolated pages need it to load the image.
   'cross-origin-resource-policy': 'cross-origin',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 }
+const EMPTY_BODY_HEADERS = { ...COMMON_HEADERS, 'content-length': '0' }
 
-/** One transparent point. */
+/** A transparent GIF of one pixel. */
 const PIXEL_BYTES = Uint8Array.from(
   Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64'),
 )
 
 export const ACCEPTED: TrackResponse = { status: 204, headers: COMMON_HEADERS, body: null }
-export const REFUSED: TrackResponse = { status: 403, headers: { ...COMMON_HEADERS, 'content-length': '0' }, body: null }
-export const TOO_LARGE: TrackResponse = {
-  status: 413,
-  headers: { ...COMMON_HEADERS, 'content-length': '0' },
-  body: null,
-}
+export const REFUSED: TrackResponse = { status: 403, headers: EMPTY_BODY_HEADERS, body: null }
+export const TOO_LARGE: TrackResponse = { status: 413, headers: EMPTY_BODY_HEADERS, body: null }
 export const PIXEL: TrackResponse = {
   status: 200,
   headers: { ...COMMON_HEADERS, 'content-type': 'image/gif', 'content-length': String(PIXEL_BYTES.length) },
   body: PIXEL_BYTES,
 }
 
-/** To a browser that asks first, since what a page sends is none of the types that it may send unasked. */
+/** Browsers send a preflight, because JSON is not a type that a page may send without asking. */
 const preflight = (methods: string): TrackResponse => ({
   status: 204,
   headers: {
     ...COMMON_HEADERS,
     'access-control-allow-methods': methods,
     'access-control-allow-headers': 'Content-Type',
-    // Some remember for a day, most for two hours.
+    // Browsers cap the value at between two hours and a day.
     'access-control-max-age': '86400',
   },
   body: null,

@@ -5,43 +5,41 @@ import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './resp
 
 const toWebResponse = ({ status, headers, body }: TrackResponse): Response => new Response(body, { status, headers })
 
-/** A door by body, as one web-standard function; undefined where the method is none of its own. */
+/** Serves an endpoint with a body, for web-standard requests; returns undefined for other methods. */
 export const postEndpoint =
-  (doors: TrackEndpoints, door: 'track' | 'batch') =>
+  (endpoints: TrackEndpoints, endpoint: 'track' | 'batch') =>
   (request: Request, peer: Peer): Promise<Response> | undefined => {
     if (request.method === 'OPTIONS') return Promise.resolve(toWebResponse(PREFLIGHT_POST))
     if (request.method !== 'POST') return undefined
     return readBody(request).then(async (body) =>
-      toWebResponse(await doors.take({ door, body }, senderOf(request, peer))),
+      toWebResponse(await endpoints.take({ endpoint, body }, senderOf(request, peer))),
     )
   }
 
-/** The same of the pixel. HEAD shows nobody an image: it is answered, and no hit. */
+/** Serves the pixel. HEAD gets a response and records nothing, because nobody sees the image. */
 export const pixelEndpoint =
-  (doors: TrackEndpoints) =>
+  (endpoints: TrackEndpoints) =>
   (request: Request, peer: Peer): Promise<Response> | undefined => {
     if (request.method === 'OPTIONS') return Promise.resolve(toWebResponse(PREFLIGHT_GET))
     if (request.method === 'HEAD') return Promise.resolve(toWebResponse({ ...PIXEL, body: null }))
     if (request.method !== 'GET') return undefined
     const query = new URL(request.url).search.slice(1)
-    return doors.take({ door: 'pixel', query }, senderOf(request, peer)).then(toWebResponse)
+    return endpoints.take({ endpoint: 'pixel', query }, senderOf(request, peer)).then(toWebResponse)
   }
 
-/** Whose request it is, of a web-standard one. */
+/** The sender of a web-standard request. */
 export const senderOf = ({ method, url, headers }: Request, { ip }: Pick<Peer, 'ip'>): TrackSender => ({
   ip,
   host: new URL(url).hostname,
   header: (name) => headers.get(name) ?? undefined,
   signed() {
     const { protocol, host, pathname, search } = new URL(url)
-    return {
-      ...{ method, scheme: protocol === 'https:' ? 'https' : 'http' },
-      ...{ authority: headers.get('host') ?? host, target: pathname + search },
-    }
+    const scheme = protocol === 'https:' ? 'https' : 'http'
+    return { method, scheme, authority: headers.get('host') ?? host, target: pathname + search }
   },
 })
 
-/** Rejects where the client leaves within it. */
+/** Rejects if the client disconnects meanwhile. */
 async function readBody({ headers, body }: Request): Promise<TrackBody> {
   const collector = createBodyCollector(headers.get('content-length'), headers.get('content-encoding'))
   if (collector.body() !== 'too_large')
