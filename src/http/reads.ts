@@ -35,7 +35,10 @@ const Meta = z
   })
   .meta({ id: 'Meta', description: 'The query as it was understood, and what the data is based on.' })
 
-export type ReadDeps = Pick<ReadDependencies, 'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'> & {
+export type ReadDeps = Pick<
+  ReadDependencies,
+  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'
+> & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>
 
