@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RangesStatus, RefreshResult } from '../agents/ranges/status.js'
 import { VERIFICATION_STATUSES } from '../agents/verdict.js'
 import type { Engine } from '../engine/engine.js'
-import { jsonResponse, parseQuery, type Route, route } from './route.js'
+import { jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 
 /** The result of one step of `agents reclassify`. */
 export const ReclassifyResult = z.object({
@@ -31,28 +31,24 @@ const IdentifyQuery = z.object({
 
 /** `/control/agents/*`, for the operator. The worker does the work. */
 export function agentControlRoutes(engine: Pick<Engine, 'call'>): Route[] {
-  const tag = 'control'
+  const route = routeMaker('control')
   return [
     route('post', '/control/agents/refresh', 'operator', {
-      tag,
       summary: 'Fetch the published IP ranges of agents now',
       data: z.array(RefreshResult),
       run: async () => jsonResponse(z.array(RefreshResult).parse(await engine.call('refresh'))),
     }),
     route('get', '/control/agents/holdings', 'operator', {
-      tag,
       summary: 'List the stored IP ranges of agents and their age',
       data: z.array(RangesStatus),
       run: async () => jsonResponse(z.array(RangesStatus).parse(await engine.call('holdings'))),
     }),
     route('post', '/control/agents/reclassify', 'operator', {
-      tag,
       summary: 'Identify stored rows again, one bounded step; repeat while rows remain',
       data: ReclassifyResult,
       run: async () => jsonResponse(ReclassifyResult.parse(await engine.call('reclassify'))),
     }),
     route('get', '/control/agents/identify', 'operator', {
-      tag,
       summary: 'Identify a user agent and verify its claim for an address',
       query: IdentifyQuery,
       data: AgentIdentification,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AuditEntry, type AuditLog } from '../manage/audit-log.js'
 import type { Orgs } from '../manage/orgs.js'
 import { orgOfPath } from './org-access.js'
-import { Id, jsonResponse, parseQuery, type Route, route } from './route.js'
+import { Id, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 
 const AuditQuery = z.object({
   action: z.string().max(100).optional().describe('Only this action: create, change, delete, ...'),
@@ -31,8 +31,7 @@ export function auditRoutes({ orgs, audit }: { orgs: Pick<Orgs, 'get'>; audit: A
     return jsonResponse(entries, { total, page: query.page, limit: query.limit })
   }
   return [
-    route('get', '/api/orgs/{id}/audit', 'admin', {
-      tag: 'orgs',
+    routeMaker('orgs')('get', '/api/orgs/{id}/audit', 'admin', {
       summary: 'List the audit log of an organisation: who did what, when and from which address; newest first',
       query: AuditQuery,
       data: z.array(AuditEntry),
@@ -42,8 +41,7 @@ export function auditRoutes({ orgs, audit }: { orgs: Pick<Orgs, 'get'>; audit: A
         return list({ ...parseQuery(call, AuditQuery), org: id })
       },
     }),
-    route('get', '/control/audit', 'operator', {
-      tag: 'control',
+    routeMaker('control')('get', '/control/audit', 'operator', {
       summary: 'List the audit log of all organisations',
       query: InstanceAuditQuery,
       data: z.array(AuditEntry),

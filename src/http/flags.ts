@@ -12,7 +12,7 @@ import { type DimensionReader, evaluateFlag, type FlagResult } from '../manage/e
 import { Flag, FlagChange, NewFlag, normaliseFlag } from '../manage/flags.js'
 import type { Sites } from '../manage/sites.js'
 import type { RateLimit } from './rate-limit.js'
-import { Id, jsonResponse, parseQuery, type Route, route } from './route.js'
+import { Id, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import { mergeChange, recordRoutes } from './site-records.js'
 import { requestFields } from './track/endpoints.js'
 import { createSiteDirectory, siteDropReason } from './track/site-directory.js'
@@ -102,8 +102,7 @@ export interface EvaluationDeps {
  */
 export function evaluationRoute(deps: EvaluationDeps): Route {
   const directory = createSiteDirectory(deps.sites)
-  return route('get', '/api/flags/evaluate', 'public', {
-    tag: 'flags',
+  return routeMaker('flags')('get', '/api/flags/evaluate', 'public', {
     summary: 'Evaluate the flags of a site for one visitor; for pages on its hostnames',
     query: EvaluationQuery,
     data: EvaluationResult,

@@ -4,7 +4,7 @@ import { OrgOfMember, type Orgs } from '../manage/orgs.js'
 import type { MailMessage, SendMail } from '../notify/mail-message.js'
 import { auditContext } from './auth.js'
 import { orgOfPath, requirePerson } from './org-access.js'
-import { jsonResponse, listResponse, noContent, parseBody, pathId, type Route, route, TotalMeta } from './route.js'
+import { jsonResponse, listResponse, noContent, parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'
 
 /** Invitations into an organisation, and their acceptance; for people only. */
 export function invitationRoutes(deps: {
@@ -17,10 +17,9 @@ export function invitationRoutes(deps: {
   log(error: unknown): void
 }): Route[] {
   const { orgs, invitations, link, send, log } = deps
-  const tag = 'invitations'
+  const route = routeMaker('invitations')
   return [
     route('get', '/api/orgs/{id}/invitations', 'admin', {
-      tag,
       summary: 'List open invitations',
       data: z.array(Invitation),
       meta: TotalMeta,
@@ -30,7 +29,6 @@ export function invitationRoutes(deps: {
       },
     }),
     route('post', '/api/orgs/{id}/invitations', 'admin', {
-      tag,
       summary: 'Invite a person by mail; replaces an open invitation of the same address',
       body: NewInvitation,
       data: Invitation.extend({
@@ -53,7 +51,6 @@ export function invitationRoutes(deps: {
       },
     }),
     route('delete', '/api/orgs/{id}/invitations/{invitation}', 'admin', {
-      tag,
       summary: 'Revoke an invitation',
       status: 204,
       run: async (call) => {
@@ -64,7 +61,6 @@ export function invitationRoutes(deps: {
       },
     }),
     route('post', '/api/invitations/accept', 'person', {
-      tag,
       summary: "Accept an invitation to the caller's e-mail address",
       body: AcceptInvitation,
       data: OrgOfMember,

@@ -13,7 +13,7 @@ import {
   parseQuery,
   pathId,
   type Route,
-  route,
+  routeMaker,
   TotalMeta,
 } from './route.js'
 
@@ -23,7 +23,7 @@ const KeysQuery = z.object({
 
 /** `/api/keys`: for signed-in admins. An API key never manages keys. */
 export function keyRoutes(keys: Keys): Route[] {
-  const tag = 'keys'
+  const route = routeMaker('keys')
   const keyOfPath = async (call: Call): Promise<Key> => {
     const key = await keys.get(pathId(call))
     if (canReachOrg(call, key.org)) return key
@@ -31,7 +31,6 @@ export function keyRoutes(keys: Keys): Route[] {
   }
   return [
     route('get', '/api/keys', 'admin', {
-      tag,
       summary: 'List API keys by prefix and name',
       query: KeysQuery,
       data: z.array(Key),
@@ -43,7 +42,6 @@ export function keyRoutes(keys: Keys): Route[] {
       },
     }),
     route('post', '/api/keys', 'admin', {
-      tag,
       summary: 'Create an API key; only this response contains the secret',
       body: NewKey,
       data: Key.extend({ secret: z.string() }),
@@ -56,7 +54,6 @@ export function keyRoutes(keys: Keys): Route[] {
       },
     }),
     route('delete', '/api/keys/{id}', 'admin', {
-      tag,
       summary: 'Revoke an API key; takes effect at once',
       status: 204,
       run: async (call) => {
@@ -66,7 +63,6 @@ export function keyRoutes(keys: Keys): Route[] {
       },
     }),
     route('get', '/api/keys/{id}/usage', 'admin', {
-      tag,
       summary: 'Get when an API key was last used, and how often',
       data: KeyUsage,
       run: async (call) => jsonResponse(await keys.usage((await keyOfPath(call)).id)),

@@ -14,7 +14,7 @@ import {
   noContent,
   parseBody,
   type Route,
-  route,
+  routeMaker,
   TotalMeta,
 } from './route.js'
 
@@ -33,7 +33,7 @@ const Transfer = z.strictObject({ user: z.int().positive().describe('The member 
 /** The members of an organisation, for people only. */
 export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; users: Pick<Users, 'get'> }): Route[] {
   const { orgs, members, users } = deps
-  const tag = 'members'
+  const route = routeMaker('members')
   /** An empty list for a member whose account was deleted meanwhile. */
   const viewsOf = async ({ user_id, role, created_at }: Member): Promise<z.infer<typeof MemberView>[]> => {
     const user = await users.get(user_id)
@@ -52,7 +52,6 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
   const actorOf = ({ principal }: Call) => (principal.kind === 'person' ? principal.user.id : undefined)
   return [
     route('get', '/api/orgs/{id}/members', 'viewer', {
-      tag,
       summary: 'List the members of an organisation with their roles',
       data: z.array(MemberView),
       meta: TotalMeta,
@@ -62,7 +61,6 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       },
     }),
     route('patch', '/api/orgs/{id}/members/{user}', 'admin', {
-      tag,
       summary: "Change a member's role; only owners change owners",
       body: RoleChange,
       data: MemberView,
@@ -77,7 +75,6 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       },
     }),
     route('delete', '/api/orgs/{id}/members/{user}', 'viewer', {
-      tag,
       summary: 'Remove a member, or leave the organisation',
       status: 204,
       mayConflict: true,
@@ -88,7 +85,6 @@ export function memberRoutes(deps: { orgs: Pick<Orgs, 'get'>; members: Members; 
       },
     }),
     route('post', '/api/orgs/{id}/transfer', 'owner', {
-      tag,
       summary: 'Transfer ownership: make a member an owner, and the calling owner an admin',
       body: Transfer,
       data: MemberView,

@@ -3,7 +3,16 @@ import { ApiError } from '../errors.js'
 import { NewOrg, type Org, OrgChange, OrgOfMember, type Orgs } from '../manage/orgs.js'
 import { auditContext } from './auth.js'
 import { orgOfPath } from './org-access.js'
-import { type Call, jsonResponse, listResponse, noContent, parseBody, type Route, route, TotalMeta } from './route.js'
+import {
+  type Call,
+  jsonResponse,
+  listResponse,
+  noContent,
+  parseBody,
+  type Route,
+  routeMaker,
+  TotalMeta,
+} from './route.js'
 
 /** Adds the caller's role to an organisation. */
 const withRole = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typeof OrgOfMember> => {
@@ -13,10 +22,9 @@ const withRole = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typ
 
 /** `/api/orgs`, for people only. `joined` is called after a person became a member. */
 export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Route[] {
-  const tag = 'orgs'
+  const route = routeMaker('orgs')
   return [
     route('get', '/api/orgs', 'person', {
-      tag,
       summary: "List the caller's organisations, with the caller's role in each",
       data: z.array(OrgOfMember),
       meta: TotalMeta,
@@ -27,7 +35,6 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       },
     }),
     route('post', '/api/orgs', 'person', {
-      tag,
       summary: 'Create an organisation; the caller becomes its owner',
       body: NewOrg,
       data: OrgOfMember,
@@ -42,13 +49,11 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       },
     }),
     route('get', '/api/orgs/{id}', 'viewer', {
-      tag,
       summary: 'Get an organisation',
       data: OrgOfMember,
       run: async (call) => jsonResponse(withRole(call, await orgOfPath(call, orgs))),
     }),
     route('patch', '/api/orgs/{id}', 'admin', {
-      tag,
       summary: 'Change fields of an organisation',
       body: OrgChange,
       data: OrgOfMember,
@@ -64,7 +69,6 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       },
     }),
     route('delete', '/api/orgs/{id}', 'owner', {
-      tag,
       summary: 'Delete an organisation and all its sites, seven days from now',
       status: 204,
       run: async (call) => {
@@ -74,7 +78,6 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       },
     }),
     route('post', '/api/orgs/{id}/restore', 'owner', {
-      tag,
       summary: 'Cancel the deletion of an organisation',
       data: OrgOfMember,
       run: async (call) => {

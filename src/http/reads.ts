@@ -11,7 +11,7 @@ import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
 import { canReachSite } from './auth.js'
-import { type Call, jsonResponse, parseQuery, type Route, route } from './route.js'
+import { type Call, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import type { SiteRecords } from './site-records.js'
 
 /** The `meta` of a read. */
@@ -72,8 +72,7 @@ export function createReadDeps(
 /** One route for each read, and one for the operator that returns the SQL of any read. */
 export const readRoutes = (deps: ReadDeps): Route[] => [
   ...reads.map((read) =>
-    route('get', read.path, 'stats:read', {
-      tag: read.path.split('/')[2] ?? 'stats',
+    routeMaker(read.path.split('/')[2] ?? 'stats')('get', read.path, 'stats:read', {
       summary: read.summary,
       pathParameter: z.string().describe('The id, as lists show it.'),
       query: z.object(read.query),
@@ -85,8 +84,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       },
     }),
   ),
-  route('get', '/control/sql', 'operator', {
-    tag: 'control',
+  routeMaker('control')('get', '/control/sql', 'operator', {
     summary: 'Run a read and return its SQL statements',
     query: SqlQuery,
     data: z.array(z.string()),

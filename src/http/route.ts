@@ -60,13 +60,15 @@ interface RouteDescription {
 /** An entry with a handler, which is every entry except the track endpoints. */
 export type RouteWithHandler = RouteDescription & HandlerRoute
 
-/** Makes an entry of the route table. */
-export const route = (
-  method: RouteDescription['method'],
-  path: string,
-  access: Access,
-  details: Omit<RouteWithHandler, 'method' | 'path' | 'access'>,
-): RouteWithHandler => ({ method, path, access, ...details })
+/** Returns a function that makes entries of the route table; `tag` groups them in the API document. */
+export const routeMaker =
+  (tag: string) =>
+  (
+    method: RouteDescription['method'],
+    path: string,
+    access: Access,
+    details: Omit<RouteWithHandler, 'method' | 'path' | 'access' | 'tag'>,
+  ): RouteWithHandler => ({ method, path, access, tag, ...details })
 
 export const Id = z.coerce.number().int().positive().describe('Its id.')
 

@@ -6,7 +6,7 @@ import type { Sites } from '../manage/sites.js'
 import { agentControlRoutes } from './agent-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
-import { jsonResponse, parseQuery, type Route, route } from './route.js'
+import { jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import { siteRoutes } from './sites.js'
 import { createTailStream, TailQuery } from './tail.js'
 
@@ -26,18 +26,19 @@ export interface ServiceDeps {
 /** Responds with text of a media type. */
 export const textResponse = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
 
+const service = routeMaker('service')
+const control = routeMaker('control')
+
 /** Sites, keys, health, metrics and control routes. */
 export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics, status }: ServiceDeps): Route[] => [
   ...siteRoutes({ sites, ingestKeys }),
   ...keyRoutes(keys),
-  route('get', '/healthz', 'public', {
-    tag: 'service',
+  service('get', '/healthz', 'public', {
     summary: 'Liveness: the process responds',
     contentType: 'text/plain',
     run: async () => textResponse('ok\n', 'text/plain'),
   }),
-  route('get', '/readyz', 'public', {
-    tag: 'service',
+  service('get', '/readyz', 'public', {
     summary: 'Readiness: rows are being stored; 503 with the reason while they are not',
     data: z.object({ state: z.string(), reason: z.string().optional() }),
     run: async () => {
@@ -48,8 +49,7 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
       )
     },
   }),
-  route('get', '/metrics', 'public', {
-    tag: 'service',
+  service('get', '/metrics', 'public', {
     summary: 'Counters and gauges for Prometheus',
     contentType: 'text/plain',
     run: async () => {
@@ -57,13 +57,11 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
       return textResponse(text, type)
     },
   }),
-  route('get', '/control/status', 'operator', {
-    tag: 'control',
+  control('get', '/control/status', 'operator', {
     summary: 'State of the running instance',
     run: async () => jsonResponse({ ...status(), store: health() }),
   }),
-  route('get', '/control/tail', 'operator', {
-    tag: 'control',
+  control('get', '/control/tail', 'operator', {
     summary: 'Follow rows as they are stored, as NDJSON',
     query: TailQuery,
     contentType: 'application/x-ndjson',

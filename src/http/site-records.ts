@@ -22,7 +22,7 @@ import {
   parseQuery,
   pathId,
   type Route,
-  route,
+  routeMaker,
   SiteQuery,
   TotalMeta,
 } from './route.js'
@@ -129,10 +129,9 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
   } = kind
   const recordOfPath = createRecordAccess(sites, kind)
   const path = `/api/${name}`
-  const tag = name
+  const route = routeMaker(name)
   return [
     route('get', path, read, {
-      tag,
       summary: `List the ${name} of a site`,
       query: SiteQuery,
       data: z.array(shape),
@@ -143,7 +142,6 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('post', path, write, {
-      tag,
       summary: `Create a ${singular}`,
       body: newShape,
       data: shownOnce ? shape.extend(shownOnce.shape) : shape,
@@ -157,13 +155,11 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('get', `${path}/{id}`, read, {
-      tag,
       summary: `Get a ${singular}`,
       data: shape,
       run: async (call) => jsonWithEtag(present((await recordOfPath(call)).record)),
     }),
     route('patch', `${path}/{id}`, write, {
-      tag,
       summary: `Change fields of a ${singular}`,
       body: changeShape,
       data: shape,
@@ -176,7 +172,6 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('delete', `${path}/{id}`, write, {
-      tag,
       summary: `Delete a ${singular}; cannot be undone`,
       status: 204,
       run: async (call) => {

@@ -19,7 +19,7 @@ import {
   parseQuery,
   pathId,
   type Route,
-  route,
+  routeMaker,
   SiteQuery,
   TotalMeta,
 } from './route.js'
@@ -28,13 +28,12 @@ const SitesQuery = z.object({ org: Id.optional().describe('Only sites of this or
 
 /** `/api/sites` and the sites' ingest keys. API keys can read sites, and nothing more. */
 export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: IngestKeys }): Route[] {
-  const tag = 'sites'
+  const route = routeMaker('sites')
   const siteOfPath = (call: Call): Promise<Site> => requireSite(call, sites, pathId(call))
   /** Sites of an organisation that locks its member out are left out of lists, which still show the other sites. */
   const isLocked = ({ principal }: Call, { org }: Site) => principal.kind === 'person' && principal.locked.has(org)
   return [
     route('get', '/api/sites', 'manage:read', {
-      tag,
       summary: 'List the sites that the caller can reach',
       query: SitesQuery,
       data: z.array(Site),
@@ -47,7 +46,6 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       },
     }),
     route('post', '/api/sites', 'admin', {
-      tag,
       summary: 'Create a site and its ingest key',
       body: NewSite,
       data: Site.extend({ ingest_key: z.string() }),
@@ -63,13 +61,11 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       },
     }),
     route('get', '/api/sites/{id}', 'manage:read', {
-      tag,
       summary: 'Get a site',
       data: Site,
       run: async (call) => jsonWithEtag(await siteOfPath(call)),
     }),
     route('patch', '/api/sites/{id}', 'admin', {
-      tag,
       summary: 'Change fields of a site; takes effect at once',
       body: SiteChange,
       data: Site,
@@ -81,7 +77,6 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       },
     }),
     route('delete', '/api/sites/{id}', 'admin', {
-      tag,
       summary: 'Delete a site and all its data; cannot be undone',
       status: 204,
       mayConflict: true,
@@ -92,7 +87,6 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       },
     }),
     route('get', '/api/sites/{id}/ingest-key', 'admin', {
-      tag,
       summary: "Get the ingest key that the site's servers sign with",
       data: IngestKey,
       run: async (call) => {
@@ -101,7 +95,6 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       },
     }),
     route('post', '/api/sites/{id}/ingest-key/rotate', 'admin', {
-      tag,
       summary: 'Replace the ingest key; the previous key stays valid for 24 hours, earlier keys end now',
       data: IngestKey,
       run: async (call) => {
@@ -118,8 +111,7 @@ const DropsQuery = z.object({
 
 /** The counts of hits that were not recorded. The track endpoints answer all drops alike; the site's owner sees why. */
 export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops: Pick<Drops, 'list'> }): Route[] => [
-  route('get', '/api/sites/{id}/drops', 'manage:read', {
-    tag: 'sites',
+  routeMaker('sites')('get', '/api/sites/{id}/drops', 'manage:read', {
     summary: 'Count hits of a site that were not recorded, by day, endpoint and reason',
     query: DropsQuery,
     data: z.array(DailyDrops),
@@ -134,8 +126,7 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
 
 /** Erasure of a person's rows. API keys cannot use it. */
 export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<Removals, 'erase'> }): Route[] => [
-  route('delete', '/api/visitors/{id}', 'admin', {
-    tag: 'visitors',
+  routeMaker('visitors')('delete', '/api/visitors/{id}', 'admin', {
     summary: "Erase a person: delete all the person's rows; cannot be undone",
     pathParameter: HexId.describe('The id, as `/api/stats/visitors` shows it.'),
     query: SiteQuery,

@@ -9,7 +9,7 @@ import type { Passwords } from '../../manage/passwords.js'
 import { ROLES } from '../../manage/roles.js'
 import { type StoredUser, User, type Users, userView } from '../../manage/users.js'
 import { auditContext } from '../auth.js'
-import { jsonResponse, listResponse, parseBody, type Route, route, TotalMeta } from '../route.js'
+import { jsonResponse, listResponse, parseBody, type Route, routeMaker, TotalMeta } from '../route.js'
 import type { AccountMailer, LinkBuilder } from './mailer.js'
 
 const NewUser = z.strictObject({
@@ -43,7 +43,7 @@ interface AccountControlDeps {
 export function accountControlRoutes(deps: AccountControlDeps): Route[] {
   const { accounts, users, members, passwords, post, linkTo } = deps
   const { registration, profile, secondFactor } = accounts
-  const tag = 'control'
+  const route = routeMaker('control')
   const viewOf = async (user: StoredUser): Promise<z.input<typeof UserView>> => ({
     ...userView(user),
     organisations: (await members.ofUser(user.id)).map(({ org, role }) => ({ org, role })),
@@ -55,14 +55,12 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
   }
   return [
     route('get', '/control/users', 'operator', {
-      tag,
       summary: 'List the accounts of this instance',
       data: z.array(UserView),
       meta: TotalMeta,
       run: async () => listResponse(await Promise.all((await users.list()).map(viewOf))),
     }),
     route('post', '/control/users', 'operator', {
-      tag,
       summary: 'Create an account as a member of an existing organisation',
       body: NewUser,
       data: UserView,
@@ -80,7 +78,6 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       },
     }),
     route('post', '/control/users/reset-password', 'operator', {
-      tag,
       summary: "Set an account's password, or without one create a reset link for its owner",
       body: ResetUser,
       data: UserLink.partial({ link: true }),
@@ -96,7 +93,6 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       },
     }),
     route('post', '/control/users/disable-totp', 'operator', {
-      tag,
       summary: 'Turn off two-factor sign-in of an account whose owner has lost it; signs out its sessions',
       body: UserSelector,
       data: UserView,
@@ -107,7 +103,6 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       },
     }),
     route('post', '/control/login-link', 'operator', {
-      tag,
       summary: 'Create a link that signs in once, within 15 minutes',
       body: NewLink,
       data: UserLink,
@@ -120,7 +115,6 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       },
     }),
     route('get', '/control/links', 'operator', {
-      tag,
       summary: 'List the last links that were not mailed, because no mail server is configured',
       data: z.array(UnsentLinkView),
       run: async () => jsonResponse(post.unsentLinks()),

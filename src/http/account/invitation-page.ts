@@ -4,7 +4,7 @@ import type { Invitations, ReceivedInvitation } from '../../manage/invitations.j
 import type { Orgs } from '../../manage/orgs.js'
 import type { People, Person } from '../../manage/people.js'
 import { renderError } from '../error-response.js'
-import { type Call, type Route, route } from '../route.js'
+import { type Call, type Route, routeMaker } from '../route.js'
 import { isProvenSameOrigin, readSessionToken, sessionCookie } from '../session-cookie.js'
 import { validate } from '../validation.js'
 import {
@@ -74,7 +74,8 @@ export function invitationPageRoutes(deps: {
   limits: Pick<AccountLimits, 'take'>
 }): Route[] {
   const { actions, invitations, orgs, people, limits } = deps
-  const page = { tag: 'account', contentType: 'text/html' } as const
+  const route = routeMaker('account')
+  const contentType = 'text/html'
 
   const findPerson = async ({ request }: Call): Promise<Person | undefined> => {
     const cookie = readSessionToken(request.headers.get('cookie'))
@@ -96,7 +97,7 @@ export function invitationPageRoutes(deps: {
 
   return [
     route('get', '/invitation', 'sign_in', {
-      ...page,
+      contentType,
       summary: 'Page: accept an invitation',
       async run(call) {
         try {
@@ -108,7 +109,7 @@ export function invitationPageRoutes(deps: {
       },
     }),
     route('post', '/invitation', 'sign_in', {
-      ...page,
+      contentType,
       summary: 'Form of the page: accept an invitation',
       otherResponses: { 303: 'Done; redirects to the next page.' },
       async run(call) {

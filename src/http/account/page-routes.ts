@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { ApiError } from '../../errors.js'
 import { renderError } from '../error-response.js'
-import { type Call, type Route, route } from '../route.js'
+import { type Call, type Route, routeMaker } from '../route.js'
 import { sessionCookie } from '../session-cookie.js'
 import { validate } from '../validation.js'
 import {
@@ -91,15 +91,16 @@ function formRoutes(
   render: RenderForm,
   submit: (call: Call, fields: Fields) => Promise<Response>,
 ): Route[] {
-  const page = { tag: 'account', contentType: 'text/html' } as const
+  const route = routeMaker('account')
+  const contentType = 'text/html'
   return [
     route('get', path, 'sign_in', {
-      ...page,
+      contentType,
       summary: `Page: ${purpose}`,
       run: async ({ query }) => htmlResponse(render(Object.fromEntries(query))),
     }),
     route('post', path, 'sign_in', {
-      ...page,
+      contentType,
       summary: `Form of the page: ${purpose}`,
       otherResponses: { 303: 'Done; redirects to the next page.' },
       async run(call) {

@@ -4,7 +4,16 @@ import type { Accounts } from '../../manage/accounts/accounts.js'
 import type { LoginSessions } from '../../manage/login-sessions.js'
 import { userView } from '../../manage/users.js'
 import { requirePerson } from '../org-access.js'
-import { jsonResponse, listResponse, noContent, parseBody, pathId, type Route, route, TotalMeta } from '../route.js'
+import {
+  jsonResponse,
+  listResponse,
+  noContent,
+  parseBody,
+  pathId,
+  type Route,
+  routeMaker,
+  TotalMeta,
+} from '../route.js'
 import { jsonOnly } from './json-only.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
@@ -34,90 +43,79 @@ export interface ProfileDeps {
 /** The routes of signed-in people about their own account and sessions. */
 export const profileRoutes = (deps: ProfileDeps): Route[] => [...profileEntries(deps), ...sessionEntries(deps)]
 
-const tag = 'account'
+const route = routeMaker('account')
 
 function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword, limits }: ProfileDeps): Route[] {
+  const jsonRoutes = [
+    route('patch', '/api/auth/me', 'person', {
+      summary: 'Change your name',
+      body: ChangeMe,
+      data: Me,
+      async run(call) {
+        const person = requirePerson(call)
+        const { name } = await parseBody(call, ChangeMe)
+        const user = name === undefined ? person.user : userView(await profile.rename(person.user.id, name))
+        return jsonResponse(await me({ ...person, user }))
+      },
+    }),
+    route('delete', '/api/auth/me', 'person', {
+      summary: 'Delete your account; organisations without other members are deleted after seven days',
+      body: SecondFactorProof,
+      status: 204,
+      mayConflict: true,
+      async run(call) {
+        const { user } = requirePerson(call)
+        const { password, totp } = await parseBody(call, SecondFactorProof)
+        await checkPassword(call, password)
+        await profile.remove(user.id, totp, sessionOrigin(call))
+        return setSession(call, noContent(), undefined)
+      },
+    }),
+    route('post', '/api/auth/change-password', 'person', {
+      summary: 'Change your password; signs out your other sessions and gives this one a new cookie',
+      body: ChangePassword,
+      status: 204,
+      async run(call) {
+        const { user } = requirePerson(call)
+        const { password, current_password } = await parseBody(call, ChangePassword)
+        await checkPassword(call, current_password)
+        const token = await profile.changePassword(user.id, password, sessionOrigin(call))
+        post.sendLater(async () => accountMails.passwordChanged(user.email))
+        return setSession(call, noContent(), token)
+      },
+    }),
+    route('post', '/api/auth/change-email', 'person', {
+      summary: 'Change your e-mail address; takes effect when the link mailed to it is opened',
+      body: ChangeEmail,
+      data: MailSent,
+      status: 202,
+      async run(call) {
+        const { user } = requirePerson(call)
+        const { email, password } = await parseBody(call, ChangeEmail)
+        await checkPassword(call, password)
+        limits.take('forgot', call.ip)
+        post.sendLater(async () => {
+          const token = await profile.prepareEmail(user.id, email)
+          if (token === undefined) return accountMails.emailTaken(email)
+          return accountMails.newEmail(email, linkTo(call.request, '/confirm-email', token))
+        })
+        return jsonResponse({ sent: true }, undefined, 202)
+      },
+    }),
+  ]
   return [
     route('get', '/api/auth/me', 'person', {
-      tag,
       summary: "Get the signed-in person's account, organisations and roles",
       data: Me,
       run: async (call) => jsonResponse(await me(requirePerson(call))),
     }),
-    jsonOnly(
-      route('patch', '/api/auth/me', 'person', {
-        tag,
-        summary: 'Change your name',
-        body: ChangeMe,
-        data: Me,
-        async run(call) {
-          const person = requirePerson(call)
-          const { name } = await parseBody(call, ChangeMe)
-          const user = name === undefined ? person.user : userView(await profile.rename(person.user.id, name))
-          return jsonResponse(await me({ ...person, user }))
-        },
-      }),
-    ),
-    jsonOnly(
-      route('delete', '/api/auth/me', 'person', {
-        tag,
-        summary: 'Delete your account; organisations without other members are deleted after seven days',
-        body: SecondFactorProof,
-        status: 204,
-        mayConflict: true,
-        async run(call) {
-          const { user } = requirePerson(call)
-          const { password, totp } = await parseBody(call, SecondFactorProof)
-          await checkPassword(call, password)
-          await profile.remove(user.id, totp, sessionOrigin(call))
-          return setSession(call, noContent(), undefined)
-        },
-      }),
-    ),
-    jsonOnly(
-      route('post', '/api/auth/change-password', 'person', {
-        tag,
-        summary: 'Change your password; signs out your other sessions and gives this one a new cookie',
-        body: ChangePassword,
-        status: 204,
-        async run(call) {
-          const { user } = requirePerson(call)
-          const { password, current_password } = await parseBody(call, ChangePassword)
-          await checkPassword(call, current_password)
-          const token = await profile.changePassword(user.id, password, sessionOrigin(call))
-          post.sendLater(async () => accountMails.passwordChanged(user.email))
-          return setSession(call, noContent(), token)
-        },
-      }),
-    ),
-    jsonOnly(
-      route('post', '/api/auth/change-email', 'person', {
-        tag,
-        summary: 'Change your e-mail address; takes effect when the link mailed to it is opened',
-        body: ChangeEmail,
-        data: MailSent,
-        status: 202,
-        async run(call) {
-          const { user } = requirePerson(call)
-          const { email, password } = await parseBody(call, ChangeEmail)
-          await checkPassword(call, password)
-          limits.take('forgot', call.ip)
-          post.sendLater(async () => {
-            const token = await profile.prepareEmail(user.id, email)
-            if (token === undefined) return accountMails.emailTaken(email)
-            return accountMails.newEmail(email, linkTo(call.request, '/confirm-email', token))
-          })
-          return jsonResponse({ sent: true }, undefined, 202)
-        },
-      }),
-    ),
+    ...jsonRoutes.map(jsonOnly),
   ]
 }
 
 function sessionEntries({ sessions }: ProfileDeps): Route[] {
   return [
     route('post', '/api/auth/logout', 'person', {
-      tag,
       summary: 'Sign out of this session',
       status: 204,
       async run(call) {
@@ -126,7 +124,6 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       },
     }),
     route('get', '/api/auth/sessions', 'person', {
-      tag,
       summary: 'List your sessions, last used first',
       data: z.array(SessionView),
       meta: TotalMeta,
@@ -136,7 +133,6 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       },
     }),
     route('delete', '/api/auth/sessions', 'person', {
-      tag,
       summary: 'Sign out all your other sessions',
       status: 204,
       async run(call) {
@@ -146,7 +142,6 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       },
     }),
     route('delete', '/api/auth/sessions/{id}', 'person', {
-      tag,
       summary: 'Sign out one of your sessions',
       status: 204,
       async run(call) {

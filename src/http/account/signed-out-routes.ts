@@ -1,5 +1,5 @@
 import type { People } from '../../manage/people.js'
-import { type Call, jsonResponse, noContent, parseBody, type Route, route } from '../route.js'
+import { type Call, jsonResponse, noContent, parseBody, type Route, routeMaker } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import { type DescribeMe, setSession } from './session.js'
 import {
@@ -18,26 +18,23 @@ import type { SignedOutActions } from './signed-out-actions.js'
 /** The account routes that need no session. */
 export function signedOutRoutes(deps: { actions: SignedOutActions; people: People; me: DescribeMe }): Route[] {
   const { actions, people, me } = deps
-  const tag = 'account'
+  const route = routeMaker('account')
   const startSession = async (call: Call, token: string, status: 200 | 201 = 200): Promise<Response> =>
     setSession(call, jsonResponse(await me(await people.authenticate(token)), undefined, status), token)
   return [
     route('post', '/api/auth/login', 'sign_in', {
-      tag,
       summary: 'Sign in: sets the session cookie',
       body: Login,
       data: Me,
       run: async (call) => startSession(call, await actions.login(call, await parseBody(call, Login))),
     }),
     route('post', '/api/auth/link', 'sign_in', {
-      tag,
       summary: 'Sign in with a link from `readership login-link`, which works once within 15 minutes',
       body: LinkSignIn,
       data: Me,
       run: async (call) => startSession(call, await actions.link(call, await parseBody(call, LinkSignIn))),
     }),
     route('post', '/api/auth/register', 'sign_in', {
-      tag,
       summary: 'Create an account and a new organisation that it owns',
       body: Register,
       data: Me,
@@ -51,7 +48,6 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       },
     }),
     route('post', '/api/auth/forgot-password', 'sign_in', {
-      tag,
       summary: 'Request a password reset link; the response is the same whether the account exists or not',
       body: ForgotPassword,
       data: MailSent,
@@ -62,7 +58,6 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       },
     }),
     route('post', '/api/auth/reset-password', 'sign_in', {
-      tag,
       summary: 'Set a new password with a mailed link; signs out all sessions',
       body: ResetPassword,
       status: 204,
@@ -72,7 +67,6 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       },
     }),
     route('post', '/api/auth/confirm-email', 'sign_in', {
-      tag,
       summary: 'Confirm an e-mail address with a mailed link: of a registration, or of an account that changes it',
       body: ConfirmEmail,
       data: ConfirmedEmail,

@@ -1,17 +1,16 @@
 import { renderSVG } from 'uqr'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { requirePerson } from '../org-access.js'
-import { jsonResponse, noContent, parseBody, type Route, route } from '../route.js'
+import { jsonResponse, noContent, parseBody, type Route, routeMaker } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import { type CheckPassword, sessionOrigin, setSession } from './session.js'
 import { ConfirmTotp, EnrolTotp, RecoveryCodes, SecondFactorProof, TotpEnrolment } from './shapes.js'
 
 /** Two-factor sign-in of the signed-in person. */
 export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, checkPassword: CheckPassword): Route[] {
-  const tag = 'account'
+  const route = routeMaker('account')
   return [
     route('post', '/api/auth/totp/enroll', 'person', {
-      tag,
       summary: 'Create a secret for your authenticator; it takes effect when you confirm it',
       body: EnrolTotp,
       data: TotpEnrolment,
@@ -25,7 +24,6 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
       },
     }),
     route('post', '/api/auth/totp/confirm', 'person', {
-      tag,
       summary: 'Turn two-factor sign-in on with a first code; signs out your other sessions',
       body: ConfirmTotp,
       data: RecoveryCodes,
@@ -38,7 +36,6 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
       },
     }),
     route('post', '/api/auth/totp/disable', 'person', {
-      tag,
       summary: 'Turn two-factor sign-in off; signs out your other sessions',
       body: SecondFactorProof,
       status: 204,
@@ -52,7 +49,6 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
       },
     }),
     route('post', '/api/auth/totp/recovery-codes', 'person', {
-      tag,
       summary: 'Create new recovery codes; the previous ones stop working',
       body: SecondFactorProof,
       data: RecoveryCodes,

@@ -10,7 +10,7 @@ import { SIGNATURE_HEADER } from '../auth.js'
 import { errorResponse } from '../error-response.js'
 import type { KeyLock } from '../key-lock.js'
 import { requireSite } from '../org-access.js'
-import { type Call, hasJsonType, jsonResponse, parseJsonBody, type Route, route } from '../route.js'
+import { type Call, hasJsonType, jsonResponse, parseJsonBody, type Route, routeMaker } from '../route.js'
 import { validate, validationError } from '../validation.js'
 import { BodyError, type ByteBudget, readBody } from './read-body.js'
 import { formatSignature, type ReplayGuard } from './replay-guard.js'
@@ -46,8 +46,7 @@ const AcceptedCounts = z.object({
 
 /** `POST /api/log/edge`: 202 means that the rows are committed. */
 export const edgeRoute = (edge: EdgeDeps): Route =>
-  route('post', '/api/log/edge', 'signed', {
-    tag: 'ingest',
+  routeMaker('ingest')('post', '/api/log/edge', 'signed', {
     summary: 'Accept rows of another server; responds after they are stored',
     body: EdgeBody,
     data: AcceptedCounts,

@@ -8,7 +8,7 @@ import { regexPatterns } from '../../query/conditions.js'
 import { parseFilters } from '../../query/filters.js'
 import { resolveGoals } from '../../query/goals.js'
 import { checkPatterns, type ReadDependencies } from '../../query/read.js'
-import { jsonResponse, parseBody, type Route, route } from '../route.js'
+import { jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
 import { recordRoutes } from '../site-records.js'
 import { validate } from '../validation.js'
 import type { ShareAccess } from './access.js'
@@ -109,10 +109,11 @@ const ShareView = z.object({
 })
 const LINK_NOT_FOUND = 'This link does not exist, or has ended.'
 
+const route = routeMaker('shares')
+
 /** The routes that readers of a link use before they read. */
 const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Route[] => [
   route('get', '/api/share/{slug}', 'public', {
-    tag: 'shares',
     summary: 'Get what a share link shows: site, scopes and whether it has a password',
     pathParameter: SlugParameter,
     query: ShareQuery,
@@ -134,7 +135,6 @@ const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Rou
     },
   }),
   route('post', '/api/share/{slug}/unlock', 'public', {
-    tag: 'shares',
     summary: 'Unlock a share link with its password; returns a token that is valid for an hour',
     pathParameter: SlugParameter,
     body: Unlock,
