@@ -48,11 +48,7 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
     ...userView(user),
     organisations: (await members.ofUser(user.id)).map(({ org, role }) => ({ org, role })),
   })
-  const requireUser = async (email: string): Promise<StoredUser> => {
-    const user = await users.byEmail(email)
-    if (!user) throw new ApiError('not_found', `There is no account ${email}; see readership users list.`, 'email')
-    return user
-  }
+  const requireUser = (email: string) => findByEmail(users, email)
   return [
     route('get', '/control/users', 'operator', {
       summary: 'List the accounts of this instance',
@@ -120,6 +116,12 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       run: async () => jsonResponse(post.unsentLinks()),
     }),
   ]
+}
+
+async function findByEmail(users: Users, email: string): Promise<StoredUser> {
+  const user = await users.byEmail(email)
+  if (!user) throw new ApiError('not_found', `There is no account ${email}; see readership users list.`, 'email')
+  return user
 }
 
 /** The first owner of organisation 1, for sign-in links without an address. */

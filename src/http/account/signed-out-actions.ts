@@ -2,13 +2,14 @@ import type { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { refuseAddressAsPassword } from '../../manage/accounts/password-rules.js'
+import type { PendingRegistration } from '../../manage/accounts/registration.js'
 import type { Invitations, ReceivedInvitation } from '../../manage/invitations.js'
 import type { Passwords } from '../../manage/passwords.js'
 import type { Call } from '../route.js'
 import { isKnownCrossOrigin } from '../session-cookie.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
-import type { AccountMailer, LinkBuilder } from './mailer.js'
+import type { AccountMail, AccountMailer, LinkBuilder } from './mailer.js'
 import { sessionOrigin } from './session.js'
 import type {
   ConfirmEmail,
@@ -34,6 +35,19 @@ export interface SignedOutDeps {
 }
 
 export type SignedOutActions = ReturnType<typeof createSignedOutActions>
+
+/** Composes the mail that completes a registration, or the one for an address that has an account already. */
+async function composeRegistrationMail(
+  { accounts, linkTo }: SignedOutDeps,
+  request: Request,
+  pending: PendingRegistration,
+): Promise<AccountMail> {
+  const { email } = pending
+  const token = await accounts.registration.prepare(pending)
+  return token === undefined
+    ? accountMails.registered(email, linkTo(request, '/sign-in'))
+    : accountMails.register(email, linkTo(request, '/confirm-email', token))
+}
 
 /**
  * Account actions that need no session, for the JSON routes and for the pages' forms. Each throws `forbidden` for a page
@@ -70,12 +84,10 @@ export function createSignedOutActions(deps: SignedOutDeps) {
       await registration.join(token, { name, password: await passwords.hash(password) }, attempt.ip)
       return tokenByPassword(attempt, { email, password })
     },
-    /** Returns a session token. */
     async login(attempt: Attempt, credentials: z.output<typeof Login>): Promise<string> {
       admit(attempt, 'login')
       return tokenByPassword(attempt, credentials)
     },
-    /** Returns a session token for a sign-in link. */
     async link(attempt: Attempt, { token }: z.output<typeof LinkSignIn>): Promise<string> {
       admit(attempt, 'login')
       return (await signIn.byLink(token, sessionOrigin(attempt))).token
@@ -93,12 +105,7 @@ export function createSignedOutActions(deps: SignedOutDeps) {
       // Hashed for known addresses too, so that the response time does not tell them apart.
       const pending = { ...body, password: await passwords.hash(password) }
       if (post.canSend) {
-        post.sendLater(async () => {
-          const token = await registration.prepare(pending)
-          return token === undefined
-            ? accountMails.registered(email, linkTo(attempt.request, '/sign-in'))
-            : accountMails.register(email, linkTo(attempt.request, '/confirm-email', token))
-        })
+        post.sendLater(() => composeRegistrationMail(deps, attempt.request, pending))
         return undefined
       }
       await registration.register(pending, attempt.ip)

@@ -26,6 +26,9 @@ export const PASSWORD_ATTEMPTS = { each: 10, all: 100, window: 300_000 }
 /** `svcs_`, the share's id and the second of its end in base 36, and the signature. */
 const TOKEN_PATTERN = /^svcs_([0-9a-z]{1,6})_([0-9a-z]{1,8})_[\w-]{43}$/
 
+/** Slugs are looked up by digest, so that the time of a look-up tells nothing about them. */
+const digestOf = (slug: string) => createHash('sha256').update(slug).digest('hex')
+
 export type ShareAccess = ReturnType<typeof createShareAccess>
 
 /**
@@ -43,8 +46,6 @@ export function createShareAccess(deps: {
 }) {
   const { shares, verify, limits, now, random } = deps
   const secret = random(32)
-  /** Slugs are looked up by digest, so that the time of a look-up tells nothing about them. */
-  const digestOf = (slug: string) => createHash('sha256').update(slug).digest('hex')
   let indexed: readonly WithId<Share>[] = []
   let bySlug = new Map<string, WithId<Share>>()
   const find = async (slug: string): Promise<WithId<Share> | undefined> => {
