@@ -15,7 +15,7 @@ import { NOW, sampleService } from '../fixtures/sample.js'
 import { CALLERS, type Caller, ROWS, type Row, verdict } from './access-matrix.js'
 
 const HOUR = 3_600_000
-/** Who signs in: the last is a member for rows to change and remove. */
+/** The people who sign in; the last is a member whom rows change and remove. */
 const PEOPLE: readonly [caller: Caller, org: number, role: string, id: number][] = [
   ['owner', 1, 'owner', 91],
   ['admin', 1, 'admin', 92],
@@ -24,23 +24,23 @@ const PEOPLE: readonly [caller: Caller, org: number, role: string, id: number][]
   ['stranger', 2, 'owner', 95],
   ['spare', 1, 'member', 99],
 ]
-/** Rows that end sessions; each needs one of its own, of everybody. */
+/** Rows that end sessions: for each of them every caller needs a session of its own. */
 const ENDING = [...ROWS.values()].filter(({ ends }) => ends)
-/** Of no site, no organisation, and nothing else. */
+/** The id of no resource. */
 const NOWHERE = 999_999
 
 const Made = z.object({ data: z.looseObject({ id: z.int().optional(), secret: z.string().optional() }) })
-/** Another last character but one: the last of 43 in base64url has bits that say nothing. */
+/** Changes the last character but one: of the last of 43 base64url characters some bits are unused. */
 const tampered = (word: string) => `${word.slice(0, -2)}${word.at(-2) === 'a' ? 'b' : 'a'}${word.at(-1)}`
 
-/** What a caller sends beside the request itself. */
+/** What a caller adds to a request. */
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>
   readonly share?: string
   readonly operator?: true
 }
 
-/** Organisation 1 with its people, keys and shares, over real HTTP and as its listener hands requests on. */
+/** Organisation 1 with its people, keys and shares, over real HTTP and through the listener's function. */
 async function open(t: Test) {
   const clock = { now: NOW }
   const tokens = new Map<Caller, string[]>()
@@ -141,7 +141,7 @@ async function open(t: Test) {
   const ask = async (method: string, path: string, body: string | undefined, sent: Sent, wired = false) => {
     const url = new URL(path, `http://127.0.0.1:${port}`)
     if (sent.share !== undefined) url.searchParams.set('share', sent.share)
-    // As a page of the site has it: what asks for flags has to be one.
+    // The Origin of a page of the site, which flag evaluation requires.
     const referer = 'https://slackwater.example/glossary'
     const headers = { referer, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...sent.headers }
     const init = { method, headers, ...(body === undefined ? {} : { body }) }
@@ -156,7 +156,7 @@ async function open(t: Test) {
   return { document, callers, ask }
 }
 
-/** Somebody in an organisation, signed in several times over. */
+/** Signs a person of an organisation in several times. */
 async function signIn(records: Records, org: number, role: string, id: number): Promise<string[]> {
   await records.write(
     sql`insert into users (id, email, name, password, totp_secret, totp_on, totp_step, created_at)
@@ -170,12 +170,12 @@ async function signIn(records: Records, org: number, role: string, id: number): 
   return tokens
 }
 
-/** Of each kind of credential one asks over a socket: what the others send stands in the same places of a request. */
+/** One caller for each kind of credential goes over a socket: the other callers send the same headers. */
 const WIRED: readonly Caller[] = ['none', 'basic', 'owner', 'key_all', 'signature', 'share']
 const ORDER = ['get', 'post', 'patch', 'delete']
 const PROOFLESS = [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]
 
-/** The same of a site, or else of an organisation or record, that nobody has. */
+/** The same path for a site, organisation or record that does not exist. */
 const elsewhere = (path: string): string =>
   /[?&](site|org)=/.test(path)
     ? path.replace(/([?&](?:site|org)=)\d+/, `$1${NOWHERE}`)
@@ -183,7 +183,7 @@ const elsewhere = (path: string): string =>
 const bodyElsewhere = (body: string | undefined) =>
   body?.replace(/"(site|site_id|org)":\d+/, (_, name) => `"${name}":${NOWHERE}`)
 
-t.test('every route by every credential', { timeout: 110_000 }, async (t) => {
+t.test('every route answers every credential as the matrix says', { timeout: 110_000 }, async (t) => {
   const { document, callers, ask } = await open(t)
   t.same([...callers.keys()].sort(), [...CALLERS].sort(), 'everybody of the table asks')
   const examples = loadExamples()
@@ -208,7 +208,7 @@ t.test('every route by every credential', { timeout: 110_000 }, async (t) => {
       const of = callers.get(caller)?.(row, body) ?? {}
       const expected = verdict(row.kind, caller)
       const { cookie } = of.headers ?? {}
-      // A page of another origin cannot do it in somebody's name.
+      // A page of another origin cannot act on behalf of its visitor.
       if (expected === 'in' && cookie && method !== 'get' && row.kind !== 'open' && row.kind !== 'sign_in')
         for (const headers of PROOFLESS) {
           const { status } = await ask(method.toUpperCase(), target, body, { headers: { cookie, ...headers } })
@@ -222,7 +222,7 @@ t.test('every route by every credential', { timeout: 110_000 }, async (t) => {
         wrong.push(`${caller}: ${status}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
       if (challenge !== (status === 401 ? 'Bearer' : '')) wrong.push(`${caller}: WWW-Authenticate ${challenge}`)
       if (expected !== 404) return
-      // What is somebody else's is no other than what is not there (5.3 rule 1, contract 6).
+      // A resource that the caller cannot reach answers as one that does not exist.
       const there = callers.get(caller)?.(row, bodyElsewhere(body)) ?? {}
       const nothing = await ask(method.toUpperCase(), elsewhere(target), bodyElsewhere(body), there)
       cells++
@@ -230,7 +230,7 @@ t.test('every route by every credential', { timeout: 110_000 }, async (t) => {
       if (nothing.status !== status || nothing.text !== text) wrong.push(`${caller}: ${text}, not ${nothing.text}`)
     }
     const isIn = (caller: Caller) => verdict(row.kind, caller) === 'in'
-    // Who is refused comes first: what it is about is still there for them.
+    // Refused callers come first, while the target still exists.
     await Promise.all(CALLERS.filter((caller) => !isIn(caller)).map(call))
     if (method === 'get') await Promise.all(CALLERS.filter(isIn).map(call))
     else for (const caller of CALLERS.filter(isIn)) await call(caller)

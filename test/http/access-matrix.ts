@@ -1,21 +1,18 @@
-/**
- * Who may call what, written from the specification: interface 5 and contract 6 and 7. It knows nothing of the code.
- */
+/** Which caller may use which route, written from the specification and independent of the code. */
 
-/** 'in': the route answers as it does by itself. */
+/** 'in': the caller is let in, and the route gives its own answer. */
 export type Verdict = 'in' | 401 | 403 | 404
 
 /**
- * What a caller is told, by what a route is. All of it is asked about organisation 1 and its site 1.
+ * The status for each caller, by kind of route. All requests are about organisation 1 and its site 1.
  *
- * - `open`: no credential is looked at. `sign_in`: none is needed, and a key is refused outright (5.3 rule 4), one that is
- *   none as everywhere (5.7).
- * - `read`: an analytics read (5.2); a share opens it where its scopes say so (5.5 rule 3). `narrow` is one that the
- *   share of few scopes opens too, `unshared` one that none opens, `free` one that is about no site.
- * - `list`, `manage`, `write`: management GETs of whatever is reached, and of one site's; management writes (5.2, 5.3 rule 2).
- * - `account`: about whoever is signed in; `mine`: the same, of which the operator is told everybody's.
- * - `seen`, `admin`, `owner`: by role, for who is signed in alone (5.3 rules 3 and 4).
- * - `signed`: by the site's ingest key, or a key with its scope (5.2, 5.6); a session is no credential for scripts (5.4).
+ * - `open`: credentials are ignored. `sign_in`: none is needed; a valid API key is refused with 403, an invalid one with 401.
+ * - `read`: an analytics read, which a share opens if its scopes include it. `narrow`: the share with few scopes opens it
+ *   too; `unshared`: no share opens it; `free`: it is about no site.
+ * - `list`, `manage`: management GETs of everything that the caller reaches, and of one site; `write`: management writes.
+ * - `account`: about the signed-in person; `mine`: the same, and the operator sees everybody's.
+ * - `seen`, `admin`, `owner`: by role, for signed-in people only.
+ * - `signed`: by the site's ingest key, or an API key with the scope; a session is not accepted.
  */
 const ACCESS_TABLE = `
 caller            open sign_in read narrow unshared free list manage write account mine seen admin owner signed
@@ -66,25 +63,25 @@ const verdicts = new Map(
   lines.map(([caller = '', ...words]) => [caller, new Map(routeKinds.map((kind, i) => [kind, verdictOf(words[i])]))]),
 )
 
-/** Everybody who asks, in the order of the table. */
+/** The callers, in the order of the table. */
 export const CALLERS: readonly Caller[] = [...verdicts.keys()]
 
-/** What a caller is told by a route of a kind. */
+/** The verdict of the table for a caller and a kind of route. */
 export function verdict(kind: Kind, caller: Caller): Verdict {
   const found = verdicts.get(caller)?.get(kind)
   if (found === undefined) throw new Error(`${caller} or ${kind} is not in the table`)
   return found
 }
 
-/** One route: its kind, and what it answers to whom it lets in. */
+/** One route: its kind, and its answers to callers that are let in. */
 export interface Row {
   readonly kind: Kind
   readonly answers: readonly number[]
-  /** Where not what its example asks: a target that is there until it is deleted, and that no other row needs. */
+  /** The path, if not that of the recorded example: a target that exists until it is deleted, and that no other row needs. */
   readonly asks?: string
-  /** Where not the body of its example: one that harms nobody. */
+  /** The body, if not that of the recorded example: one that does no harm to later rows. */
   readonly body?: object
-  /** It ends sessions: it comes after all that need them, and each caller has one for it alone. */
+  /** The route ends sessions: it comes last, and each caller has a session for it alone. */
   readonly ends?: true
 }
 
@@ -93,11 +90,11 @@ const row = (kind: Kind, answers: number | readonly number[], more: Omit<Row, 'k
   ...more,
 })
 const read = row('read', 200)
-/** Made once, by whoever is let in first; then it is there already. */
+/** Creates a record; for the second caller that is let in, it exists already. */
 const made = (kind: Kind, more: Omit<Row, 'kind' | 'answers'> = {}) => row(kind, [201, 409], more)
-/** The same of what is deleted. */
+/** Deletes a record; for the second caller that is let in, it is gone. */
 const gone = (kind: Kind, asks: string) => row(kind, [204, 404], { asks })
-/** A kind of record that is kept of a site (contract 7): read and written by members, and by keys with the scopes. */
+/** The routes of one kind of record of a site: members, and keys with the scopes, read and write it. */
 const kept = (name: string): [string, Row][] => [
   [`get /api/${name}`, row('manage', 200)],
   [`post /api/${name}`, made('write')],
@@ -105,10 +102,10 @@ const kept = (name: string): [string, Row][] => [
   [`patch /api/${name}/{id}`, row('write', 200, { body: {} })],
   [`delete /api/${name}/{id}`, gone('write', `/api/${name}/1`)],
 ]
-/** An empty body: it changes nothing (contract 7: partial), or says too little, of which only who was let in is told. */
+/** An empty body: it changes nothing, or lacks fields, which only callers that are let in find out. */
 const EMPTY = { body: {} }
 
-/** Every route of the service (interface 4, contract 7), but the operator's own. */
+/** Every route of the service except the operator's. */
 export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...['overview', 'timeseries', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events', 'goals']
     .concat(['funnel/{id}', 'journeys', 'retention', 'performance', 'errors', 'export.csv', 'export.pdf'])
@@ -123,7 +120,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     .concat(['citation-gap/summary', 'policy', 'policy/violations', 'content/decay'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
-  // What is no payload is dropped and answered all the same (contract 6).
+  // A malformed payload is dropped, and gets the same answer.
   ['post /api/track', row('open', 204)],
   ['post /api/track/batch', row('open', 204)],
   ['get /api/track/pixel.gif', row('open', 200)],
@@ -144,7 +141,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...kept('flags'),
   ...kept('alerts'),
   ...kept('reports'),
-  // Only so many a minute go to somebody's server or mailbox, and all ask in one.
+  // Tests are rate limited, and all callers ask within one minute.
   ['post /api/alerts/{id}/test', row('write', [202, 429])],
   ['get /api/alerts/{id}/deliveries', row('manage', 200)],
   ['post /api/alerts/{id}/rotate-secret', row('admin', 200)],
@@ -152,7 +149,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['post /api/reports/{id}/test', row('write', [202, 429])],
   ['get /api/flags/evaluate', row('open', 200)],
 
-  // A key cannot manage share links (interface 5.3 rule 3).
+  // API keys do not manage share links.
   ['get /api/shares', row('admin', 200)],
   ['post /api/shares', made('admin')],
   ['get /api/shares/{id}', row('admin', 200)],
@@ -170,10 +167,10 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['post /api/orgs', made('mine')],
   ['get /api/orgs/{id}', row('seen', 200)],
   ['patch /api/orgs/{id}', row('admin', 200, EMPTY)],
-  // Delayed (7 days): it is there for as long.
+  // The deletion takes seven days; the organisation exists until then.
   ['delete /api/orgs/{id}', row('owner', [204, 409], { asks: '/api/orgs/1' })],
   ['post /api/orgs/{id}/restore', row('owner', [200, 409])],
-  // There is no such member to hand it to.
+  // The member to transfer to does not exist.
   ['post /api/orgs/{id}/transfer', row('owner', 404, { body: { user: 999 } })],
   ['get /api/orgs/{id}/audit', row('admin', 200)],
   ['get /api/orgs/{id}/members', row('seen', 200)],
@@ -185,7 +182,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/orgs/{id}/invitations', row('admin', 200)],
   ['post /api/orgs/{id}/invitations', made('admin')],
   ['delete /api/orgs/{id}/invitations/{invitation}', gone('admin', '/api/orgs/1/invitations/1')],
-  // It is no invitation.
+  // The token belongs to no invitation.
   ['post /api/invitations/accept', row('account', 404, { body: { token: 'none' } })],
 
   ...['login', 'register', 'forgot-password', 'reset-password', 'confirm-email', 'link'].map((name): [string, Row] => [
@@ -196,12 +193,12 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     [`get /${name}`, row('sign_in', 200)],
     [`post /${name}`, row('sign_in', 422, EMPTY)],
   ]),
-  // No token is sent, of no invitation.
+  // No token is sent.
   ['get /invitation', row('sign_in', 404)],
   ['post /invitation', row('sign_in', [401, 403, 404], EMPTY)],
   ['get /api/auth/me', row('account', 200)],
   ['patch /api/auth/me', row('account', 200, EMPTY)],
-  // A code that is none; the account would be gone.
+  // The code is malformed, otherwise the account would be deleted.
   ['delete /api/auth/me', row('account', 422, { body: { totp: 0 } })],
   ['get /api/auth/sessions', row('account', 200)],
   ['delete /api/auth/sessions/{id}', row('account', 404, { asks: '/api/auth/sessions/999999' })],
@@ -211,9 +208,9 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     `post /api/auth/${name}`,
     row('account', 422, EMPTY),
   ]),
-  // Whose account has no password needs to tell none.
+  // These accounts have no password, so none is needed.
   ['post /api/auth/totp/enroll', row('account', 200, EMPTY)],
-  // It is not switched on.
+  // Two-factor sign-in is off.
   ...['totp/disable', 'totp/recovery-codes'].map((name): [string, Row] => [
     `post /api/auth/${name}`,
     row('account', 409, EMPTY),

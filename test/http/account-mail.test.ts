@@ -38,7 +38,7 @@ t.test('with a mail server a registration is completed by its link', async (t) =
   t.equal((await ann.ask('POST', '/api/auth/confirm-email', { token: late })).status, 401, 'not after a day')
 })
 
-t.test('forgot and reset', async (t) => {
+t.test('a mailed link resets a password', async (t) => {
   const mails = await mailServer(t)
   const { visitor, clock, operator } = await accountService(t, { send: mails.send, flags: { public_url: PUBLIC } })
   const body = { email: 'ann@example.com', password: PASSWORD }
@@ -73,7 +73,7 @@ t.test('forgot and reset', async (t) => {
   t.equal(mails.received.length, 0, 'nobody else had mail')
 })
 
-t.test('another address, once its link is opened', async (t) => {
+t.test('a changed address takes effect when its link is opened', async (t) => {
   const mails = await mailServer(t)
   const { visitor, operator } = await accountService(t, { send: mails.send, flags: { public_url: PUBLIC } })
   for (const email of ['ann@example.com', 'bob@example.com'])
@@ -100,7 +100,7 @@ t.test('another address, once its link is opened', async (t) => {
   t.equal(stale.status, 401, 'what went to the address before proves nothing')
 })
 
-t.test('no Host header gets into a mail', async (t) => {
+t.test('a Host header never gets into a mail', async (t) => {
   const mails = await mailServer(t)
   const { instance, operator, said } = await accountService(t, { send: mails.send })
   await operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
@@ -121,7 +121,7 @@ t.test('no Host header gets into a mail', async (t) => {
   }
 })
 
-t.test("a mail server that fails is nobody else's news", async (t) => {
+t.test('a failing mail server does not change responses', async (t) => {
   let tries = 0
   const { visitor, operator, said } = await accountService(t, {
     flags: { public_url: PUBLIC },
@@ -137,7 +137,7 @@ t.test("a mail server that fails is nobody else's news", async (t) => {
   t.equal(tries, 1)
 })
 
-t.test('without one the operator hands links on', async (t) => {
+t.test('without a mail server the operator passes links on', async (t) => {
   const { visitor, operator, said } = await accountService(t)
   await operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
   const asked = await visitor().ask('POST', '/api/auth/forgot-password', { email: 'ann@example.com' })

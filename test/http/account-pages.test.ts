@@ -4,7 +4,7 @@ import { eventually } from '../fixtures/instance.js'
 
 const OTHER = 'the moon pulls both ways'
 
-t.test('to open a sign-in link changes nothing; its button signs in', async (t) => {
+t.test('opening a sign-in link changes nothing; its button signs in', async (t) => {
   const { visitor, linkToken, at } = await accountService(t)
   const token = await linkToken()
   const scanner = visitor()
@@ -33,7 +33,7 @@ t.test('to open a sign-in link changes nothing; its button signs in', async (t) 
   t.match(again.text, /role="alert">This link was already used/)
 })
 
-t.test('sign in by password, choose another, confirm', async (t) => {
+t.test('the pages sign in by password, reset it and confirm an address', async (t) => {
   const { registered, visitor, operator } = await accountService(t)
   await registered('ann@example.com')
   const ann = visitor()
@@ -58,7 +58,7 @@ t.test('sign in by password, choose another, confirm', async (t) => {
   t.equal((await visitor().form('/confirm-email', { token })).status, 401)
 })
 
-t.test('what comes back in a page is text', async (t) => {
+t.test('input is escaped in pages', async (t) => {
   const { visitor } = await accountService(t)
   const evil = `"><script>alert(1)</script>`
   const query = encodeURIComponent(evil)

@@ -8,7 +8,7 @@ const OTHER = 'the moon pulls both ways'
 const register = (email: string) => ({ email, password: PASSWORD, name: 'Ann', organisation: 'Tides' })
 const login = (email: string, more: object = {}) => ({ email, password: PASSWORD, ...more })
 
-t.test('the first start: a link signs the first owner in, once', async (t) => {
+t.test('at the first start a link signs the first owner in, once', async (t) => {
   const { visitor, operator, linkToken, clock } = await accountService(t)
   const listed = await operator('GET', '/control/users')
   t.match(listed.data, [
@@ -83,13 +83,13 @@ t.test('register, me, log out, log in', async (t) => {
   )
 })
 
-t.test('nobody registers where it is closed', async (t) => {
+t.test('registration can be closed', async (t) => {
   const { visitor } = await accountService(t, { flags: { disable_registration: true } })
   const refused = await visitor().ask('POST', '/api/auth/register', register('ann@example.com'))
   t.match(refused, { status: 403, error: { code: 'forbidden' } })
 })
 
-t.test('what every body may be', async (t) => {
+t.test('account routes refuse malformed bodies with the field', async (t) => {
   const { registered, visitor, clock } = await accountService(t)
   const ann = await registered('ann@example.com')
   const token = 'x'.repeat(43)
@@ -106,7 +106,7 @@ t.test('what every body may be', async (t) => {
   }
   for (const [route, body] of Object.entries(bodies)) {
     const [method = '', path = ''] = route.split(' ')
-    // Whole windows go by: this is not about limits.
+    // Whole windows pass between requests: this test is not about limits.
     const send = (sent: unknown, headers = {}) => {
       clock.now += 61 * MINUTE
       return ann.ask(method, path, sent, headers)
@@ -146,12 +146,12 @@ t.test('what every body may be', async (t) => {
   t.match(emoji, { status: 201, data: { user: { name: 'Wave 🌊' }, organisations: [{ name: '潮汐' }] } })
 })
 
-t.test('sessions: another with each sign-in, listed, ended', async (t) => {
+t.test('each sign-in starts a new session; sessions can be listed and ended', async (t) => {
   const { registered, visitor, clock } = await accountService(t)
   const ann = await registered('ann@example.com')
   const laptop = visitor('192.0.2.1')
   const phone = visitor('192.0.2.2')
-  // What somebody else has planted is never what signs in.
+  // A cookie that somebody planted never becomes a session.
   laptop.cookie = 'x'.repeat(43)
   await laptop.ask('POST', '/api/auth/login', login('ann@example.com'))
   t.not(laptop.cookie, 'x'.repeat(43))
@@ -184,7 +184,7 @@ t.test('sessions: another with each sign-in, listed, ended', async (t) => {
   t.equal((await bob.ask('GET', '/api/auth/me')).status, 200)
 })
 
-t.test('a session ends: 14 days unused, 90 days in all', async (t) => {
+t.test('a session ends after 14 days without use, and after 90 days', async (t) => {
   const { registered, clock } = await accountService(t)
   const [idle, busy] = [await registered('ann@example.com'), await registered('bob@example.com')]
   const me = async (one: typeof idle) => (await one.ask('GET', '/api/auth/me')).status
@@ -228,7 +228,7 @@ t.test('a new password ends every other session', async (t) => {
   t.equal((await visitor().ask('POST', '/api/auth/login', { email: 'ann@example.com', password: OTHER })).status, 200)
 })
 
-t.test('two factors', async (t) => {
+t.test('two-factor sign-in works from enrolment to removal', async (t) => {
   const { registered, visitor, clock, operator } = await accountService(t)
   const ann = await registered('ann@example.com')
   const other = visitor()
@@ -300,7 +300,7 @@ t.test('two factors', async (t) => {
   t.equal((await enter()).status, 200)
 })
 
-t.test('how often an address may knock (spec 8)', async (t) => {
+t.test('attempts of an address are limited', async (t) => {
   const { visitor, clock } = await accountService(t)
   const ann = visitor('2001:db8:1:2::1')
   const near = visitor('2001:db8:1:2:ffff::9')
@@ -329,7 +329,7 @@ t.test('how often an address may knock (spec 8)', async (t) => {
   }
 })
 
-t.test('what pages of others cannot do', async (t) => {
+t.test('pages of other origins cannot act for their visitors', async (t) => {
   const { registered, visitor, at } = await accountService(t)
   const ann = await registered('ann@example.com')
   const host = new URL(at).host
@@ -360,7 +360,7 @@ t.test('what pages of others cannot do', async (t) => {
   }
 })
 
-t.test('Secure over HTTPS, by the word of a trusted proxy', async (t) => {
+t.test('the cookie is Secure over HTTPS, also behind a trusted proxy', async (t) => {
   const { registered, visitor } = await accountService(t)
   await registered('ann@example.com')
   const rows: [Record<string, string>, boolean, string][] = [
@@ -375,7 +375,7 @@ t.test('Secure over HTTPS, by the word of a trusted proxy', async (t) => {
   }
 })
 
-t.test('an account goes, and what was its own alone', async (t) => {
+t.test('deleting an account deletes organisations without other members', async (t) => {
   const { registered, operator, visitor, records } = await accountService(t)
   const ann = await registered('ann@example.com')
   const remove = (body: object) => ann.ask('DELETE', '/api/auth/me', body)
@@ -399,7 +399,7 @@ t.test('an account goes, and what was its own alone', async (t) => {
   ])
 })
 
-t.test('the operator is nobody in particular, and a key is no person', async (t) => {
+t.test('the operator and API keys are not people', async (t) => {
   const { operator, visitor } = await accountService(t)
   t.equal((await operator('GET', '/api/auth/me')).status, 401)
   const { data } = await operator('POST', '/api/keys', { name: 'all', scopes: ['manage:write'] })

@@ -22,7 +22,7 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
-/** The service over two organisations: sites 1 and 2 are the first's, site 3 the second's. */
+/** The service with two organisations: sites 1 and 2 belong to the first, site 3 to the second. */
 async function open(t: Test, more: readonly Route[] = []) {
   const parts = await createInProcessEngine(t)
   const { engine } = parts
@@ -132,11 +132,11 @@ t.test('a key never reaches beyond its organisation and its site', async (t) => 
   t.same(await ids({ operator: true }), [1, 2, 3], 'the operator sees all')
 })
 
-t.test('every read keeps to the sites of its key', async (t) => {
+t.test('every read is limited to the sites of its key', async (t) => {
   const { ask, bearer, keys, table } = await open(t)
   const org = bearer((await keys.create({ org: 1, name: 'org', scopes: [] }, deed)).secret)
   const bound = bearer((await keys.create({ org: 1, site: 2, name: 'bound', scopes: [] }, deed)).secret)
-  // site 1, site 2, site 3 (another organisation's), site 9 (nobody's)
+  // site 1, site 2, site 3 (another organisation), site 9 (does not exist)
   const expected = { org: [200, 200, 404, 404], bound: [404, 200, 404, 404] }
   const asked = table.filter((route) => route.access === 'stats:read' && 'site' in (route.query?.shape ?? {}))
   for (const { path } of asked.filter((route) => !route.path.includes('{')))
@@ -148,7 +148,7 @@ t.test('every read keeps to the sites of its key', async (t) => {
     }
 })
 
-t.test('keys through the API: made, listed, used, revoked at once', async (t) => {
+t.test('API keys are created, listed, used and revoked at once', async (t) => {
   const { ask, bearer } = await open(t)
   const operator = { operator: true }
   const post = (body: string) => ask('/api/keys', { ...operator, method: 'POST', body })
@@ -171,7 +171,7 @@ t.test('keys through the API: made, listed, used, revoked at once', async (t) =>
   t.equal((await ask('/api/sites', bearer(data.secret))).status, 401)
 })
 
-t.test('errors: one shape, one status each', async (t) => {
+t.test('errors have one shape, and one status each', async (t) => {
   const thrown = (path: string, error: unknown): Route => ({
     method: 'get',
     path,
@@ -244,7 +244,7 @@ t.test('errors: one shape, one status each', async (t) => {
   t.equal(logged.length, 3, 'what is our own is logged')
 })
 
-t.test('health, readiness, metrics', async (t) => {
+t.test('health, readiness and metrics respond', async (t) => {
   const { ask, status } = await open(t)
   Object.assign(status, {
     rows: { human: 7, agent: 9 },
@@ -282,7 +282,7 @@ t.test('health, readiness, metrics', async (t) => {
   t.equal((await ask('/healthz')).status, 200, 'the process still serves')
 })
 
-t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) => {
+t.test('pages of the service set security headers and load nothing', async (t) => {
   const { ask } = await open(t)
   for (const path of ['/api/docs', '/api/openapi.json', '/nowhere', '/metrics']) {
     const { headers } = await ask(path)
@@ -298,7 +298,7 @@ t.test('own pages: no sniffing, no frames, no cache, nothing loaded', async (t) 
   t.equal((await ask('/')).headers.get('location'), 'api/docs', 'relative: the service may lie under a base path')
 })
 
-t.test('every part of an answer is in the document', async (t) => {
+t.test('every field of a response is in the API document', async (t) => {
   const { ask, table } = await open(t)
   for (const route of table.filter(({ tag }) => tag === 'stats' || tag === 'agents')) {
     if (route.path.includes('{')) continue
@@ -315,7 +315,7 @@ t.test('every part of an answer is in the document', async (t) => {
   }
 })
 
-/** Of which credentials the document tells where no scope of a key opens a route alone (spec 5.2, 5.3 rule 3). */
+/** The credentials in the document, for routes that not only an API key's scope opens. */
 const CREDENTIALS: Record<string, string[]> = {
   public: [],
   admin: ['session'],
@@ -325,7 +325,7 @@ const CREDENTIALS: Record<string, string[]> = {
   'manage:write': ['api_key', 'session'],
 }
 
-t.test('the OpenAPI document is whole', async (t) => {
+t.test('the OpenAPI document is complete', async (t) => {
   const { ask, table } = await open(t)
   const document = await bodyOf(await ask('/api/openapi.json'))
   const at = (ref: string) =>

@@ -5,7 +5,7 @@ import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { known, sampleService } from '../fixtures/sample.js'
 
-/** Longer than any value may be, and than any header that a listener takes. */
+/** Longer than any value, and than any header that a listener accepts. */
 const HUGE = 'x'.repeat(70_000)
 const deep = (levels: number): unknown =>
   levels === 0 ? { dimension: 'pathname', op: 'is', value: '/' } : { and: [deep(levels - 1)] }
@@ -13,7 +13,7 @@ const many = (n: number): unknown => Array.from({ length: n }, () => deep(0))
 const condition = (dimension: unknown, op: unknown, value: unknown) => JSON.stringify([{ dimension, op, value }])
 const json = (value: unknown) => encodeURIComponent(JSON.stringify(value))
 
-/** What is no value of any parameter, as it stands in the URL: its bytes are not text. */
+/** Not a value of any parameter: the bytes in the URL are not text. */
 const UNREADABLE: [string, string][] = [
   ['%', 'a lone %'],
   ['7d%', 'a lone % at the end'],
@@ -22,7 +22,7 @@ const UNREADABLE: [string, string][] = [
   ['%c0%af', 'an overlong slash'],
   ['%ed%a0%80', 'half of a surrogate pair'],
 ]
-/** What is a value of few parameters. */
+/** Values that few parameters accept. */
 const ODD: [string, string][] = [
   ['', 'empty'],
   ['%20', 'a blank'],
@@ -46,7 +46,7 @@ const ODD: [string, string][] = [
   ['%E2%80%AE7d', 'a right-to-left override'],
   [HUGE, '70,000 characters'],
 ]
-/** Of one parameter alone: refused with it as the field. */
+/** Values that one parameter refuses, with its name as the field. */
 const REFUSED: Record<string, [string, string][]> = {
   site: [
     ['2147483648', 'beyond 32 bits'],
@@ -147,7 +147,7 @@ const REFUSED: Record<string, [string, string][]> = {
     [encodeURIComponent(`${'[{"and":'.repeat(5_000)}[]${'}]'.repeat(5_000)}`), 'groups 5,000 deep'],
   ],
 }
-/** Of one parameter alone: odd, and answered. */
+/** Odd values that one parameter accepts. */
 const TAKEN: Record<string, [string, string][]> = {
   start: [
     ['1970-01-02T00:00:00Z', 'half a century'],
@@ -178,147 +178,153 @@ const TAKEN: Record<string, [string, string][]> = {
     [encodeURIComponent(condition('pathname', 'is', 'a\u0000b')), 'NUL in a value'],
   ],
 }
-/** Parameters that take any text that is not empty and not too long: who reads them finds nothing there, or it is unknown. */
+/** Parameters that accept any text of a limited length: it matches nothing, or is unknown. */
 const TEXT = ['hostname', 'agent_id', 'operator', 'name', 'property', 'segment']
 
 const Failure = z.strictObject({
   error: z.strictObject({ code: z.string(), message: z.string(), field: z.string().optional() }),
 })
 const Success = z.object({ data: z.unknown(), meta: z.object({ query: z.record(z.string(), z.unknown()) }) })
-/** What a read needs to answer at all. */
+/** Required parameters. */
 const NEEDED: Record<string, string> = { site: '1', dimension: 'pathname' }
 
-t.test('every parameter of every read', { timeout: 300_000 }, async (t) => {
-  const { ask, logged, makeRecords, instance, key } = await sampleService(t)
-  await makeRecords()
-  let slowest = { ms: 0, path: '' }
-  const get = async (path: string) => {
-    const from = performance.now()
-    const { status, body } = await ask(path)
-    const ms = performance.now() - from
-    if (ms > slowest.ms) slowest = { ms, path: path.slice(0, 200) }
-    if (status === 200) return { status, ...Success.parse(body), error: undefined }
-    const { error } = Failure.parse(body)
-    if (/select|duckdb|parser|\bevents\b|\/src\//i.test(error.message)) t.fail(`${path}: ${error.message}`)
-    return { status, error }
-  }
-  const urlOf = (read: Read, given: Record<string, string>) => {
-    const needed = Object.entries(NEEDED).filter(([name]) => name in read.query)
-    const query = Object.entries({ ...Object.fromEntries(needed), ...given }).map(([name, value]) => `${name}=${value}`)
-    return `${known(read.path)}?${query.join('&')}`
-  }
-  /** Thousands of answers, and one assertion of each parameter: what is wrong with them. */
-  const wrong: string[] = []
-  let answers = 0
-  const is = (right: boolean, what: string) => {
-    answers++
-    if (!right) wrong.push(what)
-  }
-  const tell = (what: string) => {
-    t.same(wrong.splice(0), [], `${what}: ${answers} answers`)
-    answers = 0
-  }
-  const refused = async (path: string, field: string, why: string) => {
-    const { status, error } = await get(path)
-    const code = status === 404 ? 'not_found' : 'validation_error'
-    const right = (status === 404 || status === 422) && error?.code === code && error.field === field
-    is(right, `${field} ${why}: ${status} ${error?.code} ${error?.field} ${error?.message}: ${path.slice(0, 300)}`)
-    return status
-  }
+t.test(
+  'every read answers odd values of every parameter, and names the field of wrong ones',
+  { timeout: 300_000 },
+  async (t) => {
+    const { ask, logged, makeRecords, instance, key } = await sampleService(t)
+    await makeRecords()
+    let slowest = { ms: 0, path: '' }
+    const get = async (path: string) => {
+      const from = performance.now()
+      const { status, body } = await ask(path)
+      const ms = performance.now() - from
+      if (ms > slowest.ms) slowest = { ms, path: path.slice(0, 200) }
+      if (status === 200) return { status, ...Success.parse(body), error: undefined }
+      const { error } = Failure.parse(body)
+      if (/select|duckdb|parser|\bevents\b|\/src\//i.test(error.message)) t.fail(`${path}: ${error.message}`)
+      return { status, error }
+    }
+    const urlOf = (read: Read, given: Record<string, string>) => {
+      const needed = Object.entries(NEEDED).filter(([name]) => name in read.query)
+      const query = Object.entries({ ...Object.fromEntries(needed), ...given }).map(
+        ([name, value]) => `${name}=${value}`,
+      )
+      return `${known(read.path)}?${query.join('&')}`
+    }
+    /** Collects what is wrong with thousands of responses, for one assertion per parameter. */
+    const wrong: string[] = []
+    let answers = 0
+    const is = (right: boolean, what: string) => {
+      answers++
+      if (!right) wrong.push(what)
+    }
+    const tell = (what: string) => {
+      t.same(wrong.splice(0), [], `${what}: ${answers} answers`)
+      answers = 0
+    }
+    const refused = async (path: string, field: string, why: string) => {
+      const { status, error } = await get(path)
+      const code = status === 404 ? 'not_found' : 'validation_error'
+      const right = (status === 404 || status === 422) && error?.code === code && error.field === field
+      is(right, `${field} ${why}: ${status} ${error?.code} ${error?.field} ${error?.message}: ${path.slice(0, 300)}`)
+      return status
+    }
 
-  for (const [turn, read] of reads.entries()) {
-    const asked = await get(urlOf(read, {}))
-    const names = Object.keys(read.query)
-    t.equal(asked.status, 200, `${read.path} answers`)
-    for (const name of names) {
-      const value = NEEDED[name] ?? '1'
-      const takesTwo = read.path === '/api/stats/journeys' && name === 'start'
-      if (!takesTwo)
+    for (const [turn, read] of reads.entries()) {
+      const asked = await get(urlOf(read, {}))
+      const names = Object.keys(read.query)
+      t.equal(asked.status, 200, `${read.path} answers`)
+      for (const name of names) {
+        const value = NEEDED[name] ?? '1'
+        const takesTwo = read.path === '/api/stats/journeys' && name === 'start'
+        if (!takesTwo)
+          is(
+            (await refused(`${urlOf(read, { [name]: value })}&${name}=${value}`, name, 'there twice')) === 422,
+            'twice is 422',
+          )
+        for (const [bad, why] of UNREADABLE)
+          is((await refused(urlOf(read, { [name]: bad }), name, why)) === 422, `${why} is 422`)
+        for (const [odd, why] of ODD) {
+          const { status, error } = await get(urlOf(read, { [name]: odd }))
+          const about = `${why}: ${status} ${error?.code} ${error?.field} ${error?.message}`
+          if (status === 200) {
+            const known = TEXT.includes(name) || (takesAnyWord(read, name) && odd !== HUGE)
+            is(known && odd !== '' && odd !== HUGE, `${about} is answered`)
+          } else if (status === 404) is(TEXT.includes(name) && error?.code === 'not_found', about)
+          else is(status === 422 && error?.code === 'validation_error' && error.field === name, about)
+        }
+        // The read has a window of its own, so the usual parameters are checked and then unused.
+        const windowless = read.window && (name === 'start' || name === 'granularity')
+        for (const [bad, why] of windowless ? [] : (REFUSED[name] ?? []))
+          if (!(takesTwo && bad.startsWith('/'))) await refused(urlOf(read, { [name]: bad }), name, why)
+        // Parameters that all reads parse alike are tried on a third of the reads.
+        const third = (TAKEN[name] ?? []).filter((_, i) => (i + turn) % 3 === 0)
+        for (const [odd, why] of third) {
+          const { status, error } = await get(urlOf(read, { [name]: odd }))
+          is(status === 200, `${why}: ${status} ${error?.message}`)
+        }
+        tell(`${read.path}: ${name}`)
+      }
+      if (!names.includes('site')) continue
+      is((await refused(urlOf(read, {}).replace('site=1', 'x=1'), 'site', 'missing')) === 422, 'no site is 422')
+      for (const [site, why] of [
+        ['3', "another organisation's"],
+        ['9', "nobody's"],
+      ] as const)
+        is((await refused(urlOf(read, { site }), 'site', why)) === 404, `${why} is 404`)
+      is((await refused(urlOf(read, { segment: '999' }), 'segment', 'unknown')) === 404, 'no such segment is 404')
+      if (names.includes('dimension') && !(await optional(read)))
         is(
-          (await refused(`${urlOf(read, { [name]: value })}&${name}=${value}`, name, 'there twice')) === 422,
-          'twice is 422',
+          (await refused(urlOf(read, {}).replace(/dimension=\w+/, ''), 'dimension', 'missing')) === 422,
+          'no dimension is 422',
         )
-      for (const [bad, why] of UNREADABLE)
-        is((await refused(urlOf(read, { [name]: bad }), name, why)) === 422, `${why} is 422`)
-      for (const [odd, why] of ODD) {
-        const { status, error } = await get(urlOf(read, { [name]: odd }))
-        const about = `${why}: ${status} ${error?.code} ${error?.field} ${error?.message}`
-        if (status === 200) {
-          const known = TEXT.includes(name) || (takesAnyWord(read, name) && odd !== HUGE)
-          is(known && odd !== '' && odd !== HUGE, `${about} is answered`)
-        } else if (status === 404) is(TEXT.includes(name) && error?.code === 'not_found', about)
-        else is(status === 422 && error?.code === 'validation_error' && error.field === name, about)
-      }
-      // A window of its own: those asked for are read, and then nothing comes of them.
-      const windowless = read.window && (name === 'start' || name === 'granularity')
-      for (const [bad, why] of windowless ? [] : (REFUSED[name] ?? []))
-        if (!(takesTwo && bad.startsWith('/'))) await refused(urlOf(read, { [name]: bad }), name, why)
-      // What all reads read in the same way is asked of a third of them.
-      const third = (TAKEN[name] ?? []).filter((_, i) => (i + turn) % 3 === 0)
-      for (const [odd, why] of third) {
-        const { status, error } = await get(urlOf(read, { [name]: odd }))
-        is(status === 200, `${why}: ${status} ${error?.message}`)
-      }
-      tell(`${read.path}: ${name}`)
+      const unknown = await get(`${urlOf(read, {})}&utm_source=%ff&constructor=1&__proto__=2`)
+      t.equal(unknown.status, 200, `${read.path}: what it does not know it ignores`)
+      await foreign(read)
+      tell(`${read.path}: what is missing, and what is not there`)
     }
-    if (!names.includes('site')) continue
-    is((await refused(urlOf(read, {}).replace('site=1', 'x=1'), 'site', 'missing')) === 422, 'no site is 422')
-    for (const [site, why] of [
-      ['3', "another organisation's"],
-      ['9', "nobody's"],
-    ] as const)
-      is((await refused(urlOf(read, { site }), 'site', why)) === 404, `${why} is 404`)
-    is((await refused(urlOf(read, { segment: '999' }), 'segment', 'unknown')) === 404, 'no such segment is 404')
-    if (names.includes('dimension') && !(await optional(read)))
-      is(
-        (await refused(urlOf(read, {}).replace(/dimension=\w+/, ''), 'dimension', 'missing')) === 422,
-        'no dimension is 422',
-      )
-    const unknown = await get(`${urlOf(read, {})}&utm_source=%ff&constructor=1&__proto__=2`)
-    t.equal(unknown.status, 200, `${read.path}: what it does not know it ignores`)
-    await foreign(read)
-    tell(`${read.path}: what is missing, and what is not there`)
-  }
 
-  /** A dimension that only the other readership has. */
-  async function foreign(read: Read) {
-    if ('only' in read.audience && read.audience.mixesAudiences) return
-    const audience = 'only' in read.audience ? read.audience.only : read.audience.default
-    const table = audience === 'agent' ? 'agent_events' : 'events'
-    for (const { name } of DIMENSIONS.filter(({ tables }) => !tables.includes(table)))
-      await refused(
-        urlOf(read, { filters: encodeURIComponent(condition(name, 'is_set', undefined)) }),
-        'filters',
-        `${name} of audience ${audience}`,
-      )
-  }
-
-  for (const word of [
-    '%ff',
-    '%00',
-    '%',
-    '1%00',
-    'constructor',
-    '..%2f',
-    '-1',
-    '1e3',
-    HUGE,
-    "1'--",
-    '%F0%9F%A6%86',
-    '%20',
-  ])
-    for (const { path } of reads.filter(({ path }) => path.includes('{'))) {
-      const { status, error } = await get(`${path.replace(/\{\w+\}/, word)}?site=1`)
-      t.same([status, error?.code], [404, 'not_found'], `${path} with ${word.slice(0, 20)}`)
+    /** A dimension that only the other audience has. */
+    async function foreign(read: Read) {
+      if ('only' in read.audience && read.audience.mixesAudiences) return
+      const audience = 'only' in read.audience ? read.audience.only : read.audience.default
+      const table = audience === 'agent' ? 'agent_events' : 'events'
+      for (const { name } of DIMENSIONS.filter(({ tables }) => !tables.includes(table)))
+        await refused(
+          urlOf(read, { filters: encodeURIComponent(condition(name, 'is_set', undefined)) }),
+          'filters',
+          `${name} of audience ${audience}`,
+        )
     }
-  const long = await instance.fetch(new Request(`http://x/api/stats/${HUGE}`, { headers: key }), { ip: '' })
-  t.equal(long.status, 404, 'a path without end')
-  t.same(logged, [], 'nothing was our own fault')
-  t.comment(`the slowest took ${Math.round(slowest.ms)} ms: ${slowest.path}`)
-  t.ok(slowest.ms < 5_000, 'nothing hangs')
-})
 
-/** Whether a read's own parameter takes any word: what it says of itself, asked with one that nobody would list. */
+    for (const word of [
+      '%ff',
+      '%00',
+      '%',
+      '1%00',
+      'constructor',
+      '..%2f',
+      '-1',
+      '1e3',
+      HUGE,
+      "1'--",
+      '%F0%9F%A6%86',
+      '%20',
+    ])
+      for (const { path } of reads.filter(({ path }) => path.includes('{'))) {
+        const { status, error } = await get(`${path.replace(/\{\w+\}/, word)}?site=1`)
+        t.same([status, error?.code], [404, 'not_found'], `${path} with ${word.slice(0, 20)}`)
+      }
+    const long = await instance.fetch(new Request(`http://x/api/stats/${HUGE}`, { headers: key }), { ip: '' })
+    t.equal(long.status, 404, 'a path without end')
+    t.same(logged, [], 'nothing was our own fault')
+    t.comment(`the slowest took ${Math.round(slowest.ms)} ms: ${slowest.path}`)
+    t.ok(slowest.ms < 5_000, 'nothing hangs')
+  },
+)
+
+/** Whether a read's own parameter accepts any text, by its own schema and a word that no enum contains. */
 function takesAnyWord(read: Read, name: string): boolean {
   const schema = read.query[name]
   return schema instanceof z.ZodType && schema.safeParse('any word at all').success

@@ -6,7 +6,7 @@ import { createByteBuffer } from '../../src/http/byte-buffer.js'
 import { createByteBudget, readBody } from '../../src/http/edge/read-body.js'
 import { createBodyCollector } from '../../src/http/track/body-collector.js'
 
-t.test('the parts are the whole, however they are cut', async () => {
+t.test('the parts make the whole, however they are cut', async () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 50 })), (parts) => {
       const gathered = createByteBuffer()
@@ -21,10 +21,10 @@ const collected = (): number => {
   runInNewContext('gc')()
   return process.memoryUsage().heapUsed
 }
-/** Each a part by itself, as a parser hands over a body in chunks of one byte. */
+/** Sent in parts of one byte, as a parser does with chunks of one byte. */
 const BYTES = Buffer.alloc(300_000, 'x')
 
-t.test('a body in parts of one byte takes what its bytes take', async (t) => {
+t.test('a body in parts of one byte takes no more memory than its bytes', async (t) => {
   const before = collected()
   const tracked = Array.from({ length: 5 }, () => {
     const collector = createBodyCollector(undefined, undefined)
@@ -32,7 +32,7 @@ t.test('a body in parts of one byte takes what its bytes take', async (t) => {
     return collector
   })
   const used = collected() - before
-  t.ok(used < 8 << 20, `the browsers' doors: ${used} bytes for 300,000`)
+  t.ok(used < 8 << 20, `track body: ${used} bytes for 300,000`)
   t.equal(tracked[4]?.body().length, 60_000)
 
   let at = 0
@@ -61,7 +61,7 @@ t.test('a body in parts of one byte takes what its bytes take', async (t) => {
   const whole = readBody(request, { budget, address: '1.2.3.4', timeoutMs: 60_000 })
   await all
   const more = collected() - first
-  t.ok(more < 8 << 20, `the edge door: ${more} bytes for 300,000`)
+  t.ok(more < 8 << 20, `edge body: ${more} bytes for 300,000`)
   end()
   t.equal((await whole).length, BYTES.length)
 })

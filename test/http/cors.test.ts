@@ -35,12 +35,12 @@ async function open(t: Test, flags: Partial<Config> = { cors_origins: [DASH, LOC
   return { instance, call, key: { authorization: `Bearer ${data.secret}` } }
 }
 
-/** The headers of CORS in a response. */
+/** The CORS headers of a response. */
 const words = (response: Response) =>
   Object.fromEntries([...response.headers].filter(([name]) => name.startsWith('access-control-')))
 const PREFLIGHT = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' }
 
-t.test('what an origin is told', async (t) => {
+t.test('configured origins get CORS headers, others none', async (t) => {
   const { call, key } = await open(t)
   const rows: [string | undefined, boolean, string][] = [
     [DASH, true, 'listed'],
@@ -95,7 +95,7 @@ t.test('what an origin is told', async (t) => {
   }
 })
 
-t.test('failures can be read too, and nothing but the reads', async (t) => {
+t.test('errors of reads have CORS headers, and other routes have none', async (t) => {
   const { call, key, instance } = await open(t)
   const origin = { origin: DASH }
   const rows: [string, Record<string, string>, number, boolean, string][] = [
@@ -138,7 +138,7 @@ t.test('failures can be read too, and nothing but the reads', async (t) => {
   t.ok(broken.headers.has('retry-after'))
 })
 
-t.test('no origin unless one is set', async (t) => {
+t.test('no origin is allowed by default', async (t) => {
   const { call, key } = await open(t, {})
   for (const origin of [DASH, 'null', 'http://127.0.0.1:8081']) {
     t.same(words(await call('/api/stats/overview?site=1', { origin, ...key })), {}, origin)
@@ -146,7 +146,7 @@ t.test('no origin unless one is set', async (t) => {
   }
 })
 
-t.test('on the admin listener, under the base path and mounted', async (t) => {
+t.test('CORS works on the admin listener, under the base path and mounted', async (t) => {
   const { instance, key } = await open(t)
   const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), '127.0.0.1', 0)
   t.teardown(() => admin.close())

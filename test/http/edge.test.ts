@@ -14,7 +14,7 @@ import { edgeService, signBody } from '../fixtures/edge-service.js'
 const service = await edgeService(t)
 const { engine, send, post, rows, fetched, viewed, fresh, key, keys, seconds, clock, faults, drops, url } = service
 
-/** An engine whose commits wait, each until it is let go. */
+/** An engine whose commits wait until the test releases them. */
 function holding() {
   const held: (() => void)[] = []
   const record: typeof engine.record = async (...args) => {
@@ -25,12 +25,17 @@ function holding() {
 }
 const refusing = (error: ApiError) => ({ ...engine, record: () => Promise.reject(error) })
 
-/** The rows of spec 4.8, 5.6, 7 and 8 that are about this door, over a real socket and a real store. */
+/**
+ * The edge endpoint accepts rows from other servers over the internet. An attacker who knows a site's id may try to write
+ * rows without its ingest key, replay a recorded request, learn which sites exist from different errors, or use up memory
+ * with large, slow or numerous bodies. These tests send such requests over a real socket to a real store: every refusal
+ * writes nothing, refusals look alike, and what one sender uses up is not missing for another.
+ */
 
 const V1 = 'a4431947109bdcf9146e3714d9a317291048991ca961d408407b516f85d1b662'
 
-t.test('a signature is what the specification says', (t) => {
-  // Worked out with Python's hmac.
+t.test('a signature is an HMAC-SHA256 of time and body', (t) => {
+  // Computed with Python's hmac.
   const body = Buffer.from('{"site_id":1,"agent_events":[],"events":[]}')
   const key = `svci_${'A'.repeat(43)}`
   const other = `svci_${'B'.repeat(43)}`
@@ -72,7 +77,7 @@ t.test('a signature is what the specification says', (t) => {
   t.end()
 })
 
-t.test('what is accepted is committed, and is what was sent', async (t) => {
+t.test('accepted rows are committed as they were sent', async (t) => {
   fresh()
   const answer = await post({
     site_id: 1,
@@ -110,7 +115,7 @@ t.test('what is accepted is committed, and is what was sent', async (t) => {
     t.match(await post(body), { status: 202, data: { agent_events: 0, events: 0 } }, why)
 })
 
-t.test('who is let in', async (t) => {
+t.test('only a signature or a key with the scope is accepted', async (t) => {
   fresh()
   const body = (site: unknown = 1) => JSON.stringify({ site_id: site, agent_events: [fetched()], nonce: Math.random() })
   const bearer = async (org: number, scopes: ('ingest:write' | 'stats:read')[], site?: number) => {
@@ -171,7 +176,7 @@ t.test('who is let in', async (t) => {
   t.strictSame(faults, [])
 })
 
-t.test('what is refused: nothing of it is written', async (t) => {
+t.test('of a refused delivery no row is written', async (t) => {
   fresh()
   const at = (ms: number) => new Date(clock.now.getTime() + ms).toISOString()
   const day = 86_400_000
@@ -269,7 +274,7 @@ t.test('what is refused: nothing of it is written', async (t) => {
   t.equal((await rows()).length, 1003)
 })
 
-t.test('content types, encodings, sizes, origins', async (t) => {
+t.test('content type, encoding and size are checked, and any origin may send', async (t) => {
   fresh()
   const text = () => JSON.stringify({ site_id: 1, agent_events: [fetched()], nonce: Math.random() })
   const types: [string, number][] = [
@@ -334,7 +339,7 @@ t.test('content types, encodings, sizes, origins', async (t) => {
   t.equal(engine.status().state, 'ready')
 })
 
-t.test('an exact repeat of what was accepted', async (t) => {
+t.test('an accepted request cannot be repeated', async (t) => {
   fresh()
   const make = (pathname: string) => JSON.stringify({ site_id: 1, agent_events: [fetched({ pathname })] })
   const body = make('/once')
@@ -359,7 +364,7 @@ t.test('an exact repeat of what was accepted', async (t) => {
   t.strictSame(await rows(), ['/once', '/once', '/race'])
 })
 
-t.test('a delivery is taken once, however often it comes', async (t) => {
+t.test('a numbered delivery is stored once, however often it is sent', async (t) => {
   fresh()
   const batch = (sender: string, number: number, site = 1) => ({
     site_id: site,
@@ -388,7 +393,7 @@ t.test('a delivery is taken once, however often it comes', async (t) => {
   t.match(await post({ ...stored, batch: { ...stored.batch, number: 6 } }), { status: 422 }, 'but a new one')
 })
 
-t.test('what the store said before a delivery was stored is not believed after it', async (t) => {
+t.test('a look-up from before a commit is not used after it', async (t) => {
   let answered = () => {}
   const answering = new Promise<void>((resolve) => {
     answered = resolve
@@ -423,7 +428,7 @@ t.test('what the store said before a delivery was stored is not believed after i
   t.strictSame(await rows(), ['/late'])
 })
 
-t.test('what fails is not taken, and may come again', async (t) => {
+t.test('a failed delivery is not accepted, and may be retried', async (t) => {
   fresh({ engine: refusing(new ApiError('database_error', 'Closed.')) })
   const body = JSON.stringify({ site_id: 1, batch: { sender: '0'.repeat(16), number: 1 }, agent_events: [fetched()] })
   const header = { 'x-service-signature': signBody(key.one, seconds(), body) }
@@ -436,7 +441,7 @@ t.test('what fails is not taken, and may come again', async (t) => {
   t.equal(faults.length, 1)
 })
 
-t.test('rows that the store dies of, again and again', async (t) => {
+t.test('rows that crash the worker again and again are refused for good', async (t) => {
   fresh({ engine: refusing(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.')) })
   const answer = await post({ site_id: 1, agent_events: [fetched()] })
   t.match(
@@ -447,8 +452,8 @@ t.test('rows that the store dies of, again and again', async (t) => {
   t.strictSame(faults, [])
 })
 
-t.test('too much at once', async (t) => {
-  await t.test('requests', async (t) => {
+t.test('load is bounded', async (t) => {
+  await t.test('by requests', async (t) => {
     const seen: [number, string][] = []
     let left = 3
     fresh({
@@ -472,9 +477,9 @@ t.test('too much at once', async (t) => {
     t.equal(seen.length, before, 'what a stranger sends is nobody’s share')
     t.equal((await rows()).length, 3)
   })
-  await t.test('signatures', async (t) => {
+  await t.test('by signatures', async (t) => {
     fresh({ replay: service.createReplay({ most: 4 }) })
-    // Behind the time of all that the store knows.
+    // Later than every signature in the store.
     clock.now = new Date(clock.now.getTime() + 3_600_000)
     const statuses = []
     for (let i = 0; i < 4; i++) statuses.push((await post({ site_id: 1 })).status)
@@ -482,7 +487,7 @@ t.test('too much at once', async (t) => {
     clock.now = new Date(clock.now.getTime() + 361_000)
     t.equal((await post({ site_id: 1 })).status, 202, 'and in time they are')
   })
-  await t.test('signatures that do not fit', async (t) => {
+  await t.test('by wrong signatures', async (t) => {
     const missed: string[] = []
     fresh({ rejected: { spent: () => missed.length >= 2, add: (address) => missed.push(address) } })
     const statuses = []
@@ -490,7 +495,7 @@ t.test('too much at once', async (t) => {
     t.strictSame(statuses, [401, 401, 429, 429], 'then no body is read to find that out')
     t.strictSame(missed, ['127.0.0.1', '127.0.0.1'])
   })
-  await t.test('bytes', async (t) => {
+  await t.test('by bytes', async (t) => {
     const { held, engine } = holding()
     fresh({ engine, budget: createByteBudget({ total: 5_000, each: 3_000 }) })
     const body = { site_id: 1, agent_events: [fetched()], pad: 'x'.repeat(2_000) }
@@ -506,7 +511,7 @@ t.test('too much at once', async (t) => {
     held[1]?.()
     t.equal((await next).status, 202, 'the room is given back')
     t.equal((await rows()).length, 2)
-    // A body that breaks off gives back what it took.
+    // An aborted body releases its bytes.
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.write(
       `POST /api/log/edge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Service-Signature: t=${Math.floor(Date.now() / 1000)},v1=${V1}\r\nContent-Length: 2900\r\n\r\n${'x'.repeat(2_500)}`,
@@ -520,7 +525,7 @@ t.test('too much at once', async (t) => {
     held[2]?.()
     t.equal((await last).status, 202)
   })
-  await t.test('bytes of one household', async (t) => {
+  await t.test('by bytes of one IPv6 network', async (t) => {
     const room = createByteBudget({ total: 100, each: 50 })
     t.ok(room.reserve(50, '2001:db8:1:2::1'))
     t.notOk(room.reserve(1, '2001:db8:1:2:ffff::9'), 'a /64 is one sender, however many addresses it has')
@@ -528,7 +533,7 @@ t.test('too much at once', async (t) => {
     room.release(50, '2001:db8:1:2::9')
     t.ok(room.reserve(50, '2001:db8:1:2::1'))
   })
-  await t.test('rows that are not stored just now', async (t) => {
+  await t.test('while rows cannot be stored', async (t) => {
     fresh({ engine: { ...engine, status: () => ({ ...engine.status(), state: 'degraded', reason: 'secret' }) } })
     const answer = await post({ site_id: 1, agent_events: [fetched()] })
     t.equal(answer.status, 503)
@@ -536,7 +541,7 @@ t.test('too much at once', async (t) => {
   })
 })
 
-t.test('a client that does not wait for its answer', async (t) => {
+t.test('a client that disconnects early can retry', async (t) => {
   const { held, engine } = holding()
   fresh({ engine })
   const value = { site_id: 1, batch: { sender: '1'.repeat(16), number: 1 }, agent_events: [fetched()] }
@@ -546,7 +551,7 @@ t.test('a client that does not wait for its answer', async (t) => {
   while (held.length === 0) await sleep(5)
   leaving.abort()
   await t.rejects(first)
-  // Its retry waits for the first, which is stored after all.
+  // The retry waits for the first request, which is stored after all.
   const retry = post(value)
   await sleep(50)
   t.equal(held.length, 1, 'not both at once')
@@ -555,7 +560,7 @@ t.test('a client that does not wait for its answer', async (t) => {
   t.strictSame(await rows(), ['/agent'])
 })
 
-t.test('two keys are good while a site rotates, never three', async (t) => {
+t.test('two ingest keys are valid during a rotation, never three', async (t) => {
   fresh()
   let n = 0
   const by = async (signing: string) => {
@@ -578,7 +583,7 @@ t.test('two keys are good while a site rotates, never three', async (t) => {
   t.strictSame(await rows(), [])
 })
 
-t.test('hits of browsers, for the site they were signed for', async (t) => {
+t.test('browser hits are accepted for the site of the signature only', async (t) => {
   const recorded: number[] = []
   const record: typeof engine.record = async (parcel) => {
     recorded.push(parcel.count)
@@ -611,55 +616,59 @@ t.test('hits of browsers, for the site they were signed for', async (t) => {
   t.strictSame(recorded, [1, 1])
 })
 
-t.test('whatever comes: no fault of ours, and all or nothing', { timeout: 120_000 }, async (t: Test) => {
-  fresh()
-  const odd = fc.oneof(
-    fc.jsonValue(),
-    fc.constantFrom('', '\u0000', '\ud800', 'x'.repeat(20_000), -1, 1e308, Number.MAX_SAFE_INTEGER, null, [], {}),
-  )
-  const names = [...Object.keys(fetched()), 'referrer', 'query', 'headers', 'response', 'signed', 'language', 'props']
-  const changed = (row: object) =>
-    fc
-      .record({ name: fc.constantFrom(...names, 'verified', '__proto__', 'constructor'), value: odd })
-      .map(({ name, value }) => ({ ...row, [name]: value }))
-  const list = (row: object) => {
-    const some = fc.array(fc.oneof({ weight: 3, arbitrary: fc.constant(row) }, changed(row)), { maxLength: 3 })
-    return fc.oneof({ weight: 4, arbitrary: some }, odd)
-  }
-  const body = fc.record(
-    {
-      agent_events: list(fetched()),
-      events: list(viewed()),
-      hits: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(odd, { maxLength: 3 }), odd),
-      batch: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, odd),
-    },
-    { requiredKeys: [] },
-  )
-  let stored = 0
-  await fc.assert(
-    fc.asyncProperty(body, async (value) => {
-      const { status, data } = await post({ site_id: 1, ...value })
-      if (status === 202) stored += (data?.agent_events ?? 0) + (data?.events ?? 0)
-      return [202, 422].includes(status)
-    }),
-    { numRuns: 150 },
-  )
-  const found = (await rows()).length
-  t.ok(found > 0 && found <= stored, `${found} rows of ${stored} that were taken`)
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.uint8Array()), fc.string(), async (text, header) => {
-      const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text)
-      const right = await send(bytes, { 'x-service-signature': signBody(key.one, seconds(), bytes) })
-      const safe = header.replace(/[^\x20-\x7e]/g, '')
-      const wrong = await send(bytes, { 'x-service-signature': safe, authorization: `Bearer ${safe}` })
-      return [400, 401, 422].includes(right.status) && wrong.status === 401
-    }),
-    { numRuns: 80 },
-  )
-  t.strictSame(faults, [])
-})
+t.test(
+  'any body is stored whole or not at all, and never causes an internal error',
+  { timeout: 120_000 },
+  async (t: Test) => {
+    fresh()
+    const odd = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('', '\u0000', '\ud800', 'x'.repeat(20_000), -1, 1e308, Number.MAX_SAFE_INTEGER, null, [], {}),
+    )
+    const names = [...Object.keys(fetched()), 'referrer', 'query', 'headers', 'response', 'signed', 'language', 'props']
+    const changed = (row: object) =>
+      fc
+        .record({ name: fc.constantFrom(...names, 'verified', '__proto__', 'constructor'), value: odd })
+        .map(({ name, value }) => ({ ...row, [name]: value }))
+    const list = (row: object) => {
+      const some = fc.array(fc.oneof({ weight: 3, arbitrary: fc.constant(row) }, changed(row)), { maxLength: 3 })
+      return fc.oneof({ weight: 4, arbitrary: some }, odd)
+    }
+    const body = fc.record(
+      {
+        agent_events: list(fetched()),
+        events: list(viewed()),
+        hits: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(odd, { maxLength: 3 }), odd),
+        batch: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, odd),
+      },
+      { requiredKeys: [] },
+    )
+    let stored = 0
+    await fc.assert(
+      fc.asyncProperty(body, async (value) => {
+        const { status, data } = await post({ site_id: 1, ...value })
+        if (status === 202) stored += (data?.agent_events ?? 0) + (data?.events ?? 0)
+        return [202, 422].includes(status)
+      }),
+      { numRuns: 150 },
+    )
+    const found = (await rows()).length
+    t.ok(found > 0 && found <= stored, `${found} rows of ${stored} that were taken`)
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.uint8Array()), fc.string(), async (text, header) => {
+        const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text)
+        const right = await send(bytes, { 'x-service-signature': signBody(key.one, seconds(), bytes) })
+        const safe = header.replace(/[^\x20-\x7e]/g, '')
+        const wrong = await send(bytes, { 'x-service-signature': safe, authorization: `Bearer ${safe}` })
+        return [400, 401, 422].includes(right.status) && wrong.status === 401
+      }),
+      { numRuns: 80 },
+    )
+    t.strictSame(faults, [])
+  },
+)
 
-t.test('a restart forgets neither signatures nor numbers', async (t) => {
+t.test('signatures and numbers are remembered after a restart', async (t) => {
   fresh()
   const batch = { sender: 'f'.repeat(16), number: 7 }
   const body = JSON.stringify({ site_id: 1, batch, agent_events: [fetched()] })

@@ -81,7 +81,7 @@ async function open(t: Test) {
       ),
     key: async (org: number, scopes: Scope[], site?: number) =>
       (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) }, deed)).secret,
-    /** As a page's browser asks the public listener. */
+    /** A request as a page's browser sends it to the public listener. */
     evaluate: (query: string, headers: Record<string, string> = { referer: PAGE }, ip = '192.0.2.1') =>
       call(
         (request) => visible(request, { ip }),
@@ -96,7 +96,7 @@ const halves = [
   { key: 'drawn', weight: 1 },
 ]
 
-t.test('made, read, changed, deleted', async (t) => {
+t.test('flags can be created, read, changed and deleted', async (t) => {
   const { ask, as, key } = await open(t)
   const given = { ...flag, rollout: 0.25, variants: halves, filters: { dimension: 'path', op: 'eq', value: '/x' } }
   const made = await ask('POST', '/api/flags', given)
@@ -133,7 +133,7 @@ t.test('made, read, changed, deleted', async (t) => {
   }
 })
 
-t.test('what is refused', async (t) => {
+t.test('malformed flags are refused with the field', async (t) => {
   const { ask, logged } = await open(t)
   const bad: [body: unknown, field: string | undefined, why: string][] = [
     ['[]', undefined, 'no object'],
@@ -178,7 +178,7 @@ t.test('what is refused', async (t) => {
   t.strictSame(logged, [])
 })
 
-t.test('pages of the site ask, and nobody else', async (t) => {
+t.test('only pages of the site can evaluate its flags', async (t) => {
   const { ask, evaluate, logged } = await open(t)
   await ask('POST', '/api/flags', flag)
   const rows: [query: string, headers: Record<string, string>, status: number, why: string][] = [
@@ -220,7 +220,7 @@ t.test('pages of the site ask, and nobody else', async (t) => {
   t.strictSame(logged, [])
 })
 
-t.test('by what is known of the visitor', async (t) => {
+t.test('conditions use attributes of page and request', async (t) => {
   const { ask, evaluate } = await open(t)
   const only = (key: string, dimension: string, value: string) => ({
     ...{ ...flag, key },
@@ -254,46 +254,49 @@ t.test('by what is known of the visitor', async (t) => {
   )
 })
 
-t.test('an exposure is a custom event, once in half an hour, of who is recorded at all', async (t) => {
-  const { ask, evaluate, since, clock } = await open(t)
-  await ask('POST', '/api/flags', { ...flag, variants: halves })
-  await ask('POST', '/api/flags', { ...flag, key: 'plain' })
-  await ask('POST', '/api/flags', { ...flag, key: 'off', enabled: false })
-  await evaluate('site=1&id=a', { referer: PAGE, 'sec-ch-ua-mobile': '?0' })
-  const hit = {
-    ...{ site: 1, kind: 'custom', name: 'flag_exposure', hostname: 'example.com', pathname: '/articles/tides' },
-    ...{ query: 'utm_source=mail', timestamp: '2026-11-21T10:00:00.000Z', ip: '192.0.2.1', user_agent: FIREFOX },
-    headers: { 'sec-ch-ua-mobile': '?0' },
-  }
-  t.strictSame(since(), [
-    // 0.81 of two halves (test/manage/evaluate-flag.test.ts).
-    { ...hit, props: { flag: 'tide-chart', variant: 'drawn' } },
-    { ...hit, props: { flag: 'plain' } },
-  ])
-  clock.at += 30 * MINUTE - 1
-  await evaluate('site=1&id=a')
-  t.equal(since().length, 0, 'within half an hour')
-  clock.at += 1
-  await evaluate('site=1&id=a')
-  t.equal(since().length, 2, 'after it')
-  const silent: [headers: Record<string, string>, why: string][] = [
-    [{ referer: PAGE, 'sec-gpc': '1' }, 'asked not to be, on a site that honours it'],
-    [{ referer: PAGE, dnt: '1' }, 'the older wish'],
-    [{ referer: PAGE, cookie: 'x=1; readership-opt-out=1' }, 'opted out'],
-    [{ referer: 'https://example.com/private/x' }, 'a page that is not recorded'],
-  ]
-  for (const [headers, why] of silent) {
-    const { data } = await evaluate('site=1&id=b', headers)
-    t.match(data.flags, { 'tide-chart': { enabled: true } }, `answered: ${why}`)
-    t.equal(since().length, 0, why)
-  }
-  await evaluate('site=1&id=b')
-  t.equal(since().length, 2, 'what was not recorded counts as no exposure')
-  for (let i = 0; i < 20; i++) await evaluate(`site=1&id=many-${i}`)
-  t.equal(since().length, 16, 'exposures are hits: of these a site takes so many from one address (here 20)')
-})
+t.test(
+  'an exposure is recorded as a custom event once in half an hour, unless the visitor is not recorded',
+  async (t) => {
+    const { ask, evaluate, since, clock } = await open(t)
+    await ask('POST', '/api/flags', { ...flag, variants: halves })
+    await ask('POST', '/api/flags', { ...flag, key: 'plain' })
+    await ask('POST', '/api/flags', { ...flag, key: 'off', enabled: false })
+    await evaluate('site=1&id=a', { referer: PAGE, 'sec-ch-ua-mobile': '?0' })
+    const hit = {
+      ...{ site: 1, kind: 'custom', name: 'flag_exposure', hostname: 'example.com', pathname: '/articles/tides' },
+      ...{ query: 'utm_source=mail', timestamp: '2026-11-21T10:00:00.000Z', ip: '192.0.2.1', user_agent: FIREFOX },
+      headers: { 'sec-ch-ua-mobile': '?0' },
+    }
+    t.strictSame(since(), [
+      // 0.81 of two halves (test/manage/evaluate-flag.test.ts).
+      { ...hit, props: { flag: 'tide-chart', variant: 'drawn' } },
+      { ...hit, props: { flag: 'plain' } },
+    ])
+    clock.at += 30 * MINUTE - 1
+    await evaluate('site=1&id=a')
+    t.equal(since().length, 0, 'within half an hour')
+    clock.at += 1
+    await evaluate('site=1&id=a')
+    t.equal(since().length, 2, 'after it')
+    const silent: [headers: Record<string, string>, why: string][] = [
+      [{ referer: PAGE, 'sec-gpc': '1' }, 'asked not to be, on a site that honours it'],
+      [{ referer: PAGE, dnt: '1' }, 'the older wish'],
+      [{ referer: PAGE, cookie: 'x=1; readership-opt-out=1' }, 'opted out'],
+      [{ referer: 'https://example.com/private/x' }, 'a page that is not recorded'],
+    ]
+    for (const [headers, why] of silent) {
+      const { data } = await evaluate('site=1&id=b', headers)
+      t.match(data.flags, { 'tide-chart': { enabled: true } }, `answered: ${why}`)
+      t.equal(since().length, 0, why)
+    }
+    await evaluate('site=1&id=b')
+    t.equal(since().length, 2, 'what was not recorded counts as no exposure')
+    for (let i = 0; i < 20; i++) await evaluate(`site=1&id=many-${i}`)
+    t.equal(since().length, 16, 'exposures are hits: of these a site takes so many from one address (here 20)')
+  },
+)
 
-t.test('who asks too often waits', async (t) => {
+t.test('evaluations are rate limited', async (t) => {
   const { evaluate, clock } = await open(t)
   const statuses = (n: number, ip: string) =>
     Promise.all(Array.from({ length: n }, async () => (await evaluate('site=1&id=a', { referer: PAGE }, ip)).status))
@@ -306,7 +309,7 @@ t.test('who asks too often waits', async (t) => {
   t.strictSame(await statuses(1, '192.0.2.1'), [200])
 })
 
-t.test('what is remembered of exposures is bounded', async (t) => {
+t.test('remembered exposures are bounded', async (t) => {
   let at = START
   const isNew = createExposureDedupe({ now: () => at, most: 3 })
   const rows: [id: string, later: number, expected: boolean, why: string][] = [

@@ -8,8 +8,8 @@ import { directory } from '../fixtures/files.js'
 import { raw, send } from '../fixtures/track-server.js'
 
 /**
- * Each row of the specification that concerns the doors, in its order, over a real socket of a whole instance: what each of
- * them does with anything stranger is in the tests of its own.
+ * The specified answers of the ingest endpoints, over a real socket of a whole instance. Hostile input is in the tests of
+ * each endpoint.
  */
 
 const U = 'https://a.example/page'
@@ -17,7 +17,7 @@ const json = (value: unknown) => JSON.stringify(value)
 const NO_STORE = { 'cache-control': 'no-store' }
 const OPEN = { 'access-control-allow-origin': '*' }
 
-t.test('the doors as the specification has them', { timeout: 60_000 }, async (t) => {
+t.test('the ingest endpoints answer as specified', { timeout: 60_000 }, async (t) => {
   const clock = { now: new Date() }
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(
@@ -46,7 +46,7 @@ t.test('the doors as the specification has them', { timeout: 60_000 }, async (t)
 
   const JSON_TYPE = { 'Content-Type': 'application/json' }
   let nonce = 0
-  /** A body that is like no other, so that two of the same second are not the same signature. */
+  /** A body with a nonce, so that two bodies of one second have different signatures. */
   const edge = (more: object = {}) => json({ site_id: 1, agent_events: [], events: [], ...more, nonce: ++nonce })
   const t0 = Math.floor(clock.now.getTime() / 1000)
   const sign = (body: string, { at = t0, by = key } = {}) => ({
@@ -82,7 +82,7 @@ t.test('the doors as the specification has them', { timeout: 60_000 }, async (t)
     path: string,
     request: { headers?: Record<string, string>; body?: string },
     status: number,
-    /** Header fields, and of a JSON body its `error.code` and `error.field`, or its `data`. */
+    /** Header fields, and from a JSON body `error.code` and `error.field`, or `data`. */
     expected: { headers?: object; code?: string; field?: string; data?: object },
   ]
   const post = (body: unknown, headers = {}) => ({ headers: { 'User-Agent': CHROME, ...headers }, body: json(body) })
@@ -242,7 +242,7 @@ t.test('the doors as the specification has them', { timeout: 60_000 }, async (t)
     t.equal(told.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined, row)
   }
 
-  // 6: what was sent is read back. One visit of another browser, of each kind one.
+  // What was sent is read back: one visit of another browser, with one hit of each kind.
   const kinds = [
     {},
     { t: 'custom', n: 'subscribe', p: { plan: 'yearly' } },
@@ -258,7 +258,7 @@ t.test('the doors as the specification has them', { timeout: 60_000 }, async (t)
   const until = async (ready: () => Promise<boolean>) => {
     for (let n = 0; n < 100 && !(await ready()); n++) await sleep(50)
   }
-  // A window ends before its end.
+  // The end of a window is exclusive.
   const later = () => {
     clock.now = new Date(clock.now.getTime() + 1_000)
   }
@@ -286,7 +286,7 @@ t.test('the doors as the specification has them', { timeout: 60_000 }, async (t)
   )
   t.equal(Object(await operator('/api/agents/overview?site=2&range=24h')).fetches, 500, '6: and fetches')
 
-  // 8: both rates, in a window of their own.
+  // Both rate limits, in a window of their own.
   clock.now = new Date(Math.ceil(clock.now.getTime() / 60_000) * 60_000)
   const t1 = Math.floor(clock.now.getTime() / 1000)
   const requests = Array.from({ length: 601 }, (_, n) => {

@@ -6,9 +6,14 @@ import { reads } from '../../src/reads/index.js'
 import { sql } from '../../src/sql.js'
 import { known, sampleRows, sampleService } from '../fixtures/sample.js'
 
-/** No row holds it. */
+/** A text that is in no row. */
 const HARMLESS = 'zq7'
-/** No row holds these either, unless a part of them is read as something else than a value. */
+/**
+ * Texts that change a query if a part of them is read as SQL, as a pattern, as a path or as a template. No row contains them.
+ * An attacker sends them at every place where a read takes text: filters, parameters, paths and segments. Each read has to
+ * answer exactly as for a harmless text that is in no row: no error, no other rows, and the text itself only where a read
+ * echoes its query.
+ */
 const ATTEMPTS = [
   "'",
   "''",
@@ -29,7 +34,7 @@ const ATTEMPTS = [
   '?',
   ':x',
   '{{7*7}}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a template would take for its own
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template literal in plain text
   '${7*7}',
   '%',
   '_',
@@ -49,15 +54,15 @@ const ATTEMPTS = [
 ] as const
 
 const Answered = z.object({ data: z.unknown() })
-/** A goal is one of the site's, or it is refused. */
+/** Without `goal`: its values are names of the site's goals, and others are refused. */
 const TEXTS = DIMENSIONS.filter(({ type, name }) => type === 'text' && name !== 'goal')
 const OPERATORS = ['is', 'contains', 'starts_with', 'ends_with', 'matches_wildcard'] as const
-/** No regular expression but itself. */
+/** The text as a regular expression that matches itself only. */
 const plain = (text: string) => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')
-/** A wildcard of a filter is its own. */
+/** The text without wildcards, which filters have of their own. */
 const literal = (text: string) => text.replaceAll('*', '')
 
-/** The texts at every place of a filter where there may be any, as conditions none of which should hold. */
+/** Conditions with the texts at every place of a filter that takes text; none of them should match. */
 function conditions(read: Read, texts: readonly string[]): object[] {
   const audience = 'only' in read.audience ? read.audience.only : read.audience.default
   const known = TEXTS.filter((d) => audiencesWith(d).includes(audience))
@@ -79,7 +84,7 @@ const properties = (text: string): object[] => [
 ]
 const encoded = (value: unknown) => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
 
-t.test('a value is a value', { timeout: 300_000 }, async (t) => {
+t.test('values of queries never become SQL, patterns or paths', { timeout: 300_000 }, async (t) => {
   const { ask, engine, logged, makeRecords } = await sampleService(t)
   await makeRecords()
   const counts = async () =>
@@ -93,10 +98,10 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
 
   const answered = async (path: string) => {
     const { status, body } = await ask(path)
-    // The text itself comes back where a read says what it was asked.
+    // The text is echoed where a read repeats its query.
     return { status, data: status === 200 ? JSON.stringify(Answered.parse(body).data) : '' }
   }
-  /** As a harmless text would be answered: by its place. */
+  /** The expected answers: those for a harmless text, by place. */
   const expected = new Map<string, Awaited<ReturnType<typeof answered>>>()
   const same = async (read: Read, text: string, name: string, urlOf: (text: string) => string) => {
     const url = urlOf(HARMLESS)
@@ -114,12 +119,12 @@ t.test('a value is a value', { timeout: 300_000 }, async (t) => {
 
   for (const [turn, read] of reads.filter(({ query }) => 'site' in query).entries()) {
     const { query, path } = read
-    // Each is tried alone on a third of the reads, and on all of them together with the others.
+    // Each text is tried alone on a third of the reads, and with the others on all reads.
     const attempts = ATTEMPTS.filter((_, i) => path.endsWith('/overview') || (i + turn) % 3 === 0)
     const base = `${known(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
     const everything = await answered(base)
     const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
-    // One session is told whole, and what is there now has few rows.
+    // A single session is returned whole, and realtime has few rows.
     if (!path.includes('{id}') && path !== '/api/policy' && !path.endsWith('realtime'))
       t.not(nothing.data, everything.data, `${path}: the harmless text finds nothing`)
     const human = !('only' in read.audience) && read.audience.default === 'human'

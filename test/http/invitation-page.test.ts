@@ -6,7 +6,7 @@ import { mailServer } from '../fixtures/smtp.js'
 const GUEST = 'guest@example.com'
 const tokenOf = (link: string) => new URL(link).searchParams.get('token') ?? ''
 
-/** Ann, who owns an organisation and invites the guest; `mailed` undefined where no mails are sent. */
+/** Ann owns an organisation and invites the guest; `mailed` is undefined without a mail server. */
 async function invited(t: Test, { mails = true, closed = false } = {}) {
   const post = mails ? await mailServer(t) : undefined
   const service = await accountService(t, {
@@ -27,7 +27,7 @@ const roles = async (visitor: Visitor) =>
 const join = (token: string) => ({ act: 'join', token, name: 'Guest', password: PASSWORD })
 const signIn = (token: string, password = PASSWORD) => ({ act: 'sign-in', token, password, totp: '' })
 
-t.test('a mailed invitation makes an account at once, where nobody registers too', async (t) => {
+t.test('a mailed invitation creates an account, also where registration is closed', async (t) => {
   const { visitor, mailed = '', ann } = await invited(t, { closed: true })
   for (let n = 0; n < 2; n++) {
     const opened = await visitor().ask('GET', `/invitation?token=${mailed}`)
@@ -49,7 +49,7 @@ t.test('a mailed invitation makes an account at once, where nobody registers too
   t.match(data[0], { action: 'accept', actor: GUEST })
 })
 
-t.test('who invites cannot make an account of the address', async (t) => {
+t.test('the inviter cannot create an account for the invited address', async (t) => {
   const { visitor, handed, mailed = '' } = await invited(t)
   const opened = await visitor().ask('GET', `/invitation?token=${handed}`)
   t.equal(opened.status, 200)
@@ -60,14 +60,14 @@ t.test('who invites cannot make an account of the address', async (t) => {
   t.equal((await visitor().form('/invitation', join(mailed))).status, 303)
 })
 
-t.test('where no mails are sent the link that is handed on is the door', async (t) => {
+t.test('without a mail server the returned link creates an account', async (t) => {
   const { visitor, handed } = await invited(t, { mails: false })
   const guest = visitor()
   t.equal((await guest.form('/invitation', join(handed))).status, 303)
   t.same(await roles(guest), [[1, 'member']])
 })
 
-t.test('with an account: the one that is invited', async (t) => {
+t.test('only the invited account can accept', async (t) => {
   const { visitor, registered, handed, at } = await invited(t, { mails: false })
   const guest = await registered(GUEST)
   const other = await registered('other@example.com')
@@ -99,7 +99,7 @@ t.test('with an account: the one that is invited', async (t) => {
   t.match(await roles(again), [[1, 'member'], []], 'whoever else was named')
 })
 
-t.test('what is none, and what is hostile', async (t) => {
+t.test('invalid tokens and pages of other origins are refused', async (t) => {
   const { visitor, handed, ann, clock } = await invited(t, { mails: false })
   for (const token of ['', 'x', 'a'.repeat(43), '"><script>alert(1)</script>', "' or 1=1 --"]) {
     const opened = await visitor().ask('GET', `/invitation?token=${encodeURIComponent(token)}`)
@@ -121,7 +121,7 @@ t.test('what is none, and what is hostile', async (t) => {
   t.equal(looked, 120, 'an address looks so often in five minutes')
 })
 
-t.test('invitations end with the account that sent them, whatever it is called', async (t) => {
+t.test('invitations end with the account that sent them, also after it was renamed', async (t) => {
   const { registered, visitor, operator } = await accountService(t)
   const ann = await registered('ann@example.com')
   const me = (await ann.ask('GET', '/api/auth/me')).data

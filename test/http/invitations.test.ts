@@ -7,7 +7,7 @@ const PATH = '/api/orgs/1/invitations'
 const tokenOf = ({ data }: ApiResponse) => ({ token: new URL(data.link).searchParams.get('token') })
 const accept = '/api/invitations/accept'
 
-t.test('invited, mailed, accepted', async (t) => {
+t.test('an invitation is mailed and accepted', async (t) => {
   const { person, mails, records, audit } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const guest = await person({}, { email: 'guest@x.example' })
@@ -50,7 +50,7 @@ t.test('invited, mailed, accepted', async (t) => {
   ])
 })
 
-t.test('at the same moment twice', async (t) => {
+t.test('an invitation is accepted once, also by two requests at the same moment', async (t) => {
   const { person, members } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const guest = await person({}, { email: 'guest@x.example' })
@@ -60,7 +60,7 @@ t.test('at the same moment twice', async (t) => {
   t.equal((await members.ofUser(guest.id)).length, 1)
 })
 
-t.test('what does not open', async (t) => {
+t.test('other tokens, addresses and organisations are refused', async (t) => {
   const { person, clock, cleanUp, records } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const admin = await person({ 1: 'admin' })
@@ -93,7 +93,7 @@ t.test('what does not open', async (t) => {
     t.equal((await guest.ask('POST', accept, bad)).status, status, why)
 })
 
-t.test('whom nobody invites, and into what', async (t) => {
+t.test('roles limit who may invite whom', async (t) => {
   const { person, mails } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const admin = await person({ 1: 'admin', 2: 'viewer' })
@@ -125,10 +125,10 @@ t.test('whom nobody invites, and into what', async (t) => {
   t.equal((await admin.ask('POST', '/api/orgs/2/invitations', to('d@b.example'))).status, 403, 'a viewer there')
 })
 
-t.test('thirty an hour', async (t) => {
+t.test('thirty invitations an hour are allowed', async (t) => {
   const { person, clock, records } = await openTenants(t)
   const { ask, email } = await person({ 1: 'owner', 2: 'owner' })
-  // As if they had sent so many.
+  // The same as if they had sent that many.
   await records.write(sql`
     insert into audit (id, org, happened_at, actor_kind, actor, action, object)
     select 1000 + i, 2, ${clock.now}, 'user', ${email}, 'invite', 'invitation' from range(29) as r (i)`)

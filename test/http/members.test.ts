@@ -6,8 +6,8 @@ import { openTenants } from '../fixtures/tenants.js'
 const M = { owner: 'o', admin: 'a', member: 'm', viewer: 'v' } as const
 
 /**
- * What each role may make of a member that is another: by what they are, the letters of what they may become, `-` for
- * gone. Written by hand from the rules: an admin decides about all but owners, nobody gives more than they have.
+ * What each role may do to another member: by the member's role, the letters of the roles it may become, `-` for removed.
+ * Written by hand from the rules: an admin decides about everybody but owners, and nobody grants more than they have.
  */
 const OTHERS: Record<Role, Record<Role, string>> = {
   owner: { owner: 'oamv-', admin: 'oamv-', member: 'oamv-', viewer: 'oamv-' },
@@ -15,10 +15,10 @@ const OTHERS: Record<Role, Record<Role, string>> = {
   member: { owner: '', admin: '', member: '', viewer: '' },
   viewer: { owner: '', admin: '', member: '', viewer: '' },
 }
-/** And of themselves. */
+/** The same for members about themselves. */
 const SELF: Record<Role, string> = { owner: 'oamv-', admin: 'amv-', member: 'mv-', viewer: 'v-' }
 
-t.test('who may make whom what: every role, every member, every end', async (t) => {
+t.test('each role may change each other role as the table says', async (t) => {
   for (const actor of ROLES)
     for (const from of ROLES)
       for (const to of [...ROLES, undefined]) {
@@ -38,7 +38,7 @@ t.test('who may make whom what: every role, every member, every end', async (t) 
       )
 })
 
-t.test('the same through the door', async (t) => {
+t.test('the same rules hold through the API', async (t) => {
   const { person, records, members } = await openTenants(t)
   await person({ 1: 'owner' })
   const actors = {
@@ -68,7 +68,7 @@ t.test('the same through the door', async (t) => {
     }
 })
 
-t.test('somebody about themselves', async (t) => {
+t.test('members may lower their own role, or leave', async (t) => {
   const { person } = await openTenants(t)
   await person({ 1: 'owner' })
   const cases: [Role, Role | undefined, number, string][] = [
@@ -95,7 +95,7 @@ t.test('somebody about themselves', async (t) => {
   }
 })
 
-t.test('an organisation keeps an owner', async (t) => {
+t.test('the last owner cannot leave', async (t) => {
   const { person, operator } = await openTenants(t)
   const last = await person({ 1: 'owner' })
   const other = await person({ 1: 'member' })
@@ -110,13 +110,13 @@ t.test('an organisation keeps an owner', async (t) => {
       t.match(await ask('PATCH', mine, body), { status: 200, data: { role: 'owner' } }, 'what they are they may be')
     t.match(await ask('PATCH', mine, { role: null }), { status: 422, error: { field: 'role' } }, 'and not nothing')
   }
-  // Two owners who leave at the same moment: one stays.
+  // Of two owners who leave at the same moment one stays.
   await last.ask('PATCH', `/api/orgs/1/members/${other.id}`, { role: 'owner' })
   const both = await Promise.all([last.ask('DELETE', mine), other.ask('DELETE', `/api/orgs/1/members/${other.id}`)])
   t.same(both.map(({ status }) => status).toSorted(), [204, 409])
 })
 
-t.test('two admins who demote each other at the same moment: one of them was quicker', async (t) => {
+t.test('of two admins who demote each other at the same moment one succeeds', async (t) => {
   const { person } = await openTenants(t)
   const [a, b] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
   const both = await Promise.all([
@@ -126,13 +126,13 @@ t.test('two admins who demote each other at the same moment: one of them was qui
   t.same(both.map(({ status }) => status).toSorted(), [200, 403])
 })
 
-t.test('who is removed, or made less, while they invite has invited nobody', async (t) => {
+t.test('an invitation by a member who is removed or demoted meanwhile has no effect', async (t) => {
   const { person, invitations, members } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const [gone, less] = [await person({ 1: 'admin' }), await person({ 1: 'admin' })]
   const inviting = (one: typeof gone) =>
     one.ask('POST', '/api/orgs/1/invitations', { email: `of${one.id}@x.example`, role: 'admin' })
-  // Let in before; in whichever order they take their turns.
+  // Both are authorised before; the order of their writes does not matter.
   await Promise.all([
     owner.ask('DELETE', `/api/orgs/1/members/${gone.id}`),
     owner.ask('PATCH', `/api/orgs/1/members/${less.id}`, { role: 'viewer' }),
@@ -145,7 +145,7 @@ t.test('who is removed, or made less, while they invite has invited nobody', asy
     await t.rejects(invitations.create(1, { email: 'x@x.example', role: 'viewer' }, id, late), { code: 'forbidden' })
   }
 
-  // Let in under the address before.
+  // The caller was authorised under the previous address.
   const moved = await person({ 1: 'admin' })
   const by = { kind: 'user', name: 'before@x.example' } as const
   const asked = { email: 'friend@x.example', role: 'admin' } as const
@@ -153,14 +153,14 @@ t.test('who is removed, or made less, while they invite has invited nobody', asy
   t.equal((await owner.ask('DELETE', `/api/orgs/1/members/${moved.id}`)).status, 204)
   t.strictSame(await invitations.list(1), [])
 
-  // And removed by the address that they had when that was asked for.
+  // The removal names the address of the time of the request.
   const again = await person({ 1: 'admin' })
   t.equal((await inviting(again)).status, 201)
   await members.remove(1, { user: again.id, email: by.name }, owner.id, { by, org: 1, at: new Date() })
   t.strictSame(await invitations.list(1), [])
 })
 
-t.test('an organisation changes hands', async (t) => {
+t.test('ownership can be transferred', async (t) => {
   const { person, audit } = await openTenants(t)
   const owner = await person({ 1: 'owner', 2: 'viewer' })
   const admin = await person({ 1: 'admin' })
@@ -198,7 +198,7 @@ t.test('an organisation changes hands', async (t) => {
   ])
 })
 
-t.test('a key and a stranger are kept out', async (t) => {
+t.test('API keys and other organisations are refused', async (t) => {
   const { person, keys, bearer } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const { ask } = await person({ 2: 'owner' })

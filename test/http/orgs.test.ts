@@ -6,7 +6,7 @@ const DAY = 86_400_000
 const operatorOf = (org: number) =>
   ({ by: { kind: 'operator', name: 'operator' }, org, at: new Date('2026-11-21T10:00:00Z') }) as const
 
-t.test('made, seen, changed', async (t) => {
+t.test('organisations can be created, read and changed', async (t) => {
   const { person, operator } = await openTenants(t)
   const { ask } = await person({ 1: 'viewer' })
   t.strictSame((await ask('POST', '/api/orgs', { name: ' Mine 🦆 ' })).data, {
@@ -50,7 +50,7 @@ t.test('made, seen, changed', async (t) => {
   t.equal((await ask('PATCH', '/api/orgs/3', {})).status, 200, 'nothing changed')
 })
 
-t.test('two factors are asked of others by who has them', async (t) => {
+t.test('only an admin with two-factor sign-in can require it', async (t) => {
   const { person } = await openTenants(t)
   const without = await person({ 1: 'owner' })
   const having = await person({ 1: 'admin' }, { totp: true })
@@ -64,7 +64,7 @@ t.test('two factors are asked of others by who has them', async (t) => {
   t.strictSame([status, data.map(({ id }: { id: number }) => id)], [200, [2]], 'the sites of others are there still')
 })
 
-t.test('deleted after seven days, unless restored', async (t) => {
+t.test('an organisation is deleted after seven days, unless restored', async (t) => {
   const { person, clock, cleanUp, keys, bearer, sites, records, audit, managed } = await openTenants(t)
   const owner = await person({ 1: 'owner', 2: 'member' })
   const admin = await person({ 1: 'admin' })
@@ -121,7 +121,7 @@ t.test('deleted after seven days, unless restored', async (t) => {
   t.equal(data.id, 3, 'no id comes again')
 })
 
-t.test('the log: pages, filters, and 400 days', async (t) => {
+t.test('the audit log has pages and filters, and keeps 400 days', async (t) => {
   const { person, clock, cleanUp, operator } = await openTenants(t)
   const owner = await person({ 1: 'owner' })
   const viewer = await person({ 1: 'viewer' })

@@ -13,7 +13,7 @@ function open(more: { per?: number; most?: number } = {}) {
   return { state, limit, many }
 }
 
-t.test('600 in a minute of the clock, per site and address', async (t) => {
+t.test('600 are allowed in a minute of the clock, for each site and address', async (t) => {
   const { state, limit, many } = open()
   t.ok(many(600).every(Boolean))
   t.equal(limit.take(1, '1.2.3.4'), false, 'the 601st')
@@ -29,7 +29,7 @@ t.test('600 in a minute of the clock, per site and address', async (t) => {
   t.equal(limit.take(1, '1.2.3.4'), true, 'a clock that was set back does not keep anyone out')
 })
 
-t.test('what counts as one address', async (t) => {
+t.test('IPv6 addresses of one /64 count as one', async (t) => {
   const rows: [string, string, boolean, string][] = [
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true, 'one /64'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false, 'the /64 beside it'],
@@ -45,7 +45,7 @@ t.test('what counts as one address', async (t) => {
   }
 })
 
-t.test('a salt for each window, drawn when it begins', async (t) => {
+t.test('each window has a salt of its own', async (t) => {
   const { state, many } = open()
   many(5)
   t.equal(state.salts, 1)
@@ -56,7 +56,7 @@ t.test('a salt for each window, drawn when it begins', async (t) => {
   t.equal(state.salts, 2, 'nothing happens while nobody comes')
 })
 
-t.test('a million addresses: so many windows and no more, the first to make room', async (t) => {
+t.test('counted addresses are bounded, and the oldest makes room', async (t) => {
   const { state, limit } = open({ per: 2, most: 1_000 })
   const address = (n: number) => `${(n >> 24) & 255}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
   for (let n = 0; n < 1_000_000; n++) limit.take(1, address(n))

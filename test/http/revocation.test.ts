@@ -23,14 +23,14 @@ import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { eventRow } from '../fixtures/rows.js'
 
-/** Who is refused on the very next request, and whose running answer is cut (spec 5.3 rule 6). */
+/** Revocation takes effect on the next request, and cuts a response under way. */
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
-/** Several megabytes as CSV: more than sockets hold between a writer and a reader who waits. */
+/** Several megabytes as CSV: more than sockets buffer for a reader who waits. */
 const PAGES = 30_000
 const CSV = '/api/stats/export.csv?site=1&range=7d&report=pages'
 
-/** A line each few milliseconds, to whoever reads as fast. */
+/** Streams a line every few milliseconds. */
 const endless: Route = {
   ...{
     method: 'get',
@@ -116,11 +116,11 @@ type Opened = Awaited<ReturnType<typeof open>>
 interface Held {
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
-  /** Takes it away; what is asked after it resolves is refused. */
+  /** Revokes it; requests after it resolves are refused. */
   end(): Promise<void> | void
 }
 
-/** [what happens, who holds what, what they are told from then on] */
+/** [what happens, the credential, the status from then on] */
 const ENDS: readonly [string, (made: Opened) => Promise<Held> | Held, number][] = [
   [
     'a key is revoked',
@@ -172,11 +172,11 @@ const ENDS: readonly [string, (made: Opened) => Promise<Held> | Held, number][] 
     },
     401,
   ],
-  // The last: nobody of the organisation gets in behind it.
+  // The last one, because it locks everybody out of the organisation.
   ['the organisation asks for a second factor', async ({ person, lock }) => ({ ...(await person()), end: lock }), 403],
 ]
 
-t.test('refused on the very next request, while 50 a second are running', { timeout: 60_000 }, async (t) => {
+t.test('a revoked credential is refused on the next request, also under load', { timeout: 60_000 }, async (t) => {
   const made = await open(t)
   for (const [what, holding, refused] of ENDS) {
     const { headers, query = '', end } = await holding(made)
@@ -195,13 +195,13 @@ t.test('refused on the very next request, while 50 a second are running', { time
     t.ok(asked.length > late.length && late.length > 0, `${what}: before and behind it`)
     const statuses = await Promise.all(late.map(({ status }) => status))
     t.same([...new Set(statuses)], [refused], `${what}: ${late.length} requests behind it`)
-    // Some are under way in the moment itself.
+    // Some requests are under way at that moment.
     const before = await Promise.all(asked.filter((one) => !one.late).map(({ status }) => status))
     t.same([...new Set(before.slice(0, 3))], [200], `${what}: ${before.length} before it`)
   }
 })
 
-t.test('a file that is being fetched is cut off', { timeout: 60_000 }, async (t) => {
+t.test('an export under way is cut off', { timeout: 60_000 }, async (t) => {
   const made = await open(t)
   const rows = Array.from({ length: PAGES }, (_, n) =>
     eventRow({ timestamp: new Date(NOW.getTime() - n), pathname: `/${'x'.repeat(300)}/${n}` }),
@@ -211,7 +211,7 @@ t.test('a file that is being fetched is cut off', { timeout: 60_000 }, async (t)
     new Promise<IncomingMessage>((resolve, reject) => {
       get(`${made.at}${path}${query}`, { headers, agent: false }, resolve).on('error', reject)
     })
-  /** Lines that came, and whether that was all of it. */
+  /** The lines that arrived, and whether the response was complete. */
   const rest = async (response: IncomingMessage) => {
     let lines = 0
     let last = ''
@@ -239,7 +239,7 @@ t.test('a file that is being fetched is cut off', { timeout: 60_000 }, async (t)
   }
 })
 
-t.test('so it is for who reads all that there is', { timeout: 60_000 }, async (t) => {
+t.test('a stream under way is cut off', { timeout: 60_000 }, async (t) => {
   const { at, key, keys } = await open(t)
   const { id, headers } = await key()
   const response = await fetch(`${at}/api/stats/endless?site=1`, { headers })
@@ -249,7 +249,7 @@ t.test('so it is for who reads all that there is', { timeout: 60_000 }, async (t
   await t.rejects(reading, 'the connection is cut: no end is told')
 })
 
-t.test('1,000 requests are counted, and written at once', async (t) => {
+t.test('1,000 requests are counted, and written together', async (t) => {
   const { engine } = await createInProcessEngine(t)
   await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: NOW })
   let writes = 0

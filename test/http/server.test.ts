@@ -16,7 +16,7 @@ import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
 
-/** GET through a socket's path: status and body. */
+/** Sends a GET through a socket, and returns status and body. */
 async function via(socketPath: string, path = '/'): Promise<{ status: number; text: string }> {
   const [response] = await once(get({ socketPath, path }), 'response')
   let text = ''
@@ -24,7 +24,7 @@ async function via(socketPath: string, path = '/'): Promise<{ status: number; te
   return { status: response.statusCode, text }
 }
 
-t.test('the control socket is the operator, and only its user can open it', async (t) => {
+t.test('the control socket has mode 0600, and its callers are the operator', async (t) => {
   const path = join(directory(t), 'control.sock')
   const mask = process.umask()
   const control = await listenControl(whoAmI, path)
@@ -32,11 +32,11 @@ t.test('the control socket is the operator, and only its user can open it', asyn
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(process.umask(), mask, 'the mask of everything else is as it was')
   t.match(JSON.parse((await via(path)).text), { operator: true })
-  await t.rejects(listenControl(whoAmI, path), /another readership listens/, 'never taken from one who answers')
+  await t.rejects(listenControl(whoAmI, path), /another readership listens/, 'a socket in use is never replaced')
   t.match(JSON.parse((await via(path)).text), { operator: true }, 'and it still does')
 })
 
-t.test('what a dead process left is removed', async (t) => {
+t.test('the socket of a dead process is replaced', async (t) => {
   const path = join(directory(t), 'control.sock')
   const dying = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
   spawnSync(process.execPath, ['-e', dying])
@@ -46,7 +46,7 @@ t.test('what a dead process left is removed', async (t) => {
   await control.close()
 })
 
-t.test('a path is never longer than a socket can have: it would be cut without a word', async (t) => {
+t.test('a socket path that would be truncated is refused', async (t) => {
   const data = (bytes: number) => `/${'d'.repeat(bytes - '//control.sock'.length)}`
   t.equal(socketPath(data(103)), `${data(103)}/control.sock`, 'as long as every system takes')
   t.throws(() => socketPath(data(104)), /^\/d+\/control\.sock is too long for a socket: 104 bytes[^\n]*$/)
@@ -56,7 +56,7 @@ t.test('a path is never longer than a socket can have: it would be cut without a
   t.equal(socketPath(deep), `${'d'.repeat(80)}/control.sock`, 'though it is too long from the root')
 })
 
-t.test('requests are real ones: they can be copied, and their bodies read', async (t) => {
+t.test('requests are real: they can be copied, and their bodies read', async (t) => {
   const admin = await listenAdmin(
     async (request) => {
       const copy = new Request(request, { headers: { 'x-copied': '1' } })
@@ -79,7 +79,7 @@ t.test('requests are real ones: they can be copied, and their bodies read', asyn
     ])
 })
 
-t.test('who asks, by whom the listener believes', async (t) => {
+t.test('the client is who a trusted proxy names', async (t) => {
   const trust = parseTrust(['loopback'])
   const believing = await listenAdmin(whoAmI, '127.0.0.1', 0, {
     client: ({ socket, headers }) =>
@@ -98,7 +98,7 @@ t.test('who asks, by whom the listener believes', async (t) => {
   }
 })
 
-t.test('the admin listener is nobody special', async (t) => {
+t.test('the admin listener does not make its callers the operator', async (t) => {
   const before = [globalThis.Request, globalThis.Response]
   const admin = await listenAdmin(whoAmI, '127.0.0.1', 0)
   t.teardown(() => admin.close())
@@ -111,7 +111,7 @@ t.test('the admin listener is nobody special', async (t) => {
   )
 })
 
-t.test('requests that are hardly one', async (t) => {
+t.test('malformed requests get 400', async (t) => {
   const admin = await listenAdmin(async (request) => new Response(new URL(request.url).pathname), '127.0.0.1', 0)
   t.teardown(() => admin.close())
   for (const [head, expected, why] of [
@@ -128,7 +128,7 @@ t.test('requests that are hardly one', async (t) => {
   }
 })
 
-t.test('of the public listener only what is exposed', async (t) => {
+t.test('the public listener serves only exposed parts', async (t) => {
   const seen: string[] = []
   const app = async (request: Request, peer: { operator: boolean }) => {
     seen.push(`${request.method} ${new URL(request.url).pathname}${new URL(request.url).search} ${peer.operator}`)
@@ -170,7 +170,7 @@ t.test('of the public listener only what is exposed', async (t) => {
   t.ok(seen.includes('GET /api/sites?org=1 false'), 'the query with it')
 })
 
-/** The lines of a stream as they come. */
+/** Collects the lines of a stream as they arrive. */
 async function follow(socketPath: string, query: string) {
   const call = get({ socketPath, path: `/?${query}` })
   const [response] = await once(call, 'response')
@@ -202,7 +202,7 @@ const until = async (t: Test, what: string, check: () => boolean) => {
 }
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 8, 0, second))
 
-t.test('tail: the recent rows, oldest first, then each as it is committed', async (t) => {
+t.test('tail sends the recent rows, oldest first, then each row as it is committed', async (t) => {
   const { path, commit, listeners } = await startTail(t)
   await commit({
     events: [eventRow({ timestamp: at(2), pathname: '/b' })],
@@ -247,14 +247,14 @@ t.test('tail: the recent rows, oldest first, then each as it is committed', asyn
   await until(t, 'who leaves is not listened for', () => listeners.size === 0)
 })
 
-t.test('tail: a row committed while the recent ones are looked up comes once', async (t) => {
+t.test('tail sends a row once that is committed while the recent ones are read', async (t) => {
   const { engine, commit, listeners } = await createInProcessEngine(t)
   const slow = {
     ...engine,
     events: {
       ...engine.events,
       async query(...args: Parameters<typeof engine.events.query>) {
-        // Before the question: it will be in its answer, and it is told live as well.
+        // Committed before the read: the row is in its result, and arrives live as well.
         await commit({ agent_events: [agentRow({ pathname: '/both' })] })
         const rows = await engine.events.query(...args)
         await commit({ agent_events: [agentRow({ pathname: '/after' })] })
@@ -279,7 +279,7 @@ t.test('tail: a row committed while the recent ones are looked up comes once', a
   t.equal(listeners.size, 0)
 })
 
-t.test('tail: a reader that does not read costs a bounded amount, and is told what it missed', async (t) => {
+t.test('tail bounds the lines for a slow reader, and says how many it missed', async (t) => {
   const { engine, commit, listeners } = await createInProcessEngine(t)
   const reader = createTailStream(engine, TailQuery.parse({ n: '0' })).getReader()
   await until(t, 'listening', () => listeners.size === 1)

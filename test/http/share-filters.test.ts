@@ -23,7 +23,7 @@ const now = () => new Date('2026-11-21T10:00:00.000Z')
 const SLUG = 'A'.repeat(24)
 const HOUR = 3_600_000
 
-/** A person's visit on one of the last days: `hours` before now. */
+/** A person's visit, `hours` before now. */
 function visit(
   visitor: number,
   hours: number,
@@ -73,7 +73,7 @@ const INSIDE = {
   ],
   agent_events: [fetched(1, 'DE', '/a'), fetched(26, 'DE', '/b', 'claudebot'), fetched(27, 'DE', '/a')],
 }
-/** The same people elsewhere, before, between and after; and others. */
+/** Visits outside the filter: of the same people before, between and after, and of others. */
 const OUTSIDE = {
   events: [
     ...visit(1, 300, 'FR', ['/secret', '/a']),
@@ -88,7 +88,7 @@ const OUTSIDE = {
 const german: Filter = { dimension: 'country', op: 'is', value: 'DE' }
 const french: Filter = { dimension: 'country', op: 'is', value: 'FR' }
 
-/** The service over some rows, seen through a share that shows everything of Germany. */
+/** The service over some rows, seen through a share that shows Germany only. */
 async function open(
   t: Test,
   { mapped = [], ...rows }: { events: EventRow[]; agent_events: AgentEventRow[]; mapped?: string[] },
@@ -135,7 +135,7 @@ async function open(
       ...readRoutes(deps),
       ...exportRoutes({
         ...deps,
-        // What would be drawn.
+        // The content that the PDF would draw.
         pdf: { draw: async (sheet) => new TextEncoder().encode(JSON.stringify(sheet)) },
         log: (error) => logged.push(error),
       }),
@@ -151,7 +151,7 @@ async function open(
     async ask(path: string, query: string) {
       const request = new Request(`http://localhost${path}?site=1&share=${SLUG}${query}`)
       const response = await app(request, { ip: '', operator: false })
-      // How long it took says nothing.
+      // The duration differs by itself.
       const text = (await response.text()).replace(/"took_ms":\d+/, '"took_ms":0')
       return { status: response.status, text }
     },
@@ -163,7 +163,7 @@ const EITHER: [query: string, why: string] = [
   `&compare=previous&range=7d&segment=1${filtersOf({ or: [french, german, { not: german }] })}`,
   'either, by a segment too',
 ]
-/** Of people alone. */
+/** Queries about people only. */
 const BEHAVIOUR: (typeof EITHER)[] = [
   [filtersOf({ has_done: french }), 'who was elsewhere too'],
   [
@@ -179,10 +179,10 @@ const BEHAVIOUR: (typeof EITHER)[] = [
     'who was not, by goal',
   ],
 ]
-/** Parameters that a read cannot do without. */
+/** Required parameters. */
 const needed = (path: string) => (path.endsWith('/breakdown') ? '&dimension=pathname' : '')
 
-t.test('nothing that is asked through a link tells of what lies outside its filters', async (t) => {
+t.test('no read through a share shows anything outside its filters', async (t) => {
   const [alone, among] = [
     await open(t, INSIDE),
     await open(t, {
@@ -205,7 +205,7 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
         const [a, b] = [await alone.ask(known, asked), await among.ask(known, asked)]
         t.strictSame(b, a, `${path} ${audience}: ${why}`)
         if (a.status === 200) answered += 1
-        // A metric that the audience has not.
+        // A metric that the audience does not have.
         else t.equal(a.status, 422, `${path} ${audience} ${why}: ${a.text}`)
       }
   }
@@ -222,9 +222,9 @@ t.test('nothing that is asked through a link tells of what lies outside its filt
   t.strictSame([...alone.logged, ...among.logged], [])
 })
 
-t.test('nor does what is measured by the whole site', async (t) => {
+t.test('nor do numbers that are measured against the whole site', async (t) => {
   const but = parseFilters([{ dimension: 'pathname', op: 'is_not', value: '/secret' }])
-  // Ten fetches for one arrival, which is the median; elsewhere a hundred for one.
+  // Inside: ten fetches for one arrival, which is the median. Outside: a hundred for one.
   const ten = Array.from({ length: 10 }, (_, n) => fetched(n + 1, 'DE', '/'))
   const hundred = Array.from({ length: 100 }, (_, n) => fetched(n + 1, 'DE', '/secret'))
   const inside = { events: INSIDE.events, agent_events: [...INSIDE.agent_events, ...ten] }
@@ -246,7 +246,7 @@ t.test('nor does what is measured by the whole site', async (t) => {
   t.match(data, [{ pathname: '/', fetches: 10, arrivals: 1, verdict: 'balanced' }])
 })
 
-t.test('a filter on what only one readership has closes the other', async (t) => {
+t.test('a filter on a dimension of one audience closes the other audience', async (t) => {
   const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: INSIDE.agent_events }
   const direct = { dimension: 'channel', op: 'is', value: 'Direct' }
   const gptbot = { dimension: 'agent_id', op: 'is', value: 'gptbot' }
@@ -289,7 +289,7 @@ t.test('a filter on what only one readership has closes the other', async (t) =>
   }
 })
 
-t.test('who somebody is, is not asked', async (t) => {
+t.test('a share does not show who a visitor is', async (t) => {
   const { ask } = await open(t, INSIDE)
   const who = { dimension: 'user_id', op: 'is', value: 'reader-1' }
   const rows: [path: string, query: string, status: number, field: string][] = [
@@ -307,7 +307,7 @@ t.test('who somebody is, is not asked', async (t) => {
   }
 })
 
-t.test('of a goal’s rate the whole is what the link shows', async (t) => {
+t.test('the rate of a goal is relative to what the share shows', async (t) => {
   const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: [] }
   const { ask } = await open(t, rows, parseFilters([{ dimension: 'goal', op: 'is', value: 'A' }]))
   const { data } = JSON.parse((await ask('/api/stats/goals', '')).text)

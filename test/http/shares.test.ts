@@ -18,7 +18,7 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
 
-/** Sites 1 and 2 are the first organisation's; the clock is the test's. */
+/** Sites 1 and 2 belong to the first organisation; the test moves the clock. */
 async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = createPasswords()) {
   const { engine } = await createInProcessEngine(t)
   const { records } = engine
@@ -78,7 +78,7 @@ async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = cre
   }
   return {
     ...{ clock, records, keys, logged },
-    /** Another process over the same files. */
+    /** A new process over the same files. */
     restart: () => {
       state.app = appOf(begin())
     },
@@ -93,7 +93,7 @@ async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = cre
 const share = { site: 1, name: 'Press', scopes: ['pages', 'overview'] }
 const german = { dimension: 'visit:country', op: 'eq', value: 'DE' }
 
-t.test('made, read, changed, deleted, and written down', async (t) => {
+t.test('shares can be created, read, changed and deleted, and are in the audit log', async (t) => {
   const { ask, records } = await open(t)
   const made = await ask('POST', '/api/shares', {
     ...{ ...share, name: ' Press ', filters: german, password: 'slack water', expires_at: '2026-11-22T12:00:00+01:00' },
@@ -129,7 +129,7 @@ t.test('made, read, changed, deleted, and written down', async (t) => {
   t.notMatch(JSON.stringify(audit), new RegExp(`${slug}|argon2|slack water`), 'without what opens it')
 })
 
-t.test('what is refused', async (t) => {
+t.test('malformed shares are refused with the field', async (t) => {
   const { ask, send, logged } = await open(t)
   const long = 'x'.repeat(10_000)
   const bad: [body: unknown, field: string | undefined, why: string][] = [
@@ -187,7 +187,7 @@ t.test('what is refused', async (t) => {
   t.strictSame(logged, [])
 })
 
-t.test('only admins who are signed in manage links', async (t) => {
+t.test('only signed-in admins manage shares', async (t) => {
   const { visit, keys } = await open(t)
   const { secret } = await keys.create(
     {
@@ -205,7 +205,7 @@ t.test('only admins who are signed in manage links', async (t) => {
   t.equal((await visit('/api/shares?site=1')).status, 401)
 })
 
-t.test('a link opens what it names, of its site, to whoever asks', async (t) => {
+t.test('a share opens the reads of its scopes, for its site only', async (t) => {
   const { ask, visit, send, clock } = await open(t)
   const { data } = await ask('POST', '/api/shares', { ...share, expires_at: '2026-11-21T11:00:00Z' })
   const { slug } = data
@@ -262,7 +262,7 @@ t.test('a link opens what it names, of its site, to whoever asks', async (t) => 
   t.equal((await visit(`/api/stats/pages?site=1&share=${slug}`)).status, 401, 'gone with the next request')
 })
 
-t.test('a password is asked for once an hour', async (t) => {
+t.test('a password unlocks a share for an hour', async (t) => {
   const { ask, visit, send, clock, restart } = await open(t)
   const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
   const other = await ask('POST', '/api/shares', { ...share, name: 'Other', password: 'ebb'.repeat(3) })
@@ -320,7 +320,7 @@ t.test('a password is asked for once an hour', async (t) => {
   t.equal(await pages(fourth), 401)
 })
 
-t.test('passwords are not tried for long', async (t) => {
+t.test('password attempts are limited', async (t) => {
   const { ask, send, clock } = await open(t, {
     hash: async (password) => password,
     verify: async (kept, password) => kept === password,

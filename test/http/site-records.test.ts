@@ -16,7 +16,7 @@ import { eventRow } from '../fixtures/rows.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
-/** Sites 1 and 2 are the first organisation's, site 3 the second's. */
+/** Sites 1 and 2 belong to the first organisation, site 3 to the second. */
 async function open(t: Test) {
   const { engine, commit } = await createInProcessEngine(t)
   const { records } = engine
@@ -39,7 +39,7 @@ async function open(t: Test) {
   const app = createApp({ routes, credentials: { keys }, version: '0', log: (error) => logged.push(error) })
   const key = async (org: number, scopes: Scope[], site?: number) =>
     (await keys.create({ org, name: 'x', scopes, ...(site === undefined ? {} : { site }) }, deed)).secret
-  /** As the operator, unless a key is given. */
+  /** Sends a request as the operator, unless a key is given. */
   const ask = async (method: string, path: string, body?: unknown, secret?: string) => {
     const request = new Request(`http://localhost${path}`, {
       method,
@@ -65,7 +65,7 @@ const segment = { site: 1, name: 'German', filters: [german] }
 const nested = (depth: number): unknown => (depth === 0 ? german : { not: nested(depth - 1) })
 const resources = { goals: goal, funnels: funnel, segments: segment }
 
-t.test('made, read, changed, deleted', async (t) => {
+t.test('goals, funnels and segments can be created, read, changed and deleted', async (t) => {
   const { ask } = await open(t)
   const cases: [name: string, body: object, made: object, change: object, changed: object][] = [
     [
@@ -122,7 +122,7 @@ t.test('made, read, changed, deleted', async (t) => {
   }
 })
 
-t.test('what is refused', async (t) => {
+t.test('malformed records are refused with the field', async (t) => {
   const { ask, logged } = await open(t)
   const event = (match: object) => ({ ...goal, type: 'event', match })
   const bad: [name: keyof typeof resources, body: unknown, field: string | undefined, why: string][] = [
@@ -219,7 +219,7 @@ t.test('what is refused', async (t) => {
       `${name}: ${why}: ${error?.message}`,
     )
     if (typeof body !== 'object' || Array.isArray(body) || field === undefined || field === 'id') continue
-    // As a change of one that is there: only what is wrong of it.
+    // The same as a change of an existing record, with the wrong field only.
     const key = field.replace(/[.[].*/, '')
     const value = Object(body)[key]
     if (key === 'site' || value === undefined || value === null) continue
@@ -251,7 +251,7 @@ t.test('what is refused', async (t) => {
   t.strictSame(logged, [], 'none of it is a fault of ours')
 })
 
-t.test('who may, and what is there for whom', async (t) => {
+t.test('each caller sees and changes records of reachable sites only', async (t) => {
   const { ask, key } = await open(t)
   const manager: Scope[] = ['manage:read', 'manage:write']
   const keys = {
@@ -288,7 +288,7 @@ t.test('who may, and what is there for whom', async (t) => {
   }
 })
 
-t.test('names at the same moment, and after a restart', async (t) => {
+t.test('names are unique, also at the same moment and after a restart', async (t) => {
   const { ask, records } = await open(t)
   const all = await Promise.all(
     Array.from({ length: 8 }, (_, i) => ask('POST', '/api/goals', { ...goal, name: `n${i % 4}` })),
@@ -312,7 +312,7 @@ t.test('names at the same moment, and after a restart', async (t) => {
   )
 })
 
-t.test('they are asked about through the API', async (t) => {
+t.test('reads use the records', async (t) => {
   const { ask, key, commit } = await open(t)
   const timestamp = new Date('2026-11-21T09:00:00Z')
   const rows = [1n, 2n, 3n].map((id) =>
@@ -359,7 +359,7 @@ t.test('they are asked about through the API', async (t) => {
   t.match(await read('overview?site=1&segment=1'), { data: { visitors: 2 } }, 'changed at once')
 })
 
-t.test('the OpenAPI document has them', async (t) => {
+t.test('the OpenAPI document describes them', async (t) => {
   const { document } = await open(t)
   const { paths } = await document()
   for (const name of Object.keys(resources)) {

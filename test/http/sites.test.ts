@@ -4,7 +4,7 @@ import { openTenants } from '../fixtures/tenants.js'
 
 const A_SITE = { name: 'New', domains: ['new.example'] }
 
-t.test('made, seen, changed, deleted', async (t) => {
+t.test('sites can be created, read, changed and deleted', async (t) => {
   const { person, audit, ingestKeys, records, keys, bearer, managed } = await openTenants(t)
   const admin = await person({ 1: 'admin' })
   const made = await admin.ask('POST', '/api/sites', {
@@ -60,7 +60,7 @@ t.test('made, seen, changed, deleted', async (t) => {
   ])
 })
 
-t.test('what a site cannot be', async (t) => {
+t.test('malformed sites are refused with the field', async (t) => {
   const { person, logged } = await openTenants(t)
   const { ask } = await person({ 1: 'admin' })
   const stars = Array.from({ length: 101 }, (_, i) => `/${i}`)
@@ -116,7 +116,7 @@ t.test('what a site cannot be', async (t) => {
   t.same(logged, [])
 })
 
-t.test('two at the same moment', async (t) => {
+t.test('of two changes at the same moment one gets a conflict', async (t) => {
   const { person } = await openTenants(t)
   const { ask } = await person({ 1: 'admin', 2: 'admin' })
   const seen = { 'if-match': (await ask('GET', '/api/sites/1')).etag ?? '' }
@@ -132,7 +132,7 @@ t.test('two at the same moment', async (t) => {
   t.same(makes.map(({ status }) => status).toSorted(), [201, 409], 'a hostname is of one site')
 })
 
-t.test('who may what: every role, another organisation, a key', async (t) => {
+t.test('each role, another organisation and a key get the right answers', async (t) => {
   const { person, keys, bearer, sites } = await openTenants(t)
   const deed = { by: { kind: 'operator', name: 'operator' }, org: 1, at: new Date() } as const
   const { secret } = await keys.create({ org: 1, name: 'x', scopes: ['manage:write', 'manage:read'] }, deed)
@@ -141,7 +141,7 @@ t.test('who may what: every role, another organisation, a key', async (t) => {
     admin: (await person({ 1: 'admin' })).ask,
     member: (await person({ 1: 'member' })).ask,
     viewer: (await person({ 1: 'viewer' })).ask,
-    // With a role that would do, elsewhere.
+    // With a sufficient role in another organisation.
     stranger: (await person({ 2: 'owner' })).ask,
     key: bearer(secret),
   }
@@ -172,7 +172,7 @@ t.test('who may what: every role, another organisation, a key', async (t) => {
   )
 })
 
-t.test('keys of those who are in one organisation, or in several', async (t) => {
+t.test('members of several organisations have to name one', async (t) => {
   const { person, audit, operator } = await openTenants(t)
   const one = await person({ 2: 'admin' })
   const two = await person({ 1: 'admin', 2: 'admin' })

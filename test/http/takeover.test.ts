@@ -3,14 +3,18 @@ import { sql } from '../../src/sql.js'
 import { accountService, PASSWORD, type Visitor } from '../fixtures/account-service.js'
 import { mailServer } from '../fixtures/smtp.js'
 
-/** What somebody who was in once could keep a door open by. */
+/**
+ * An attacker who once had access, because they knew a password or were a member, tries to keep it: with a reset or address
+ * link requested earlier, with an invitation that they sent to a second account, or with sessions that are still open. After
+ * a password change or a removal none of these may work, and an attacker must not use up memory with sessions.
+ */
 
 const OTHER = 'the moon pulls both ways'
 const tokenOf = (link: string | undefined) => new URL(link ?? '').searchParams.get('token') ?? ''
 const login = (one: Visitor, email: string, password = PASSWORD) =>
   one.ask('POST', '/api/auth/login', { email, password })
 
-t.test('another password ends the links that whoever knew the one before has asked for', async (t) => {
+t.test('a new password ends links that were requested before', async (t) => {
   const mails = await mailServer(t)
   const { visitor, operator } = await accountService(t, { send: mails.send })
   await operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
@@ -50,7 +54,7 @@ t.test('another password ends the links that whoever knew the one before has ask
   }
 })
 
-t.test('who is removed does not come back by an invitation of their own', async (t) => {
+t.test('a removed member cannot return by an invitation of their own', async (t) => {
   const mails = await mailServer(t)
   const { visitor, operator } = await accountService(t, { send: mails.send })
   for (const [email, role] of [
@@ -72,7 +76,7 @@ t.test('who is removed does not come back by an invitation of their own', async 
     return tokenOf(data.link)
   }
   const me = async (one: Visitor) => (await one.ask('GET', '/api/auth/me')).data.user.id
-  // Their second account leaves, to come back as an admin.
+  // The second account leaves, and tries to return as an admin.
   t.equal((await second.ask('DELETE', `/api/orgs/1/members/${await me(second)}`)).status, 204)
 
   const first = await inviting(mallory, 'second@example.com')
@@ -93,7 +97,7 @@ t.test('who is removed does not come back by an invitation of their own', async 
   )
 })
 
-t.test('one person fills no memory with sessions', async (t) => {
+t.test('sessions of one person are bounded', async (t) => {
   const { visitor, operator, clock, records } = await accountService(t)
   for (const email of ['ann@example.com', 'bob@example.com'])
     await operator('POST', '/control/users', { email, password: PASSWORD })

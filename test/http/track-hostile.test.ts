@@ -7,14 +7,14 @@ import { openTrackServer, raw, send } from '../fixtures/track-server.js'
 
 const HIT = { s: 1, u: 'https://a.com/x' }
 const HIT_TEXT = JSON.stringify(HIT)
-/** A payload of so many bytes. */
+/** A payload of exactly this many bytes. */
 const sized = (bytes: number) => `{"s":1,"u":"https://a.com/x","x":"${'y'.repeat(bytes - 36)}"}`
 const post = (path: string, fields: string, body: string) =>
   `POST ${path} HTTP/1.1\r\nHost: a.com\r\nConnection: close\r\n${fields}\r\n${body}`
 const chunked = (...parts: string[]) =>
   `${parts.map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`
 
-t.test('sizes: 64 KB and not a byte more, however it comes', async (t) => {
+t.test('a body may have 64 KB and not a byte more, however it is sent', async (t) => {
   const { ways, since } = await openTrackServer(t)
   t.equal(sized(65_536).length, 65_536)
   const KB = 'y'.repeat(16_384)
@@ -32,7 +32,7 @@ t.test('sizes: 64 KB and not a byte more, however it comes', async (t) => {
       [post(path, 'Content-Length: 5\r\n', '{"s":1}'), 400, 0, 'that says it is shorter: no HTTP behind it'],
     ]
     for (const [bytes, status, hits, why] of rows) {
-      // What says that it is larger than it is leaves its connection open: the answer is there before.
+      // A body shorter than its Content-Length keeps the connection open: the answer comes before its end.
       const told = await (why.includes('100 MB') ? answered(port, bytes) : raw(port, bytes))
       t.equal(told.status, status, `${name}: ${why}`)
       const seen = since()
@@ -42,7 +42,7 @@ t.test('sizes: 64 KB and not a byte more, however it comes', async (t) => {
   }
 })
 
-/** The status that comes while the request is still under way. */
+/** The status that arrives while the request is still being sent. */
 async function answered(port: number, bytes: string): Promise<{ status: number }> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -56,7 +56,7 @@ async function answered(port: number, bytes: string): Promise<{ status: number }
   return { status: Number(text.split(' ')[1]) }
 }
 
-t.test('a body that never ends, and a client that leaves', async (t) => {
+t.test('a body that never ends is cut off, and a disconnect leaves nothing behind', async (t) => {
   const { ways, since, logged } = await openTrackServer(t, 100)
   for (const { name, port, base } of ways.filter(({ name }) => name !== 'web')) {
     const from = performance.now()
@@ -75,7 +75,7 @@ t.test('a body that never ends, and a client that leaves', async (t) => {
   t.same(logged, [])
 })
 
-t.test('several on one connection, in their order', async (t) => {
+t.test('pipelined requests are answered in order', async (t) => {
   const { ways, since } = await openTrackServer(t)
   for (const { name, port, base } of ways) {
     const one = (n: number, more = '') => {
@@ -94,9 +94,9 @@ t.test('several on one connection, in their order', async (t) => {
   }
 })
 
-t.test('compressed bodies are not unpacked', async (t) => {
+t.test('compressed bodies are not decompressed', async (t) => {
   const { ways, since } = await openTrackServer(t)
-  // 60 MB of blanks before a payload: 60 KB.
+  // 60 MB of blanks before a payload compress to 60 KB.
   const bomb = gzipSync(Buffer.concat([Buffer.alloc(60 << 20, 32), Buffer.from(HIT_TEXT)]))
   t.ok(bomb.length < 65_536)
   for (const way of ways)
@@ -114,7 +114,7 @@ t.test('compressed bodies are not unpacked', async (t) => {
     }
 })
 
-t.test('JSON that is wrong or deep', async (t) => {
+t.test('malformed or deeply nested JSON is dropped', async (t) => {
   const { ways, since, logged } = await openTrackServer(t)
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n)
   const around = (p: string) => `{"s":1,"u":"https://a.com/x","p":${p}}`
@@ -150,7 +150,7 @@ t.test('JSON that is wrong or deep', async (t) => {
   t.notOk('a' in {}, 'no object has got a property')
 })
 
-t.test('anything at any door: answered as specified, never logged as our fault', async (t) => {
+t.test('any input to any endpoint gets a specified answer, and no internal error', async (t) => {
   const { ways, since, logged } = await openTrackServer(t)
   const key = fc.constantFrom('s', 't', 'n', 'u', 'r', 'w', 'd', 'sc', 'p', 'id', 'e', 'events', '__proto__', 'x')
   const value = fc.oneof(fc.constantFrom<unknown>(1, 'https://a.com/x', 'custom', null), fc.jsonValue({ maxDepth: 4 }))

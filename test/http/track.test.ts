@@ -7,12 +7,12 @@ import { CLOCK, openTrackServer, SITES, send } from '../fixtures/track-server.js
 const json = (value: unknown) => JSON.stringify(value)
 const U = 'https://a.com/x'
 const HIT = { s: 1, u: U }
-/** What a request in `send` adds to a hit. */
+/** The fields that a request by `send` adds to a hit. */
 const REQUEST = { timestamp: new Date(CLOCK).toISOString(), ip: '127.0.0.1', user_agent: 'UA' }
 const PAGE = { site: 1, kind: 'pageview', hostname: 'a.com', pathname: '/x' }
 type Drops = Record<string, number>
 
-t.test('one hit: what becomes of it, and what is answered', async (t) => {
+t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
   const { ways, since, logged } = await openTrackServer(t)
   const site = (s: number, u: string) => json({ s, u })
   // body, headers, status, hits, drops, why
@@ -79,7 +79,7 @@ t.test('one hit: what becomes of it, and what is answered', async (t) => {
   t.same(logged, [])
 })
 
-t.test('a hit as it is recorded', async (t) => {
+t.test('a recorded hit has the fields of payload and request', async (t) => {
   const { ways, since } = await openTrackServer(t)
   const headers = {
     'Accept-Language': 'de-DE,de;q=0.9',
@@ -113,7 +113,7 @@ t.test('a hit as it is recorded', async (t) => {
   }
 })
 
-t.test('of a signed request there is what its signature may cover', async (t) => {
+t.test('a signed request keeps the parts that its signature may cover', async (t) => {
   const { ways, since } = await openTrackServer(t)
   const headers = { Host: 'a.com:8080', 'Signature-Input': 'sig=("@authority")', Signature: 'sig=:eA==:' }
   const seen = { 'signature-input': headers['Signature-Input'], signature: headers.Signature }
@@ -133,7 +133,7 @@ t.test('of a signed request there is what its signature may cover', async (t) =>
   }
 })
 
-t.test('what was dropped cannot be told from what was written', async (t) => {
+t.test('a dropped hit gets the same response as a recorded one', async (t) => {
   const { ways, since, state, limit } = await openTrackServer(t)
   const dropped: [string, string, Record<string, string>][] = [
     ['excluded', json({ s: 1, u: 'https://a.com/private/x' }), {}],
@@ -168,7 +168,7 @@ t.test('what was dropped cannot be told from what was written', async (t) => {
   }
 })
 
-t.test('a batch', async (t) => {
+t.test('a batch records each payload by itself', async (t) => {
   const { ways, since, state } = await openTrackServer(t)
   const many = (n: number) => Array.from({ length: n }, () => HIT)
   const foreign = { s: 1, u: 'https://evil.example/' }
@@ -217,7 +217,7 @@ t.test('a batch', async (t) => {
     }
 })
 
-t.test('the rate of an address counts each hit of a batch, and each site by itself', async (t) => {
+t.test('the rate limit counts each hit of a batch, and each site by itself', async (t) => {
   const { ways, since, state } = await openTrackServer(t)
   const [way] = ways
   const batch = (n: number, s = 1, u = U) => ({ body: json(Array.from({ length: n }, () => ({ s, u }))) })
@@ -238,7 +238,7 @@ t.test('the rate of an address counts each hit of a batch, and each site by itse
   t.equal(since().hits.length, 1, 'the first of the next')
 })
 
-t.test('the pixel', async (t) => {
+t.test('the pixel always returns the image', async (t) => {
   const { ways, since } = await openTrackServer(t)
   const sound = `s=1&u=${encodeURIComponent('https://a.com/x?utm_source=mail')}&r=https://b.com/&w=390&p=${encodeURIComponent('{"a":1}')}`
   const rows: [string, number, Drops, string][] = [
@@ -270,7 +270,7 @@ t.test('the pixel', async (t) => {
   }
 })
 
-t.test('CORS, and methods that are not theirs', async (t) => {
+t.test('preflights are answered, and other methods are not handled', async (t) => {
   const { ways, since } = await openTrackServer(t)
   const asked = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'POST' }
   for (const way of ways) {
@@ -300,7 +300,7 @@ t.test('CORS, and methods that are not theirs', async (t) => {
   }
 })
 
-t.test('over HTTP/2', async (t) => {
+t.test('the endpoints work over HTTP/2', async (t) => {
   const { hit, since } = await openTrackServer(t)
   const handle = toNodeHandler({ hit, fetch: async () => new Response('other', { status: 404 }) })
   const server = createServer((req, res) => void handle(req, res)).listen(0, '127.0.0.1')

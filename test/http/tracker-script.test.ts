@@ -17,7 +17,7 @@ const ask = (path: string, headers: Record<string, string> = {}, method = 'GET')
 const body = async (response: Response | undefined) =>
   Buffer.from((await response?.arrayBuffer()) ?? new ArrayBuffer(0))
 
-t.test('names', async (t) => {
+t.test('the script has a short name and a hashed name', async (t) => {
   t.equal(scriptName(), `script-${hash}.js`, 'goes with the content')
   const rows: [string, string | undefined, string][] = [
     ['/script.js', 'public, max-age=3600', 'the name that stays'],
@@ -41,7 +41,7 @@ t.test('names', async (t) => {
   t.equal(ask('/script.js', {}, 'POST'), undefined, 'only to be read')
 })
 
-t.test('codings', async (t) => {
+t.test('the script is sent compressed as accepted', async (t) => {
   const rows: [string | undefined, string | null, string][] = [
     [undefined, null, 'nothing said'],
     ['gzip', 'gzip', 'the one'],
@@ -64,7 +64,7 @@ t.test('codings', async (t) => {
   }
 })
 
-t.test('asked again, and for the head', async (t) => {
+t.test('If-None-Match gets 304, and HEAD no body', async (t) => {
   const etag = `W/"${hash}"`
   const rows: [string, number, string][] = [
     [etag, 304, 'as it was given'],
@@ -95,7 +95,7 @@ t.test('asked again, and for the head', async (t) => {
   t.equal((await body(head)).length, 0)
 })
 
-t.test('on both listeners, as pages of any origin may load it', async (t) => {
+t.test('both listeners serve the script to pages of any origin', async (t) => {
   const config = loadConfig({
     flags: { data: join(directory(t), 'data'), offline: true },
     env: {},

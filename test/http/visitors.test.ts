@@ -29,7 +29,7 @@ const open = async (data: string) => {
   return { instance, ask, visitors }
 }
 
-t.test('a person is erased with what waits, and begins anew', async (t) => {
+t.test('erasure includes pending rows, and a returning person is a new visitor', async (t) => {
   const data = directory(t)
   let { instance, ask, visitors } = await open(data)
   t.teardown(() => instance.close())
@@ -89,7 +89,7 @@ t.test('a person is erased with what waits, and begins anew', async (t) => {
   t.match(log, [{ action: 'erase', object: 'visitor', object_id: /^[0-9a-f]{16}$/, actor_kind: 'operator' }, {}])
   t.notMatch(JSON.stringify(log), id, 'the log does not keep what was erased')
 
-  // As a process leaves it that dies behind the deed.
+  // The state after a process that died right after the erasure was written.
   await records.write(
     ...insertWithNextId(
       'removals',
