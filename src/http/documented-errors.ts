@@ -34,7 +34,7 @@ export const DOCUMENTED_ERRORS = {
   Conflict: {
     code: 'conflict',
     when: 'An existing record prevents it.',
-    message: 'The site has a goal of this name.',
+    message: 'The site already has a goal with this name.',
     field: 'name',
   },
   BadRequest: { code: 'bad_request', when: 'The body is not JSON.', message: 'The body is not JSON.' },

@@ -279,7 +279,7 @@ export async function prepareRead(
 /** Throws `not_found` for an unknown site or segment. */
 async function findSiteAndSegment(envelope: Envelope, dependencies: ReadDependencies) {
   const site = await dependencies.site(envelope.site)
-  if (!site) throw new ApiError('not_found', 'Site not found.', 'site')
+  if (!site) throw new ApiError('not_found', 'There is no such site.', 'site')
   const segment = envelope.segment === undefined ? [] : await dependencies.segment(envelope.segment, site.id)
   if (!segment) throw new ApiError('not_found', 'Segment not found.', 'segment')
   return { site, segment }

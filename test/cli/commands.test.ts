@@ -234,7 +234,7 @@ t.test('a running instance, asked from outside', async (t) => {
       'and nothing half',
     )
     t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
-    t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /Site not found/ })
+    t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /There is no such site/ })
   })
 
   await t.test('keys', async (t) => {

@@ -97,7 +97,7 @@ t.test(
       'post /control/agents/refresh': 200,
       'get /control/agents/holdings': 200,
       'post /control/agents/reclassify': 200,
-      // The parameters that they need are not given.
+      // Required parameters are missing.
       'get /control/sql': 422,
       'get /control/agents/identify': 422,
     }

@@ -51,7 +51,9 @@ t.test(
     const read = await fetch(`${first.admin}/api/stats/overview?site=1`)
     t.equal(read.status, 404)
     // Where that is, is the operator's to know: an adapter shows this to anybody.
-    t.match(await read.json(), { error: { code: 'not_found', message: /shipped to its collector: ask there/ } })
+    t.match(await read.json(), {
+      error: { code: 'not_found', message: /It ships them to its collector; send the request there/ },
+    })
     t.equal((await fetch(`${first.admin}/control/status`)).status, 404, 'the operator’s, at the socket only')
     t.equal((await fetch(`${first.site}/_readership/metrics`)).status, 404)
     for (const name of ['tail', 'stats']) {
