@@ -43,7 +43,7 @@ for (const [name, start] of Object.entries(SITES))
     const url = await serve(t, start, readership)
     t.same(await visit(url), ANSWERS)
     const elsewhere = await fetch(`${url}/_readership/api/stats/overview?site=1`)
-    t.match([elsewhere.status, await elsewhere.text()], [404, /ask there/], 'reads are the collector’s')
+    t.match([elsewhere.status, await elsewhere.text()], [404, /send the request there/], 'reads are the collector’s')
     await readership.close()
     const rows = collector.deliveries.map(({ agent_events, hits }) => ({ agent_events, hits }))
     t.match(
