@@ -176,7 +176,7 @@ function auditActor({ principal, ip }: { principal: Principal; ip: string }): Au
   return { kind: 'operator', name: 'operator', ...from }
 }
 
-/** What the audit log records of a write by this call: who, in which organisation, when. */
+/** Returns the actor, organisation and time that the audit log records for a write by this call. */
 export const auditContext = (call: { principal: Principal; ip: string; at: Date }, org: number): AuditContext => ({
   by: auditActor(call),
   org,

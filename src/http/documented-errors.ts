@@ -14,7 +14,7 @@ interface DocumentedError {
 }
 
 /** Every error that a route may return, by its name in the API document, with an example that the service really sends. */
-export const DOCUMENTED_ERRORS = {
+const DOCUMENTED_ERRORS = {
   Unauthorized: {
     code: 'unauthorized',
     when: 'There is no credential, or it is unknown.',

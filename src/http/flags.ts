@@ -85,7 +85,7 @@ const EvaluationResult = z.object({
     .describe('Every flag of the site, by its key.'),
 })
 
-export interface EvaluationDeps {
+interface EvaluationDeps {
   sites(): Promise<readonly Site[]>
   readonly flags: Pick<Collection<Flag>, 'list'>
   /** Reads a user agent with its request's headers. */

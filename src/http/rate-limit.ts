@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { networkKey } from '../address.js'
 
 /** Hits that a site accepts from one address in a minute. */
-export const HITS_PER_MINUTE = 600
+const HITS_PER_MINUTE = 600
 const MINUTE_MS = 60_000
 /** Bounds memory to some 6 MB a window. */
 const MAX_COUNTED_ADDRESSES = 100_000

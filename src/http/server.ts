@@ -10,7 +10,7 @@ import { errorResponse } from './error-response.js'
 import type { createNodeTrackHandler } from './track/node-handler.js'
 
 /** A listener of the service. */
-export interface Listener {
+interface Listener {
   /** A URL, or the path of a socket. */
   readonly at: string
   /** Accepts no new connections, closes idle ones at once and the others after their response, or after `grace` ms. */
@@ -18,7 +18,7 @@ export interface Listener {
 }
 
 /** Turns a web-standard handler into a request listener for Node servers of HTTP/1.1 and HTTP/2. */
-export const nodeHandler = (
+const nodeHandler = (
   fetch: (request: Request, incoming: IncomingMessage | Http2ServerRequest) => Promise<Response>,
   schemeOf?: ListenerOptions['scheme'],
 ) =>
@@ -43,7 +43,7 @@ const toStandardRequest = ({ url, method, headers, body, signal }: Request, sche
     ...(body ? { body, duplex: 'half' } : {}),
   })
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Serves track requests on Node's own objects, and returns whether it did. */
   handleTrack?: ReturnType<typeof createNodeTrackHandler>
   /** Returns the client's address behind trusted proxies; the peer's address if absent. */
@@ -128,7 +128,7 @@ export function socketPath(data: string): string {
 }
 
 /**
- * Opens the control socket with mode 0600: whoever can open it is the operator. The socket of a dead process is removed,
+ * Opens the control socket with mode 0600: a process that can open it is the operator. The socket of a dead process is removed,
  * but only if no process listens there.
  */
 export async function listenControl(app: App, path: string): Promise<Listener> {

@@ -10,7 +10,7 @@ import { jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import { siteRoutes } from './sites.js'
 import { createTailStream, TailQuery } from './tail.js'
 
-/** What the routes of the service itself use. */
+/** The dependencies of the service's own routes. */
 export interface ServiceDeps {
   engine: Pick<Engine, 'events' | 'tail' | 'call'>
   /** Whether rows are being stored, and the reason if not. */

@@ -5,8 +5,8 @@ import { renderError } from './error-response.js'
 import { addIngestDrops, addProxyMetrics, createMetricRegistry, type MetricSources, type Metrics } from './metrics.js'
 import { textResponse } from './service-routes.js'
 
-/** What the service of an instance that ships its rows uses. */
-export interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy'> {
+/** The dependencies of the service of an instance that ships its rows. */
+interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy'> {
   /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats

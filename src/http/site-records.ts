@@ -38,7 +38,7 @@ export interface SiteRecords {
 }
 
 /** One kind of record that belongs to a site: its name, its shapes, its collection, and how a body becomes a record. */
-export interface RecordKind<O extends SiteRecord, N> {
+interface RecordKind<O extends SiteRecord, N> {
   /** The plural, as in the path. */
   readonly name: string
   readonly singular: string

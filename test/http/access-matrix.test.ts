@@ -33,7 +33,7 @@ const Made = z.object({ data: z.looseObject({ id: z.int().optional(), secret: z.
 /** Changes the last character but one: of the last of 43 base64url characters some bits are unused. */
 const tampered = (word: string) => `${word.slice(0, -2)}${word.at(-2) === 'a' ? 'b' : 'a'}${word.at(-1)}`
 
-/** What a caller adds to a request. */
+/** The headers and parameters that a caller adds to a request. */
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>
   readonly share?: string

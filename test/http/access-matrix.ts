@@ -1,7 +1,7 @@
-/** Which caller may use which route, written from the specification and independent of the code. */
+/** The access matrix: the routes that each caller may use, written from the specification, independently of the code. */
 
 /** 'in': the caller is let in, and the route gives its own answer. */
-export type Verdict = 'in' | 401 | 403 | 404
+type Verdict = 'in' | 401 | 403 | 404
 
 /**
  * The status for each caller, by kind of route. All requests are about organisation 1 and its site 1.
@@ -47,7 +47,7 @@ signature_wrong   in   in      401  401    401      401  401  401    401   401  
 `
 
 export type Caller = string
-export type Kind = string
+type Kind = string
 
 const [[, ...routeKinds] = [], ...lines] = ACCESS_TABLE.trim()
   .split('\n')

@@ -3,8 +3,8 @@ import { accountService, PASSWORD } from '../fixtures/account-service.js'
 import { totpCode } from '../fixtures/authenticator.js'
 
 /**
- * What protects accounts against guessing and foreign pages: two-factor codes, limits for each address, checks of the
- * sending page, and a cookie that only HTTPS carries.
+ * An attacker guesses passwords or codes, or lures a signed-in person to a page that sends requests for them. Accounts are
+ * protected by two-factor codes, limits for each address, checks of the sending page, and a Secure cookie.
  */
 
 const MINUTE = 60_000

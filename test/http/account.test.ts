@@ -150,7 +150,7 @@ t.test('each sign-in starts a new session; sessions can be listed and ended', as
   const ann = await registered('ann@example.com')
   const laptop = visitor('192.0.2.1')
   const phone = visitor('192.0.2.2')
-  // A cookie that somebody planted never becomes a session.
+  // A planted cookie never becomes a session.
   laptop.cookie = 'x'.repeat(43)
   await laptop.ask('POST', '/api/auth/login', login('ann@example.com'))
   t.not(laptop.cookie, 'x'.repeat(43))

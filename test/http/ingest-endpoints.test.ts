@@ -242,7 +242,7 @@ t.test('the ingest endpoints answer as specified', { timeout: 60_000 }, async (t
     t.equal(told.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined, row)
   }
 
-  // What was sent is read back: one visit of another browser, with one hit of each kind.
+  // The reads return the hits that were sent: one visit of another browser, with one hit of each kind.
   const kinds = [
     {},
     { t: 'custom', n: 'subscribe', p: { plan: 'yearly' } },

@@ -6,8 +6,8 @@ import { openTenants } from '../fixtures/tenants.js'
 const M = { owner: 'o', admin: 'a', member: 'm', viewer: 'v' } as const
 
 /**
- * What each role may do to another member: by the member's role, the letters of the roles it may become, `-` for removed.
- * Written by hand from the rules: an admin decides about everybody but owners, and nobody grants more than they have.
+ * The rights of each role over another member: by the member's role, the letters of the roles it may become, `-` for removed.
+ * Written by hand from the rules: an admin decides about all members but owners, and no member grants more than they have.
  */
 const OTHERS: Record<Role, Record<Role, string>> = {
   owner: { owner: 'oamv-', admin: 'oamv-', member: 'oamv-', viewer: 'oamv-' },
@@ -110,7 +110,7 @@ t.test('the last owner cannot leave', async (t) => {
       t.match(await ask('PATCH', mine, body), { status: 200, data: { role: 'owner' } }, 'what they are they may be')
     t.match(await ask('PATCH', mine, { role: null }), { status: 422, error: { field: 'role' } }, 'and not nothing')
   }
-  // Of two owners who leave at the same moment one stays.
+  // Two owners leave at the same moment: one stays.
   await last.ask('PATCH', `/api/orgs/1/members/${other.id}`, { role: 'owner' })
   const both = await Promise.all([last.ask('DELETE', mine), other.ask('DELETE', `/api/orgs/1/members/${other.id}`)])
   t.same(both.map(({ status }) => status).toSorted(), [204, 409])

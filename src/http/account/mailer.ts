@@ -26,7 +26,7 @@ export function createLinkBuilder(known: {
 }
 
 /** A link that could not be mailed, because no mail server is configured. */
-export interface UnsentLink {
+type UnsentLink = {
   /** ISO-8601 UTC. */
   readonly at: string
   readonly to: string

@@ -30,7 +30,7 @@ import {
   sessionView,
 } from './shapes.js'
 
-export interface ProfileDeps {
+interface ProfileDeps {
   accounts: Pick<Accounts, 'profile'>
   sessions: Pick<LoginSessions, 'list' | 'end'>
   me: DescribeMe

@@ -18,7 +18,7 @@ import { createSignedOutActions } from './signed-out-actions.js'
 import { signedOutRoutes } from './signed-out-routes.js'
 import { totpRoutes } from './totp.js'
 
-export interface AccountDeps {
+interface AccountDeps {
   accounts: Accounts
   invitations: Invitations
   people: People

@@ -23,7 +23,7 @@ import type {
 
 type Attempt = Pick<Call, 'request' | 'ip' | 'at'>
 
-export interface SignedOutDeps {
+interface SignedOutDeps {
   readonly accounts: Accounts
   readonly passwords: Passwords
   readonly invitations: Pick<Invitations, 'find'>

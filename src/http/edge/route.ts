@@ -17,7 +17,7 @@ import { formatSignature, type ReplayGuard } from './replay-guard.js'
 import { type DecodePayload, EdgeBody, EdgeEnvelope, readAgent, readHit, readPerson } from './rows.js'
 import { isSigned, parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from './signature.js'
 
-/** What the endpoint for other servers uses. */
+/** The dependencies of the endpoint for other servers. */
 export interface EdgeDeps {
   readonly engine: Pick<Engine, 'record' | 'status'>
   readonly sites: Pick<Sites, 'get' | 'list'>
@@ -87,7 +87,7 @@ async function acceptDelivery(edge: EdgeDeps, call: Call): Promise<Response> {
   }
 }
 
-/** What is kept of a delivery until it is stored. The body and the parsed JSON are not part of it, so memory is freed. */
+/** A verified delivery until it is stored. It does not hold the body and the parsed JSON, so their memory is freed. */
 interface PendingDelivery {
   site: number
   signature: Signature | undefined
@@ -135,7 +135,8 @@ async function verifyDelivery(
   return { site, signature, batch: batch ?? undefined, packed, drops, counts }
 }
 
-const replayConflict = () => new ApiError('conflict', 'This request was accepted before; sign each attempt anew.')
+const replayConflict = () =>
+  new ApiError('conflict', 'This request was accepted before; use a new signature for each attempt.')
 
 /** Stores all rows or none, once. Requests with the same signature or sender wait for each other. */
 async function storeDelivery(edge: EdgeDeps, { request }: Call, delivery: PendingDelivery): Promise<Response> {

@@ -18,7 +18,7 @@ const SERVER_FIELDS = [
   'llms_listed',
 ] as const
 
-export const MAX_ROWS_PER_LIST = 500
+const MAX_ROWS_PER_LIST = 500
 /** The same as the tolerance for the time of a signature. */
 const MAX_AHEAD_MS = 5 * 60_000
 /**
@@ -46,7 +46,7 @@ const CommonFields = {
 }
 
 /** A row of `agent_events`. */
-export const AgentRow = z.object({
+const AgentRow = z.object({
   ...CommonFields,
   method: z.string(),
   status: count.max(999),
@@ -63,7 +63,7 @@ export const AgentRow = z.object({
 })
 
 /** A row of `events`: a page that was served to a person. */
-export const PersonRow = z.object({
+const PersonRow = z.object({
   ...CommonFields,
   status: count.max(999).nullish().describe('200 if absent.'),
   duration_ms: count.nullish(),
@@ -73,7 +73,7 @@ export const PersonRow = z.object({
 })
 
 /** A hit that a browser sent to the track endpoint of another server. */
-export const HitRow = z.object({
+const HitRow = z.object({
   timestamp: Timestamp,
   user_agent: z.string(),
   ip: z.string(),

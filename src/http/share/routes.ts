@@ -13,7 +13,7 @@ import { recordRoutes } from '../site-records.js'
 import { validate } from '../validation.js'
 import type { ShareAccess } from './access.js'
 
-export interface ShareDeps {
+interface ShareDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly shares: Collection<Share>
   readonly goals: Pick<Collection<Goal>, 'list'>

@@ -1,10 +1,10 @@
 import { createByteBuffer } from '../byte-buffer.js'
 
-/** A track body, or why there is none: over the limit, or compressed. */
+/** A track body, or the reason that it was not read: over the limit, or compressed. */
 export type TrackBody = Buffer | 'too_large' | 'encoded'
 
 /** A larger body is refused, and nothing of it is kept. */
-export const MAX_BODY_BYTES = 64 * 1024
+const MAX_BODY_BYTES = 64 * 1024
 
 /**
  * Collects a body, whole or not at all. `length` and `encoding` are the request's headers. Compressed bodies are not read:

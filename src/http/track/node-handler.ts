@@ -55,7 +55,7 @@ export const createNodeTrackHandler =
   }
 
 /**
- * Calls `done` once, with the body or the reason that there is none, and not at all if the client disconnects meanwhile.
+ * Calls `done` once, with the body or the reason that it was not read, and not at all if the client disconnects meanwhile.
  * `parsed` is the body if the application in front has read it already.
  */
 function readBody(

@@ -16,7 +16,7 @@ export const postEndpoint =
     )
   }
 
-/** Serves the pixel. HEAD gets a response and records nothing, because nobody sees the image. */
+/** Serves the pixel. HEAD gets a response and records nothing, because the image is not shown. */
 export const pixelEndpoint =
   (endpoints: TrackEndpoints) =>
   (request: Request, peer: Peer): Promise<Response> | undefined => {
