@@ -93,9 +93,8 @@ export function createSignedOutActions(deps: SignedOutDeps) {
       return (await signIn.byLink(token, sessionOrigin(attempt))).token
     },
     /**
-     * Returns a session token, or undefined if a mail has to be answered first; the response then does not tell whether
-     * the address has an account. Throws `forbidden` if registration is closed, and without a mail server `conflict` for
-     * an address that has an account.
+     * Returns a session token, or undefined if a mail has to be answered first. Throws `forbidden` if registration is
+     * closed, and without a mail server `conflict` for an address that has an account.
      */
     async register(attempt: Attempt, body: z.output<typeof Register>): Promise<string | undefined> {
       if (closed) throw new ApiError('forbidden', 'Registration is closed: ask for an invitation.')
