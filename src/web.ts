@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { Agent } from './agents/agent.js'
 import catalog from './agents/catalog.json' with { type: 'json' }
-import { createSend } from './ship/web/send.js'
-import { createWebShipper, type WebShipper } from './ship/web/shipper.js'
+import { createWebClient } from './ship/web/web-client.js'
+import { createWebShipper, type WebShipper } from './ship/web/web-shipper.js'
 
-export type { WebShipperStats } from './ship/web/shipper.js'
+export type { WebShipperStats } from './ship/web/web-shipper.js'
 export type WebReadership = WebShipper
 
-/** Where the rows go. */
+/** The collector that rows are shipped to. */
 export interface WebOptions {
-  /** The URL of another readership's service. */
+  /** The URL of the collector's service. */
   collector: string
-  /** The site's id there (default 1). */
+  /** The site's id at the collector (default 1). */
   site?: number
-  /** The site's ingest key there: a secret, from the platform's own place for those. */
+  /** The site's ingest key at the collector: a secret, to be kept where the platform keeps secrets. */
   ingest_key: string
-  /** Told when rows cannot be shipped (default: `console.warn`). */
+  /** Receives a message when rows cannot be shipped (default: `console.warn`). */
   log?(message: string): void
 }
 
@@ -29,8 +29,9 @@ const Options = z.strictObject({
 })
 
 /**
- * Readership where there is no Node and no disk (Workers, Deno, Bun): what is recorded waits in memory until a flush has
- * sent it to a collector. It makes nothing of its own until the first request. Throws one line for an option that is wrong.
+ * Runs readership without Node and without a disk (Workers, Deno, Bun): rows wait in memory until a flush has sent them to
+ * a collector. Creates nothing until the first request, because Workers allow no randomness before that. Throws a
+ * `TypeError` of one line that names a wrong option.
  */
 export function webReadership(options: WebOptions): WebReadership {
   const parsed = Options.safeParse(options)
@@ -41,11 +42,11 @@ export function webReadership(options: WebOptions): WebReadership {
   const { collector, site, ingest_key } = parsed.data
   const now = () => Date.now()
   let shipper: WebShipper | undefined
-  const made = () => {
+  const getShipper = () => {
     shipper ??= createWebShipper({
       site,
       agents: z.array(Agent).parse(catalog.agents),
-      send: createSend(collector, ingest_key, now),
+      send: createWebClient(collector, ingest_key, now),
       now,
       random: Math.random,
       id: () =>
@@ -56,8 +57,8 @@ export function webReadership(options: WebOptions): WebReadership {
     return shipper
   }
   return {
-    record: (observation) => made().record(observation),
-    flush: () => made().flush(),
-    stats: () => made().stats(),
+    record: (observation) => getShipper().record(observation),
+    flush: () => getShipper().flush(),
+    stats: () => getShipper().stats(),
   }
 }

@@ -9,10 +9,10 @@ import { createShippingApp } from '../http/shipping-app.js'
 import { createTrackEndpoints } from '../http/track/endpoints.js'
 import { createNodeTrackHandler } from '../http/track/node-handler.js'
 import { createScriptHandler } from '../http/tracker-script.js'
-import { givenKey, keyFile } from '../ship/key.js'
-import { openSend } from '../ship/send.js'
+import { sleep } from '../ship/back-off.js'
+import { createCollectorClient } from '../ship/collector-client.js'
+import { createFixedKey, watchKeyFile } from '../ship/ingest-key.js'
 import { createShipper } from '../ship/shipper.js'
-import { sleep } from '../ship/wait.js'
 import type { Instance, InstanceDeps } from './instance.js'
 
 /** The settings of an instance that ships its rows to a collector. */
@@ -35,8 +35,8 @@ export async function openShipping(
 ): Promise<Instance> {
   const { log, version = '0', now = () => new Date() } = deps
   const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
-  const key = ingest_key_file === undefined ? givenKey(ingest_key ?? '') : keyFile(ingest_key_file, log)
-  const transport = openSend(collector, version)
+  const key = ingest_key_file === undefined ? createFixedKey(ingest_key ?? '') : watchKeyFile(ingest_key_file, log)
+  const transport = createCollectorClient(collector, version)
   const shipper = await createShipper({
     site,
     key,

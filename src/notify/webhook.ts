@@ -1,6 +1,6 @@
 import type { Post } from '../outbound/guarded-outbound.js'
 import { OutboundError, type OutboundResponse } from '../outbound/outbound.js'
-import { signature } from '../ship/sign.js'
+import { signBody } from '../ship/signature.js'
 import type { AttemptResult } from './outbox.js'
 
 const TIMEOUT_MS = 10_000
@@ -21,7 +21,7 @@ export async function callWebhook(
 ): Promise<AttemptResult> {
   const headers = {
     'content-type': 'application/json',
-    'x-service-signature': signature(secret, now().getTime(), body),
+    'x-service-signature': signBody(secret, now().getTime(), body),
     'x-service-delivery': key,
   }
   try {

@@ -1,61 +1,61 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { lineOf, parseLine, type Row } from './line.js'
+import { formatLine, parseLine, type SpooledRow } from './spool-line.js'
 
-/** Rows on disk, in one file of lines; its name says from which number on. */
+/** A file of rows, one per line; its name has the number of its first row. */
 export interface Segment {
   readonly path: string
-  /** No row in it has a lower number. */
+  /** Lower bound of its row numbers. */
   first: number
-  /** None has a higher one; of the one that is written to, so far. */
+  /** Upper bound of its row numbers; it grows while the file is written. */
   last: number
   bytes: number
 }
 
 const NAME = /^rows-(\d{16})\.ndjson$/
-export const nameOf = (first: number): string => `rows-${String(first).padStart(16, '0')}.ndjson`
-/** Undefined for what is no segment. */
-export const firstOf = (name: string): number | undefined => {
+export const segmentName = (first: number): string => `rows-${String(first).padStart(16, '0')}.ndjson`
+/** Returns the first row number from the name of a segment, or undefined for any other file. */
+export const parseSegmentName = (name: string): number | undefined => {
   const [, digits] = NAME.exec(name) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
-const CHUNK = 256 << 10
-/** No line is so long: what is has lost its line feed. */
-const LONGEST = 4 << 20
+const CHUNK_BYTES = 256 << 10
+/** A longer line has lost its line feed and is damaged. */
+const MAX_LINE_BYTES = 4 << 20
 const LINE_FEED = 10
 
-export interface Reader {
-  /** Some of the next rows, up to byte `until` of the file; none where that was reached. What is damaged is left out. */
-  next(until: number): Promise<Row[]>
-  /** Where it is: bytes read, and of them those that were whole lines. */
-  readonly at: number
-  readonly whole: number
+export interface SegmentReader {
+  /** Returns some of the next rows up to byte `until` of the file, or none at its end. Skips damaged lines. */
+  next(until: number): Promise<SpooledRow[]>
+  /** Bytes read so far, and the end of the last whole line among them. */
+  readonly position: number
+  readonly lastLineEnd: number
   close(): Promise<void>
 }
 
-/** Reads a segment from its byte `from` on, of which the memory ever holds a chunk. */
-export async function readSegment(path: string, from = 0): Promise<Reader> {
+/** Opens a segment for reading from byte `from`; memory holds one chunk at a time. */
+export async function openSegmentReader(path: string, from = 0): Promise<SegmentReader> {
   const file = await open(path, constants.O_RDONLY)
-  const buffer = Buffer.allocUnsafeSlow(CHUNK)
+  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   let rest: Buffer = Buffer.alloc(0)
   let at = from
   return {
-    get at() {
+    get position() {
       return at
     },
-    get whole() {
+    get lastLineEnd() {
       return at - rest.length
     },
     async next(until) {
       while (at < until) {
-        const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK, until - at), at)
+        const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, until - at), at)
         if (bytesRead === 0) return []
         at += bytesRead
         const read = buffer.subarray(0, bytesRead)
         const end = read.lastIndexOf(LINE_FEED) + 1
         if (end === 0) {
-          rest = rest.length > LONGEST ? Buffer.alloc(0) : Buffer.concat([rest, read])
+          rest = rest.length > MAX_LINE_BYTES ? Buffer.alloc(0) : Buffer.concat([rest, read])
           continue
         }
         const text = Buffer.concat([rest, read.subarray(0, end)]).toString()
@@ -69,25 +69,25 @@ export async function readSegment(path: string, from = 0): Promise<Reader> {
   }
 }
 
-export interface Writer {
+export interface SegmentWriter {
   readonly segment: Segment
-  /** On the disk when it resolves. After a rejection the writer is of no more use; what it wrote before stays. */
-  append(rows: readonly Row[]): Promise<void>
-  /** None of its rows stays on the disk. */
+  /** Resolves when the rows are on disk. After a rejection the writer is unusable; earlier rows stay. */
+  append(rows: readonly SpooledRow[]): Promise<void>
+  /** Removes all of its rows from the disk. */
   empty(): Promise<void>
   close(): Promise<void>
 }
 
-/** A file to write rows from number `first` on to. */
-export async function writeSegment(path: string, first: number): Promise<Writer> {
+/** Opens a file for rows from number `first` on. */
+export async function openSegmentWriter(path: string, first: number): Promise<SegmentWriter> {
   const file: FileHandle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
   const segment: Segment = { path, first, last: first - 1, bytes: (await file.stat()).size }
   return {
     segment,
     async append(rows) {
-      // What is there before the first row was cut off within a line.
+      // Bytes before this writer's first row are a torn line of an earlier process.
       const torn = segment.bytes > 0 && segment.last < segment.first
-      const text = `${torn ? '\n' : ''}${rows.map(lineOf).join('')}`
+      const text = `${torn ? '\n' : ''}${rows.map(formatLine).join('')}`
       await file.appendFile(text)
       await file.datasync()
       segment.bytes += Buffer.byteLength(text)
@@ -102,16 +102,16 @@ export async function writeSegment(path: string, first: number): Promise<Writer>
   }
 }
 
-/** The highest number of a file's rows, 0 where there is none; what follows its last whole line is cut off. */
-export async function mend(path: string): Promise<{ last: number; bytes: number; cut: number }> {
+/** Truncates a file after its last whole line and returns its highest row number, 0 if it has no rows. */
+export async function repairSegment(path: string): Promise<{ last: number; bytes: number; cut: number }> {
   const file = await open(path, constants.O_RDWR)
-  const reader = await readSegment(path)
+  const reader = await openSegmentReader(path)
   try {
     const { size } = await file.stat()
     let last = 0
     for (let rows = await reader.next(size); rows.length > 0; rows = await reader.next(size))
       for (const { number } of rows) last = Math.max(last, number)
-    const { whole } = reader
+    const { lastLineEnd: whole } = reader
     if (whole < size) await file.truncate(whole)
     return { last, bytes: whole, cut: size - whole }
   } finally {
@@ -120,8 +120,8 @@ export async function mend(path: string): Promise<{ last: number; bytes: number;
   }
 }
 
-/** Gone, or gone already. */
-export const remove = (path: string): Promise<void> =>
+/** Deletes a file if it exists. */
+export const removeFile = (path: string): Promise<void> =>
   unlink(path).catch((error) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
     throw error

@@ -11,13 +11,13 @@ import { agentObservation } from '../fixtures/observations.js'
 import { seeded } from '../fixtures/random.js'
 import { fetches, KEY, ship } from '../fixtures/shipping.js'
 
-/** What is promised over the death of the process that ships. */
+/** The promises of the spool when the shipping process is killed. */
 
 const start = (spool: string, url: string, from: number) => {
   const child = spawn(process.execPath, ['dist/test/fixtures/shipping-child.js', spool, url, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  /** When it had recorded how many. */
+  /** Resolves with the number of rows that the process had recorded. */
   const said: { at: number; count: number }[] = []
   child.stdout.on('data', (chunk: Buffer) => {
     const count = Number(chunk.toString().trim().split('\n').at(-1))
@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('a copy of a spool, as of a machine that was cloned, uses no number that the other one uses', async (t) => {
+t.test('a copied spool, as of a cloned machine, reuses no number of the original', async (t) => {
   const collector = await startCollector({ key: KEY })
   const [one, other] = [join(directory(t), 'one'), join(directory(t), 'other')]
   const first = await ship(one, collector.url)

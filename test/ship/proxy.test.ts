@@ -50,7 +50,7 @@ t.test(
     t.match(await metrics(), /^readership_requests_total\{status="2xx"\} 2$/m)
     const read = await fetch(`${first.admin}/api/stats/overview?site=1`)
     t.equal(read.status, 404)
-    // Where that is, is the operator's to know: an adapter shows this to anybody.
+    // The message does not name the collector, because an adapter shows it to every client.
     t.match(await read.json(), {
       error: { code: 'not_found', message: /It ships them to its collector; send the request there/ },
     })
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('a middleware with a collector: the same three functions', async (t) => {
+t.test('a middleware with a collector has the same three functions', async (t) => {
   const collector = await startCollector({ key: KEY })
   const data = directory(t)
   const readership = await openReadership({ data, collector: `${collector.url}/`, site: 2, ingest_key: KEY })
@@ -115,7 +115,7 @@ t.test('a middleware with a collector: the same three functions', async (t) => {
   })
 })
 
-t.test('a process with nothing else to do ends, though a collector is away', async (t) => {
+t.test('a process without other work ends, even if the collector is down', async (t) => {
   const script = `
     import { openReadership } from '${join(process.cwd(), 'dist/src/index.js')}'
     const readership = await openReadership({ data: '${directory(t)}', collector: 'http://127.0.0.1:9', ingest_key: 'k' })

@@ -18,7 +18,7 @@ const answers =
   }
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => `/${n}`)
 
-t.test('what makes a row is shipped, signed, by one sender in rising numbers, and leaves the disk', async (t) => {
+t.test('rows are shipped, signed, by one sender in rising numbers, and leave the disk', async (t) => {
   const collector = await startCollector({ key: KEY })
   const spool = directory(t)
   const shipper = await ship(spool, collector.url, { site: 7 })
@@ -63,7 +63,7 @@ t.test('what makes a row is shipped, signed, by one sender in rising numbers, an
   for (const name of files) t.equal(statSync(join(spool, name)).size, 0, 'no address stays on the disk')
 })
 
-t.test('who shares an address with others and is told that it sends too often sends less often', async (t) => {
+t.test('after a 429 the shipper sends less often', async (t) => {
   const time = createFastTime()
   const at: number[] = []
   const collector = await startCollector({
@@ -90,7 +90,7 @@ t.test('who shares an address with others and is told that it sends too often se
   await collector.stop()
 })
 
-t.test('an hour without a collector: nothing is lost, in order, in full batches afterwards', async (t) => {
+t.test('after an hour without a collector every row arrives, in order and in full batches', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({ key: KEY, now: time.now })
   await collector.stop()
@@ -112,7 +112,7 @@ t.test('an hour without a collector: nothing is lost, in order, in full batches 
   await eventually('all rows', () => collector.paths().length === 1_200)
   t.same(collector.paths(), numbers(1_200))
   t.ok(collector.deliveries.length <= 5, `${collector.deliveries.length} requests for what waited`)
-  t.match(shipper.log.said(), /takes rows again/)
+  t.match(shipper.log.said(), /accepts rows again/)
   await shipper.close()
   await collector.stop()
 })
@@ -129,7 +129,7 @@ t.test(
         return true
       }
     const faults: [string, number, Fault, { waits?: (ms: number) => boolean; trouble: RegExp }][] = [
-      ['500', 3, status(500), { trouble: /answered 500/ }],
+      ['500', 3, status(500), { trouble: /responded with 500/ }],
       [
         '503 with a wait',
         1,
@@ -155,20 +155,20 @@ t.test(
         'a page of somebody else',
         1,
         status(200, { 'content-type': 'text/html' }, '<p>Welcome to the Wi-Fi'),
-        { trouble: /200.*no answer of a readership/ },
+        { trouble: /200.*not from a readership/ },
       ],
-      ['202 and garbage', 1, status(202, {}, 'OK'), { trouble: /not the answer of a readership/ }],
+      ['202 and garbage', 1, status(202, {}, 'OK'), { trouble: /not from a readership/ }],
       [
         'a redirect',
         1,
         status(307, { location: 'http://127.0.0.1:9/' }),
         {
-          trouble: /sends on to http:\/\/127\.0\.0\.1:9\/, which is not followed/,
+          trouble: /a redirect to http:\/\/127\.0\.0\.1:9\/, which is not followed/,
           waits: (ms) => ms >= 30_000 && ms <= 60_000,
         },
       ],
       ['404', 1, status(404), { trouble: /404/, waits: (ms) => ms >= 30_000 && ms <= 60_000 }],
-      ['no answer at all', 1, hang, { trouble: /did not answer in time/ }],
+      ['no answer at all', 1, hang, { trouble: /did not respond in time/ }],
       [
         'a connection cut',
         2,
@@ -234,7 +234,7 @@ t.test(
   },
 )
 
-t.test('an exact repeat of an accepted signature was accepted', async (t) => {
+t.test('a 409 for a repeated signature counts as accepted', async (t) => {
   const collector = await startCollector({
     key: KEY,
     fault: ({ res, commit }) => {
@@ -251,7 +251,7 @@ t.test('an exact repeat of an accepted signature was accepted', async (t) => {
   await collector.stop()
 })
 
-t.test('rows that are refused are set aside, without the address; the rest goes on', async (t) => {
+t.test('refused rows are stored without the address; the others are delivered', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({ key: KEY, now: time.now })
   const spool = directory(t)
@@ -275,7 +275,7 @@ t.test('rows that are refused are set aside, without the address; the rest goes 
   await collector.stop()
 })
 
-t.test('a collector that refuses everything does not get everything thrown after it', async (t) => {
+t.test('a collector that refuses every row is asked slowly', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({
     key: KEY,
@@ -284,7 +284,7 @@ t.test('a collector that refuses everything does not get everything thrown after
   })
   const shipper = await ship(directory(t), collector.url, time)
   for (const row of fetches(500)) shipper.record(row)
-  await eventually('that it is noticed', () => /rows one after another/.test(shipper.log.said()))
+  await eventually('that it is noticed', () => /consecutive rows/.test(shipper.log.said()))
   const began = time.now()
   await eventually('ten minutes', () => time.now() - began > 600_000)
   const refused = () => shipper.stats().losses.refused ?? 0
@@ -294,7 +294,7 @@ t.test('a collector that refuses everything does not get everything thrown after
   await collector.stop()
 })
 
-t.test('a wrong key is said once, loudly; a new one is used at once; a wrong clock is named', async (t) => {
+t.test('a wrong key is logged once, a new key is used at once, and a wrong clock is named', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({ key: KEY, now: time.now })
   let key = 'an old one'
@@ -303,7 +303,7 @@ t.test('a wrong key is said once, loudly; a new one is used at once; a wrong clo
     ...time,
     key: {
       current: () => key,
-      renew() {
+      reload() {
         renewals += 1
         if (renewals < 3) return false
         key = KEY
@@ -325,12 +325,12 @@ t.test('a wrong key is said once, loudly; a new one is used at once; a wrong clo
     return true
   })
   shipper.record(agentObservation())
-  await eventually('that it is said', () => /clock is 7 min ahead of the collector/.test(shipper.log.said()))
+  await eventually('that it is said', () => /clock is 7 min fast compared with the collector/.test(shipper.log.said()))
   await shipper.close()
   await collector.stop()
 })
 
-t.test('over its limit the spool drops the oldest rows and counts them', async (t) => {
+t.test('a spool over its limit deletes the oldest rows and counts them', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({ key: KEY, now: () => time.now() })
   await collector.stop()
@@ -343,7 +343,7 @@ t.test('over its limit the spool drops the oldest rows and counts them', async (
   await eventually('all is written', () => (shipper.stats().losses.spool_full ?? 0) > 0)
   await sleep(50)
   const { spool_bytes } = shipper.stats()
-  // What goes at once is a file: 25,000 bytes and the batch that crossed them, which is large where the machine is slow.
+  // One file is dropped at a time: 25,000 bytes and the batch that crossed them, which is large where the machine is slow.
   t.ok(spool_bytes <= 400_000 && spool_bytes > 50_000, `${spool_bytes} bytes of 400,000`)
   await collector.start()
   await eventually('what is left', () => shipper.stats().waiting === 0)
@@ -356,14 +356,14 @@ t.test('over its limit the spool drops the oldest rows and counts them', async (
   await collector.stop()
 })
 
-t.test('a disk that takes nothing: rows wait in memory and are shipped from there', async (t) => {
+t.test('rows wait in memory and are shipped from there while the disk accepts none', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({ key: KEY, now: time.now })
   const shipper = await ship(directory(t), collector.url, { ...time, min_free_disk: Number.MAX_SAFE_INTEGER })
   for (const row of fetches(700)) shipper.record(row)
   await eventually('delivered', () => collector.paths().length === 700)
   t.same(collector.paths(), numbers(700))
-  t.match(shipper.stats(), { state: 'degraded', reason: /not kept on disk: less than/ })
+  t.match(shipper.stats(), { state: 'degraded', reason: /cannot be written to disk: less than/ })
   collector.setFault(answers(500))
   for (const row of fetches(70_000)) shipper.record(row)
   t.ok((shipper.stats().losses.memory_full ?? 0) >= 6_000, 'the oldest of more than memory holds are dropped')
@@ -373,7 +373,7 @@ t.test('a disk that takes nothing: rows wait in memory and are shipped from ther
   await collector.stop()
 })
 
-t.test('the end: what waits is sent within its bound, or stays for the next start, which goes on', async (t) => {
+t.test('close ships rows within its bound, and the next start continues with the rest', async (t) => {
   const collector = await startCollector({ key: KEY })
   const spool = directory(t)
   const first = await ship(spool, collector.url)
@@ -394,7 +394,7 @@ t.test('the end: what waits is sent within its bound, or stays for the next star
 
   await collector.start()
   const third = await ship(spool, collector.url)
-  t.match(third.log.said(), /rows of the last run wait/)
+  t.match(third.log.said(), /rows of the previous run wait/)
   await eventually('the rest', () => collector.paths().length === 1_010)
   await third.close()
   t.equal(new Set(collector.paths()).size, 1_010)
@@ -402,7 +402,7 @@ t.test('the end: what waits is sent within its bound, or stays for the next star
   await collector.stop()
 })
 
-t.test('one process a spool', async (t) => {
+t.test('a spool belongs to one process', async (t) => {
   const spool = directory(t)
   const shipper = await ship(spool, 'http://127.0.0.1:9')
   await t.rejects(ship(spool, 'http://127.0.0.1:9'), { message: new RegExp(`${spool} is in use by another process`) })
@@ -411,7 +411,7 @@ t.test('one process a spool', async (t) => {
   await again.close()
 })
 
-t.test('record never throws, whatever it is given', async (t) => {
+t.test('record never throws, whatever its argument', async (t) => {
   const shipper = await ship(directory(t), 'http://127.0.0.1:9')
   const wrong: unknown[] = [
     undefined,

@@ -4,15 +4,15 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { lineOf, parseLine, type Row } from '../../src/ship/line.js'
-import { openProgress } from '../../src/ship/progress.js'
+import { openProgress } from '../../src/ship/progress-file.js'
 import { openSpool, type SpoolOptions } from '../../src/ship/spool.js'
+import { formatLine, parseLine, type SpooledRow } from '../../src/ship/spool-line.js'
 import { directory } from '../fixtures/files.js'
 import { createFastTime, createMemoryLog, ship } from '../fixtures/shipping.js'
 
 /** The rows on disk: read in order, whatever happened to the files. */
 
-const row = (number: number, json = `{"n":${number}}`): Row => ({ number, list: 'events', json })
+const row = (number: number, json = `{"n":${number}}`): SpooledRow => ({ number, list: 'events', json })
 const rows = (from: number, to: number, json?: string) =>
   Array.from({ length: to - from + 1 }, (_, n) => row(from + n, json))
 
@@ -25,14 +25,14 @@ async function open(folder: string, given: Partial<SpoolOptions> = {}) {
     settled: 0,
     sending: 0,
     clock: () => 0,
-    lost: (why, count) => {
+    onLost: (why, count) => {
       lost[why] = (lost[why] ?? 0) + count
     },
     log: createMemoryLog(),
     ...given,
   })
   const readAll = async () => {
-    const all: Row[] = []
+    const all: SpooledRow[] = []
     for (let some = await spool.read(); some.length > 0; some = await spool.read()) all.push(...some)
     return all
   }
@@ -44,7 +44,7 @@ const files = (folder: string) =>
     .sort()
     .map((name) => join(folder, name))
 
-t.test('a line is what was written or nothing', async (t) => {
+t.test('a line is parsed only if it is exactly what was written', async (t) => {
   const json = fc.json().map((text) => `{"x":${text}}`)
   fc.assert(
     fc.property(
@@ -52,20 +52,20 @@ t.test('a line is what was written or nothing', async (t) => {
       fc.constantFrom('agent_events', 'events', 'hits'),
       json,
       (number, list, text) => {
-        const line = lineOf({ number, list, json: text })
+        const line = formatLine({ number, list, json: text })
         t.equal(line.indexOf('\n'), line.length - 1)
         t.same(parseLine(line.slice(0, -1)), { number, list, json: text })
       },
     ),
     { numRuns: 50 },
   )
-  const line = lineOf(row(7)).slice(0, -1)
+  const line = formatLine(row(7)).slice(0, -1)
   for (let at = 0; at < line.length; at++) t.equal(parseLine(`${line.slice(0, at)}~${line.slice(at + 1)}`), undefined)
   for (const text of ['', ' ', line.slice(1), line.slice(0, -1), `${line} `, 'ffffffff 1 a{}'])
     t.equal(parseLine(text), undefined, text)
 })
 
-t.test('what one process wrote, the next one reads; done rows leave the disk', async (t) => {
+t.test('the next process reads the rows of the previous one, and delivered rows leave the disk', async (t) => {
   const folder = directory(t)
   const first = await open(folder)
   await first.append(rows(1, 300))
@@ -93,7 +93,7 @@ t.test('what one process wrote, the next one reads; done rows leave the disk', a
   await third.close()
 })
 
-t.test('a torn end is cut off and said, and the next rows are whole', async (t) => {
+t.test('a torn last line is removed and logged, and the next rows are whole', async (t) => {
   const folder = directory(t)
   const first = await open(folder)
   await first.append(rows(1, 10))
@@ -102,14 +102,14 @@ t.test('a torn end is cut off and said, and the next rows are whole', async (t) 
   writeFileSync(file, readFileSync(file).subarray(0, -5))
   const log = createMemoryLog()
   const second = await open(folder, { log })
-  t.match(log.said(), /cut off/)
+  t.match(log.said(), /is removed/)
   t.equal(second.spool.last, 9)
   await second.append(rows(10, 12, '{"again":1}'))
   t.same(await second.readAll(), [...rows(1, 9), ...rows(10, 12, '{"again":1}')])
   await second.close()
 })
 
-t.test('damage anywhere costs the rows it hit and no other, and never throws', async (t) => {
+t.test('damage loses only the rows that it hit, and never throws', async (t) => {
   const damage = fc.record({
     file: fc.nat(),
     at: fc.nat(),
@@ -129,7 +129,7 @@ t.test('damage anywhere costs the rows it hit and no other, and never throws', a
         const bytes = readFileSync(path)
         const from = at % bytes.length
         const until = Math.min(bytes.length, from + length)
-        // Each row owns its line, the feed behind it and the one before it.
+        // The bytes of a row are its line and the line feeds on both sides.
         let offset = 0
         const before = bytes.toString('latin1')
         for (const line of before.split('\n')) {
@@ -160,7 +160,7 @@ t.test('damage anywhere costs the rows it hit and no other, and never throws', a
   )
 })
 
-t.test('over the limit the oldest file goes, and its rows are counted', async (t) => {
+t.test('over the limit the oldest file is deleted and its rows are counted', async (t) => {
   const folder = directory(t)
   const { append, readAll, lost, spool, close } = await open(folder, { limit: 16_000 })
   for (let n = 1; n <= 2_000; n += 50) await append(rows(n, n + 49))
@@ -173,10 +173,10 @@ t.test('over the limit the oldest file goes, and its rows are counted', async (t
   await close()
 })
 
-t.test('the state of the deliveries: a write that was cut off leaves the one before', async (t) => {
+t.test('a torn write of the progress leaves the previous progress', async (t) => {
   const path = join(directory(t), 'progress')
   const first = await openProgress(path)
-  t.equal(first.found, undefined)
+  t.equal(first.stored, undefined)
   const sender = '0123456789abcdef'
   for (const settled of [1, 2, 3]) await first.save({ sender, settled, sending: settled + 1 })
   await first.close()
@@ -185,7 +185,7 @@ t.test('the state of the deliveries: a write that was cut off leaves the one bef
     writeFileSync(path, bytes)
     const file = await openProgress(path)
     await file.close()
-    return file.found
+    return file.stored
   }
   t.match(await found(whole), { sender, settled: 3, sending: 4 })
   const third = whole.indexOf('"settled":3')
@@ -198,7 +198,7 @@ t.test('the state of the deliveries: a write that was cut off leaves the one bef
 
 setFlagsFromString('--expose-gc')
 const collect: unknown = runInNewContext('gc')
-/** What is in use, not what the collector has not come to yet: that depends on how busy the machine is. */
+/** Measures memory in use after a collection, because uncollected garbage depends on how busy the machine is. */
 const held = () => {
   if (typeof collect === 'function') collect()
   const { heapUsed, external } = process.memoryUsage()

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import type { Outcome } from '../../src/ship/answer.js'
-import { createSend } from '../../src/ship/web/send.js'
-import { createWebShipper } from '../../src/ship/web/shipper.js'
+import type { DeliveryOutcome } from '../../src/ship/response-outcome.js'
+import { createWebClient } from '../../src/ship/web/web-client.js'
+import { createWebShipper } from '../../src/ship/web/web-shipper.js'
 import { webReadership } from '../../src/web.js'
 import { startCollector } from '../fixtures/collector.js'
 import { agentObservation, observation } from '../fixtures/observations.js'
@@ -13,11 +13,14 @@ const Body = z.object({
   agent_events: z.array(z.object({ pathname: z.string() })),
   events: z.array(z.unknown()),
 })
-const ACCEPTED: Outcome = { kind: 'accepted' }
-const LATER: Outcome = { kind: 'later', why: 'it answered 500' }
+const ACCEPTED: DeliveryOutcome = { kind: 'accepted' }
+const LATER: DeliveryOutcome = { kind: 'later', why: 'it responded with 500' }
 
 /** A shipper whose collector answers as told, then accepts; sleeping takes no time and moves its clock. */
-function open(answers: Outcome[] = [], judge: (paths: string[]) => Outcome = () => answers.shift() ?? ACCEPTED) {
+function open(
+  answers: DeliveryOutcome[] = [],
+  judge: (paths: string[]) => DeliveryOutcome = () => answers.shift() ?? ACCEPTED,
+) {
   const sent: { sender: string; paths: string[]; at: number }[] = []
   const said: string[] = []
   const time = { at: 0 }
@@ -45,7 +48,7 @@ function open(answers: Outcome[] = [], judge: (paths: string[]) => Outcome = () 
   return { ...shipper, record, sent, said, time }
 }
 
-t.test('what waits goes together, after a second, and once', async (t) => {
+t.test('rows are sent together, after a second, and once', async (t) => {
   const { record, flush, sent, stats } = open()
   record('/a', '/b')
   await Promise.all([flush(), flush()])
@@ -57,7 +60,7 @@ t.test('what waits goes together, after a second, and once', async (t) => {
   t.match(stats(), { shipped: { agent_events: 3 }, waiting: 0, losses: {} })
 })
 
-t.test('a failure that nobody knows the end of: the same again under the same name', async (t) => {
+t.test('a failure with an unknown outcome: the same again under the same name', async (t) => {
   const { record, flush, sent, stats, said } = open([LATER, LATER])
   record('/a')
   await flush()
@@ -70,17 +73,17 @@ t.test('a failure that nobody knows the end of: the same again under the same na
       ['0000000000000001', 4_000],
     ],
   )
-  t.same(said, ['the collector does not take rows, which wait in memory: it answered 500'], 'said once')
+  t.same(said, ['the collector accepts no rows, so they wait in memory: it responded with 500'], 'said once')
   t.match(stats(), { shipped: { agent_events: 1 }, waiting: 0 })
   t.equal(stats().trouble, undefined)
 })
 
-t.test('after four tries it waits for a flush to come, and meanwhile nobody tries', async (t) => {
+t.test('after four attempts rows wait for a later flush, and flushes pause', async (t) => {
   const { record, flush, sent, stats, time } = open([LATER, LATER, LATER, LATER])
   record('/a')
   await flush()
   t.equal(sent.length, 4)
-  t.match(stats(), { waiting: 1, trouble: 'it answered 500' })
+  t.match(stats(), { waiting: 1, trouble: 'it responded with 500' })
   record('/b')
   await flush()
   t.equal(sent.length, 4, 'within the pause')
@@ -96,10 +99,14 @@ t.test('after four tries it waits for a flush to come, and meanwhile nobody trie
   )
 })
 
-t.test('Retry-After and refusals of the key are heeded at once', async (t) => {
-  const rows: [Outcome, number, string][] = [
-    [{ kind: 'later', why: 'it answered 429', after: 60_000 }, 75_000, 'as long as it says, and up to a quarter more'],
-    [{ kind: 'denied', why: 'it answered 401', key: true }, 12_500, 'ten seconds, and up to a quarter more'],
+t.test('Retry-After and a denied key pause all flushes at once', async (t) => {
+  const rows: [DeliveryOutcome, number, string][] = [
+    [
+      { kind: 'later', why: 'it responded with 429', after: 60_000 },
+      75_000,
+      'as long as it says, and up to a quarter more',
+    ],
+    [{ kind: 'denied', why: 'it responded with 401', key: true }, 12_500, 'ten seconds, and up to a quarter more'],
   ]
   for (const [outcome, pause, why] of rows) {
     const { record, flush, sent, time } = open([outcome])
@@ -114,17 +121,17 @@ t.test('Retry-After and refusals of the key are heeded at once', async (t) => {
   }
 })
 
-t.test('a row that the collector will not have goes alone', async (t) => {
-  const judge = (paths: string[]): Outcome =>
-    paths.includes('/poison') ? { kind: 'refused', why: 'it answered 422' } : ACCEPTED
+t.test('only the row that the collector refuses is lost', async (t) => {
+  const judge = (paths: string[]): DeliveryOutcome =>
+    paths.includes('/poison') ? { kind: 'refused', why: 'it responded with 422' } : ACCEPTED
   const { record, flush, stats, said } = open([], judge)
   record('/a', '/b', '/poison', '/c', '/d')
   await flush()
   t.match(stats(), { shipped: { agent_events: 4 }, waiting: 0, losses: { refused: 1 } })
-  t.same(said, ['the collector refuses a row, which is lost: it answered 422'])
+  t.same(said, ['the collector refused a row, which is lost: it responded with 422'])
 })
 
-t.test('memory is bounded: the oldest go, and are counted', async (t) => {
+t.test('memory is bounded: the oldest rows are deleted and counted', async (t) => {
   const { record, flush, sent, stats } = open()
   for (let n = 0; n < 5_001; n++) record(`/${n}`)
   t.match(stats(), { waiting: 4_901, losses: { memory_full: 100 } })
@@ -138,7 +145,7 @@ t.test('memory is bounded: the oldest go, and are counted', async (t) => {
   t.ok(large.stats().waiting <= 1_040 && large.stats().waiting > 900, `${large.stats().waiting} rows`)
 })
 
-t.test('what makes no row, and what is no observation', async (t) => {
+t.test('observations without a row and invalid observations are counted', async (t) => {
   const web = webReadership({ collector: 'http://127.0.0.1:1', ingest_key: 'k' })
   web.record(observation({ content_type: 'image/png' }))
   web.record(observation({ headers: { 'sec-purpose': 'prefetch' } }))
@@ -149,7 +156,7 @@ t.test('what makes no row, and what is no observation', async (t) => {
   t.same(sent, [], 'nothing waits: nothing is sent')
 })
 
-t.test('options: one line that names what is wrong', async (t) => {
+t.test('a wrong option gives one line that names it', async (t) => {
   const good = { collector: 'https://stats.example.com/r', ingest_key: 'k' }
   const rows: [object, RegExp | undefined][] = [
     [good, undefined],
@@ -167,7 +174,7 @@ t.test('options: one line that names what is wrong', async (t) => {
   }
 })
 
-t.test('the signature is that of the specification; each attempt is signed afresh', async (t) => {
+t.test('each attempt has a signature of its own time', async (t) => {
   const KEY = 'ingest_ключ'
   const time = { at: Date.parse('2026-11-21T10:00:00.000Z') }
   const collector = await startCollector({
@@ -180,7 +187,7 @@ t.test('the signature is that of the specification; each attempt is signed afres
     },
   })
   t.teardown(collector.stop)
-  const send = createSend(`${collector.url}/`, KEY, () => time.at)
+  const send = createWebClient(`${collector.url}/`, KEY, () => time.at)
   const body = JSON.stringify({
     site_id: 1,
     batch: { sender: '0123456789abcdef', number: 1 },
@@ -191,6 +198,6 @@ t.test('the signature is that of the specification; each attempt is signed afres
   time.at += 1_000
   t.same(await send(body), ACCEPTED)
   t.equal(new Set(collector.attempts.map(({ signature }) => signature)).size, 2)
-  const nobody = createSend('http://127.0.0.1:1', KEY, () => time.at)
+  const nobody = createWebClient('http://127.0.0.1:1', KEY, () => time.at)
   t.match(await nobody(body), { kind: 'later' }, 'nobody there')
 })

@@ -1,7 +1,7 @@
-/** Resolves after `ms` milliseconds, or at once when the signal is aborted. */
+/** Resolves after `ms` milliseconds, or when the signal is aborted. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 
-/** Keeps no process alive. */
+/** A `Sleep` whose timer does not keep the process alive. */
 export const sleep: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve()
@@ -15,8 +15,8 @@ export const sleep: Sleep = (ms, signal) =>
     signal.addEventListener('abort', over)
   })
 
-/** Something that one waits for and another rings; a ring that nobody waited for yet is kept. */
-export function createBell() {
+/** A signal that one caller waits for and another rings; a ring before the wait is remembered. */
+export function createSignal() {
   let rung = false
   let wake: (() => void) | undefined
   return {
@@ -35,9 +35,9 @@ export function createBell() {
   }
 }
 
-const FLOOR = 1_000
-const CEILING = 60_000
+const MIN_BACK_OFF_MS = 1_000
+const MAX_BACK_OFF_MS = 60_000
 
-/** Exponential back-off with full jitter above a second: before attempt `failures` + 1, in milliseconds. */
-export const backOff = (failures: number, random: () => number, ceiling = CEILING): number =>
-  FLOOR + random() * (Math.min(ceiling, FLOOR * 2 ** Math.min(failures, 10)) - FLOOR)
+/** Returns the milliseconds before the next attempt: exponential back-off with full jitter above one second. */
+export const backOff = (failures: number, random: () => number, ceiling = MAX_BACK_OFF_MS): number =>
+  MIN_BACK_OFF_MS + random() * (Math.min(ceiling, MIN_BACK_OFF_MS * 2 ** Math.min(failures, 10)) - MIN_BACK_OFF_MS)

@@ -2,28 +2,28 @@ import { createHmac } from 'node:crypto'
 import { chmodSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { outcomeOf, retryAfter } from '../../src/ship/answer.js'
-import { batchOf, bodyOf } from '../../src/ship/batch.js'
-import { keyFile } from '../../src/ship/key.js'
-import type { Row } from '../../src/ship/line.js'
-import { signature } from '../../src/ship/sign.js'
-import { backOff } from '../../src/ship/wait.js'
+import { backOff } from '../../src/ship/back-off.js'
+import { formatBody, takeBatch } from '../../src/ship/delivery-body.js'
+import { watchKeyFile } from '../../src/ship/ingest-key.js'
+import { classifyResponse, parseRetryAfter } from '../../src/ship/response-outcome.js'
+import { signBody } from '../../src/ship/signature.js'
+import type { SpooledRow } from '../../src/ship/spool-line.js'
 import { directory } from '../fixtures/files.js'
 import { createMemoryLog } from '../fixtures/shipping.js'
 
-/** The parts of a delivery, each by itself. */
+/** The parts of a delivery, tested separately. */
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')
 
-t.test('the signature of spec 5.6', async (t) => {
+t.test('a body is signed by HMAC-SHA256 over its time and text', async (t) => {
   const body = '{"pathname":"/ü"}'
   const v1 = createHmac('sha256', 'key')
     .update(Buffer.from(`1795262400.${body}`, 'utf8'))
     .digest('hex')
-  t.equal(signature('key', NOW + 999, body), `t=1795262400,v1=${v1}`)
+  t.equal(signBody('key', NOW + 999, body), `t=1795262400,v1=${v1}`)
 })
 
-t.test('Retry-After', async (t) => {
+t.test('Retry-After is read as seconds or as a date', async (t) => {
   const rows: [string | undefined, number | undefined, string][] = [
     [undefined, undefined, 'none'],
     ['60', 60_000, 'seconds'],
@@ -34,10 +34,10 @@ t.test('Retry-After', async (t) => {
     ['soon', undefined, 'no time at all'],
     ['', undefined, 'nor this'],
   ]
-  for (const [value, expected, why] of rows) t.equal(retryAfter(value, NOW), expected, why)
+  for (const [value, expected, why] of rows) t.equal(parseRetryAfter(value, NOW), expected, why)
 })
 
-t.test('what an answer means', async (t) => {
+t.test('each response of the collector has an outcome', async (t) => {
   const committed = '{"data":{"agent_events":1,"events":0}}'
   const rows: [number, string, string][] = [
     [202, committed, 'accepted'],
@@ -63,10 +63,10 @@ t.test('what an answer means', async (t) => {
     [503, '', 'later'],
   ]
   for (const [status, text, kind] of rows)
-    t.equal(outcomeOf({ status, headers: {}, text }, NOW).kind, kind, `${status} ${text}`)
+    t.equal(classifyResponse({ status, headers: {}, text }, NOW).kind, kind, `${status} ${text}`)
 })
 
-t.test('back-off: a second to a minute, spread over all of it', async (t) => {
+t.test('back-off grows from a second to a minute with full jitter', async (t) => {
   t.equal(
     backOff(1, () => 0),
     1_000,
@@ -94,19 +94,19 @@ t.test('back-off: a second to a minute, spread over all of it', async (t) => {
   )
 })
 
-t.test('a delivery: 500 of each list and 2 MB at most, in order', async (t) => {
-  const make = (list: Row['list'], number: number, json = '{}'): Row => ({ list, number, json })
+t.test('a delivery has at most 500 rows of each array and 2 MB, in order', async (t) => {
+  const make = (list: SpooledRow['list'], number: number, json = '{}'): SpooledRow => ({ list, number, json })
   const many = Array.from({ length: 1_200 }, (_, n) => make(n % 2 ? 'events' : 'agent_events', n + 1))
-  t.equal(batchOf(many, 5_000)?.number, 1_000, 'the first list is full')
-  t.equal(batchOf(many, 7)?.rows.length, 7)
-  t.equal(batchOf([], 7), undefined)
+  t.equal(takeBatch(many, 5_000)?.number, 1_000, 'the first list is full')
+  t.equal(takeBatch(many, 7)?.rows.length, 7)
+  t.equal(takeBatch([], 7), undefined)
   const wide = Array.from({ length: 10 }, (_, n) => make('events', n + 1, `"${'ü'.repeat(150_000)}"`))
-  const batch = batchOf(wide, 5_000)
+  const batch = takeBatch(wide, 5_000)
   t.equal(batch?.rows.length, 6, 'by bytes, not characters')
   if (!batch) return
-  t.ok(Buffer.byteLength(bodyOf(batch, { site: 2_147_483_647, sender: 'f'.repeat(16) })) < 2_000_000)
+  t.ok(Buffer.byteLength(formatBody(batch, { site: 2_147_483_647, sender: 'f'.repeat(16) })) < 2_000_000)
   const mixed = { number: 9, rows: [make('hits', 7, '{"h":1}'), make('events', 8), make('agent_events', 9, '{"a":1}')] }
-  t.same(JSON.parse(bodyOf(mixed, { site: 3, sender: '0123456789abcdef' })), {
+  t.same(JSON.parse(formatBody(mixed, { site: 3, sender: '0123456789abcdef' })), {
     site_id: 3,
     batch: { sender: '0123456789abcdef', number: 9 },
     agent_events: [{ a: 1 }],
@@ -115,29 +115,29 @@ t.test('a delivery: 500 of each list and 2 MB at most, in order', async (t) => {
   })
 })
 
-t.test('the key in a file: read again when it changes, and never worse than the last', async (t) => {
+t.test('a key file is read again when it changes, and the last key stays if that fails', async (t) => {
   const file = join(directory(t), 'key')
   const log = createMemoryLog()
-  t.throws(() => keyFile(file, log), { message: `The ingest key cannot be read from ${file}: ENOENT.` })
+  t.throws(() => watchKeyFile(file, log), { message: `The ingest key cannot be read from ${file}: ENOENT.` })
   writeFileSync(file, '\n')
-  t.throws(() => keyFile(file, log), { message: /it is empty/ })
+  t.throws(() => watchKeyFile(file, log), { message: /it is empty/ })
   writeFileSync(file, 'one two')
-  t.throws(() => keyFile(file, log), { message: /it holds more than a key/ })
+  t.throws(() => watchKeyFile(file, log), { message: /it holds more than a key/ })
   writeFileSync(file, 'first\n')
   chmodSync(file, 0o644)
-  const key = keyFile(file, log)
+  const key = watchKeyFile(file, log)
   t.match(log.said(), /read by other users/)
   t.equal(key.current(), 'first')
-  t.equal(key.renew(), false)
+  t.equal(key.reload(), false)
   writeFileSync(file, 'other\n')
   utimesSync(file, 1, 1)
   t.equal(key.current(), 'other')
   rmSync(file)
   t.equal(key.current(), 'other')
   t.equal(key.current(), 'other')
-  t.equal(log.lines.filter(({ message }) => /last one is used/.test(message)).length, 1)
+  t.equal(log.lines.filter(({ message }) => /last one stays in use/.test(message)).length, 1)
   writeFileSync(file, 'third')
-  t.equal(key.renew(), true)
+  t.equal(key.reload(), true)
   t.equal(key.current(), 'third')
   t.notMatch(log.said(), /first|other\b(?! users)|third/)
 })

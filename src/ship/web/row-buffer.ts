@@ -1,33 +1,30 @@
-import { MOST_ROWS } from '../batch.js'
-import type { Item } from '../item.js'
+import { MAX_LIST_ROWS } from '../delivery-body.js'
+import type { OutgoingRow } from '../outgoing-row.js'
 
-/** Rows that go together under a name of their own: as often as it takes, and stored once. */
-export interface Batch {
+/** Rows of one delivery with a sender id of their own, so that repeating it stores them once. */
+export interface WebBatch {
   /** 16 hex digits. */
   readonly sender: string
-  readonly rows: readonly Item[]
+  readonly rows: readonly OutgoingRow[]
 }
 
-/** Characters of a batch, of which each is three bytes at most: with what stands around the rows below 2 MB (spec 8). */
-const MOST_CHARACTERS = 600_000
+/** Characters of a batch, of at most three bytes each: with the text around the rows it stays below 2 MB. */
+const MAX_BATCH_CHARACTERS = 600_000
 
-/**
- * Rows that wait in memory, at most `most.rows` of them and `most.characters`: over it the oldest go, and `lost` is told
- * how many.
- */
-export function createWaiting(deps: {
+/** Buffers rows in memory within the bounds of `most`; above them the oldest are deleted and counted by `lost`. */
+export function createRowBuffer(deps: {
   most: { rows: number; characters: number }
-  /** 16 hex digits, others each time. */
+  /** Returns a new id of 16 hex digits. */
   id(): string
   lost(rows: number): void
 }) {
   const { most, id, lost } = deps
-  const back: Batch[] = []
-  let fresh: Item[] = []
+  const back: WebBatch[] = []
+  let fresh: OutgoingRow[] = []
   let rows = 0
   let characters = 0
 
-  const count = (items: readonly Item[], sign: 1 | -1) => {
+  const count = (items: readonly OutgoingRow[], sign: 1 | -1) => {
     rows += sign * items.length
     for (const { json } of items) characters += sign * json.length
   }
@@ -44,32 +41,32 @@ export function createWaiting(deps: {
     get rows() {
       return rows
     },
-    add(item: Item): void {
+    add(item: OutgoingRow): void {
       fresh.push(item)
       count([item], 1)
       shed()
     },
-    /** What goes next, which is the caller's from here on: first what was given back. */
-    take(): Batch | undefined {
+    /** Removes and returns the next batch; batches that were given back come first. */
+    take(): WebBatch | undefined {
       const again = back.shift()
       const batch = again ?? (fresh.length > 0 ? { sender: id(), rows: cut() } : undefined)
       if (batch !== undefined) count(batch.rows, -1)
       return batch
     },
-    /** A batch of which nobody knows whether it was stored: it goes again as it is. */
-    giveBack(batch: Batch): void {
+    /** Returns a batch whose outcome is unknown, to be sent again unchanged. */
+    giveBack(batch: WebBatch): void {
       back.unshift(batch)
       count(batch.rows, 1)
       shed()
     },
   }
 
-  function cut(): Item[] {
+  function cut(): OutgoingRow[] {
     let size = 0
     let end = 0
     for (const { json } of fresh) {
       size += json.length
-      if (end > 0 && (end >= MOST_ROWS || size > MOST_CHARACTERS)) break
+      if (end > 0 && (end >= MAX_LIST_ROWS || size > MAX_BATCH_CHARACTERS)) break
       end += 1
     }
     const taken = fresh.slice(0, end)

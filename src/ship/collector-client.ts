@@ -1,31 +1,35 @@
 import { Agent, type Dispatcher } from 'undici'
-import type { Answer } from './answer.js'
+import type { CollectorResponse } from './response-outcome.js'
 
-/** One attempt: a signed body to the collector. Rejects where no whole answer came. */
-export type Send = (body: string, signature: string, signal: AbortSignal) => Promise<Answer>
+/** Sends a signed body to the collector once. Rejects if no complete response arrives. */
+export type SendBody = (body: string, signature: string, signal: AbortSignal) => Promise<CollectorResponse>
 
-/** Bytes of an answer that are read; the service's own are far shorter. */
-const LONGEST_ANSWER = 65_536
+/** Bytes of a response that are read; those of a readership are far shorter. */
+const MAX_RESPONSE_BYTES = 65_536
 
 /**
- * The way to the collector's edge door below `url`: one connection, kept; redirects are not followed, and no variable of
- * the environment leads it elsewhere. An attempt that takes longer than `patience` milliseconds is given up.
+ * Returns a client of `POST /api/log/edge` below `url` that keeps one connection. It follows no redirect and ignores proxy
+ * variables of the environment. An attempt is aborted after `timeout` milliseconds.
  */
-export function openSend(url: string, version: string, patience = 30_000): { send: Send; close(): Promise<void> } {
+export function createCollectorClient(
+  url: string,
+  version: string,
+  timeout = 30_000,
+): { send: SendBody; close(): Promise<void> } {
   const door = new URL(`${url.replace(/\/+$/, '')}/api/log/edge`)
   const agent = new Agent({
     connections: 1,
     connect: { timeout: 10_000 },
-    headersTimeout: patience,
-    bodyTimeout: patience,
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
     keepAliveMaxTimeout: 60_000,
   })
   return {
     async send(body, signature, signal) {
-      // Not `AbortSignal.any`: what it makes of a signal that lives as long as the process may live as long.
+      // Not `AbortSignal.any`, whose result could live as long as the process does.
       const over = new AbortController()
       const stop = () => over.abort(signal.reason)
-      const late = setTimeout(() => over.abort(new DOMException('It took too long.', 'TimeoutError')), patience)
+      const late = setTimeout(() => over.abort(new DOMException('It took too long.', 'TimeoutError')), timeout)
       signal.addEventListener('abort', stop)
       if (signal.aborted) stop()
       try {
@@ -38,7 +42,7 @@ export function openSend(url: string, version: string, patience = 30_000): { sen
     close: () => agent.destroy(),
   }
 
-  async function attempt(body: string, signature: string, signal: AbortSignal): Promise<Answer> {
+  async function attempt(body: string, signature: string, signal: AbortSignal): Promise<CollectorResponse> {
     const answer = await agent.request({
       origin: door.origin,
       path: door.pathname,
@@ -56,19 +60,19 @@ export function openSend(url: string, version: string, patience = 30_000): { sen
       const value = answer.headers[name]
       headers[name] = Array.isArray(value) ? value[0] : value
     }
-    return { status: answer.statusCode, headers, text: await beginning(answer.body) }
+    return { status: answer.statusCode, headers, text: await readStart(answer.body) }
   }
 }
 
-async function beginning(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function readStart(body: Dispatcher.ResponseData['body']): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     if (!(chunk instanceof Uint8Array)) continue
     chunks.push(chunk)
     size += chunk.length
-    // Leaving the loop ends the connection: who floods gets a new one.
-    if (size > LONGEST_ANSWER) break
+    // Leaving the loop closes the connection.
+    if (size > MAX_RESPONSE_BYTES) break
   }
-  return Buffer.concat(chunks).toString('utf8', 0, LONGEST_ANSWER)
+  return Buffer.concat(chunks).toString('utf8', 0, MAX_RESPONSE_BYTES)
 }

@@ -1,20 +1,20 @@
 import { appendFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Row } from './line.js'
+import type { SpooledRow } from './spool-line.js'
 
-/** Of each of the two files; the older one goes when the younger is full. */
-const LIMIT = 1 << 20
+/** Bytes of each of the two files; the older one is deleted when the newer is full. */
+const MAX_FILE_BYTES = 1 << 20
 const Fields = z.record(z.string(), z.unknown())
 
 /**
- * Rows that the collector will not have, for the operator to look at: one JSON object a line in `refused.ndjson`, what was
- * there before in `refused.old.ndjson`. Without the address, which is for the way only.
+ * Stores the rows that the collector refused for the operator: one JSON object per line in `refused.ndjson`, older ones in
+ * `refused.old.ndjson`. The client's address is left out.
  */
-export function createRefused(directory: string, limit = LIMIT) {
+export function createRefusedRows(directory: string, limit = MAX_FILE_BYTES) {
   const path = join(directory, 'refused.ndjson')
   return {
-    async add({ list, json }: Row, why: string, at: Date): Promise<void> {
+    async add({ list, json }: SpooledRow, why: string, at: Date): Promise<void> {
       const { ip: _, ...row } = Fields.parse(JSON.parse(json))
       const line = `${JSON.stringify({ refused_at: at.toISOString(), why, list, row })}\n`
       const size = await stat(path).then(

@@ -1,20 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** The site's ingest key, wherever it is kept. It is in no message of ours. */
-export interface Key {
-  /** As it is now. */
+/** The source of the site's ingest key. The key never appears in a message. */
+export interface KeySource {
+  /** Returns the current key. */
   current(): string
-  /** Looks again, whether or not the file seems changed; true where the key is another. */
-  renew(): boolean
+  /** Reads the key again, even if the file looks unchanged; returns whether the key changed. */
+  reload(): boolean
 }
 
-export const givenKey = (key: string): Key => ({ current: () => key, renew: () => false })
+export const createFixedKey = (key: string): KeySource => ({ current: () => key, reload: () => false })
 
 /**
- * A key in a file, which is read again when it changed. Throws one line that names the file where it cannot be read or holds
- * no key; later such a file leaves the last key in use.
+ * Reads the key from a file, again whenever the file changes. Throws an error of one line that names the file if it cannot
+ * be read or holds no key. If that happens later, the last key stays in use.
  */
-export function keyFile(path: string, log: { warn(details: object, message: string): void }): Key {
+export function watchKeyFile(path: string, log: { warn(details: object, message: string): void }): KeySource {
   const read = (): string => {
     const key = readFileSync(path, 'utf8').trim()
     if (key === '' || /\s/.test(key)) throw new Error(key === '' ? 'it is empty' : 'it holds more than a key')
@@ -31,7 +31,7 @@ export function keyFile(path: string, log: { warn(details: object, message: stri
     key = read()
     if (statSync(path).mode & 0o044) log.warn({ file: path }, 'the ingest key can be read by other users: chmod 600')
   } catch (error) {
-    throw new Error(`The ingest key cannot be read from ${path}: ${whyOf(error)}.`)
+    throw new Error(`The ingest key cannot be read from ${path}: ${describeError(error)}.`)
   }
   let failing = false
   const look = (always: boolean): boolean => {
@@ -45,7 +45,10 @@ export function keyFile(path: string, log: { warn(details: object, message: stri
       return key !== before
     } catch (error) {
       if (!failing)
-        log.warn({ file: path }, `the ingest key cannot be read again, the last one is used: ${whyOf(error)}`)
+        log.warn(
+          { file: path },
+          `the ingest key cannot be read again, so the last one stays in use: ${describeError(error)}`,
+        )
       failing = true
       return false
     }
@@ -55,9 +58,9 @@ export function keyFile(path: string, log: { warn(details: object, message: stri
       look(false)
       return key
     },
-    renew: () => look(true),
+    reload: () => look(true),
   }
 }
 
-const whyOf = (error: unknown): string =>
+const describeError = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : error instanceof Error ? error.message : 'unknown'

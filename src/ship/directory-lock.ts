@@ -5,23 +5,25 @@ import { connect, createServer } from 'node:net'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Bytes of a socket's path that every system takes. */
-const SOCKET_PATH = 103
-/** Longer than somebody who starts at the same moment needs from finding a dead socket to having one of its own. */
-const SETTLE = 50
+/** Bytes of a socket's path that every system accepts. */
+const MAX_SOCKET_PATH_BYTES = 103
+/** Longer than a process that starts at the same moment needs to replace a dead socket with its own. */
+const SETTLE_MS = 50
 
 /**
- * A directory for this process alone: a socket in it at which its holder answers, for as long as it lives and no longer,
- * in whichever container that looks into the directory. Throws one line where somebody else holds it.
+ * Reserves a directory for this process by a socket in it, which answers exactly as long as the process lives, also for
+ * other containers that mount the directory. Throws an error of one line if another process holds it.
  */
-export async function lock(path: string, held: string): Promise<{ release(): Promise<void> }> {
+export async function lockDirectory(path: string, held: string): Promise<{ release(): Promise<void> }> {
   const near = relative('.', path)
   const at = Buffer.byteLength(near) < Buffer.byteLength(path) ? near : path
-  if (Buffer.byteLength(at) > SOCKET_PATH)
-    throw new Error(`${at} is too long for a socket, at most ${SOCKET_PATH} bytes work; choose a shorter directory.`)
+  if (Buffer.byteLength(at) > MAX_SOCKET_PATH_BYTES)
+    throw new Error(
+      `${at} is too long for a socket, at most ${MAX_SOCKET_PATH_BYTES} bytes work; choose a shorter directory.`,
+    )
   const taken = () => new Error(`${held} is in use by another process; each needs a directory of its own.`)
   const name = randomBytes(8).toString('hex')
-  if ((await holder(at)) !== undefined) throw taken()
+  if ((await readHolder(at)) !== undefined) throw taken()
   await unlink(at).catch(() => {})
   const server = createServer((socket) => socket.on('error', () => {}).end(name))
   const listening = once(server, 'listening')
@@ -32,9 +34,9 @@ export async function lock(path: string, held: string): Promise<{ release(): Pro
     throw taken()
   })
   server.unref()
-  await sleep(SETTLE)
-  if ((await holder(at)) !== name) {
-    // Not `close`: that would unlink what is another's by now.
+  await sleep(SETTLE_MS)
+  if ((await readHolder(at)) !== name) {
+    // Not `close`, which would unlink a socket that belongs to the other process by now.
     throw taken()
   }
   return {
@@ -46,19 +48,19 @@ export async function lock(path: string, held: string): Promise<{ release(): Pro
   }
 }
 
-/** What who listens at a socket calls itself; undefined where nobody does. */
-async function holder(at: string): Promise<string | undefined> {
+/** Returns the name that the process at a socket sends, or undefined if none listens. */
+async function readHolder(at: string): Promise<string | undefined> {
   const socket = connect(at)
   let said = ''
   try {
     await once(socket, 'connect')
-    const patience = setTimeout(() => socket.destroy(), 2_000)
+    const timeout = setTimeout(() => socket.destroy(), 2_000)
     for await (const chunk of socket) said += chunk
-    clearTimeout(patience)
+    clearTimeout(timeout)
     return said
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : ''
-    // Nobody there, or what is there is no socket of anybody.
+    // No process listens, or the file is not a socket.
     return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTSOCK' ? undefined : said
   } finally {
     socket.destroy()

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { createItems } from '../../src/ship/item.js'
+import { createRowBuilder } from '../../src/ship/outgoing-row.js'
 import { agentObservation, observation } from '../fixtures/observations.js'
 
-/** What is shipped of what was seen, and in which words (spec 2.5, contract 3 and 6). */
+/** The rows that observations and hits become on their way to a collector. */
 
-const { of, ofHit } = createItems(loadCatalog())
+const { of, ofHit } = createRowBuilder(loadCatalog())
 
-t.test('who goes into which array', async (t) => {
+t.test('an observation goes into the array of its audience, or has a reason not to', async (t) => {
   const html = 'text/html'
   const rows: [Parameters<typeof observation>[0], string, string][] = [
     [{}, 'events', 'a page that a person read'],
@@ -36,7 +36,7 @@ t.test('who goes into which array', async (t) => {
 
 const fields = (item: ReturnType<typeof of>): unknown => (typeof item === 'string' ? item : JSON.parse(item.json))
 
-t.test('an agent’s row: the eleven fields of the specification, and what only we know', async (t) => {
+t.test('an agent’s row has the eleven fields of the interface, and those that only readership sends', async (t) => {
   const seen = agentObservation({
     timestamp: '2026-11-21T08:00:00.000Z',
     query: 'a=1',
@@ -67,7 +67,7 @@ t.test('an agent’s row: the eleven fields of the specification, and what only 
   })
 })
 
-t.test('a person’s row', async (t) => {
+t.test('a person’s row has the fields of a pageview', async (t) => {
   const seen = observation({ timestamp: '2026-11-21T08:00:00.000Z', headers: { 'accept-language': 'de' } })
   t.same(fields(of(seen)), {
     timestamp: '2026-11-21T08:00:00.000Z',
@@ -81,7 +81,7 @@ t.test('a person’s row', async (t) => {
   })
 })
 
-t.test('long and hostile texts', async (t) => {
+t.test('long and hostile texts are truncated or refused', async (t) => {
   const long = of(agentObservation({ pathname: `/${'x'.repeat(100_000)}`, query: '\u0000\ud800'.repeat(50_000) }))
   t.ok(typeof long !== 'string' && long.json.length < 100_000, 'cut')
   const whole = of(
