@@ -2,7 +2,7 @@ import type { Agent } from '../agents/catalog.js'
 import { googleText } from './canonical.js'
 import { compileRobots } from './compiled-robots.js'
 import { type GroupSelection, modeOf } from './group-selection.js'
-import { createListing, parseLlms } from './llms.js'
+import { createListing, type Llms, parseLlms } from './llms.js'
 import { type ContentUsage, parseRobots, type RobotsGroup, type RobotsRule, type RobotsTxt } from './parse-robots.js'
 import { mergePreferences, type Preferences } from './preferences.js'
 import type { RobotsMode } from './robots-lines.js'
@@ -55,7 +55,7 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
   const { hostname } = files
   const standing = standingOf(files.robots.status)
   const body = standing === 'served' ? files.robots.body : ''
-  const llms =
+  const llms: Llms | null =
     files.llms !== undefined && standingOf(files.llms.status) === 'served'
       ? parseLlms(files.llms.body, `http://${hostname}/llms.txt`)
       : null

@@ -59,13 +59,13 @@ t.test('refuses a malformed catalog', async (t) => {
   t.equal(parseCatalog(file(entry)).get('a-bot')?.name, 'A')
   const rows: [object, string][] = [
     [{ ...entry, purpose: 'mischief' }, 'an unknown purpose'],
-    [{ ...entry, id: 'A Bot' }, 'an id that is none'],
-    [{ ...entry, ua_tokens: [] }, 'no token, though tokens are how it is found'],
-    [{ ...entry, ua_tokens: [''] }, 'an empty token, which would match everybody'],
-    [{ ...entry, ua_match: 'never' }, 'a token nobody carries'],
-    [{ ...entry, docs_url: 'javascript:alert(1)' }, 'an address that is not of the web'],
-    [{ ...entry, rdns_suffixes: ['evilgooglebot.com'] }, 'a suffix without the dot that keeps others out'],
-    [{ ...entry, colour: 'red' }, 'a field that has no meaning'],
+    [{ ...entry, id: 'A Bot' }, 'a malformed id'],
+    [{ ...entry, ua_tokens: [] }, 'no token although ua_match needs one'],
+    [{ ...entry, ua_tokens: [''] }, 'an empty token, which would match every user agent'],
+    [{ ...entry, ua_match: 'never' }, 'a token although no user agent contains it'],
+    [{ ...entry, docs_url: 'javascript:alert(1)' }, 'a URL that is not http or https'],
+    [{ ...entry, rdns_suffixes: ['evilgooglebot.com'] }, 'a suffix without its dot'],
+    [{ ...entry, colour: 'red' }, 'an unknown field'],
   ]
   for (const [agent, why] of rows) t.throws(() => parseCatalog(file(agent)), why)
   t.throws(() => parseCatalog(file(entry, entry)), /twice/)
@@ -77,7 +77,7 @@ t.test('refuses a malformed catalog', async (t) => {
   ]
   const [one, again, ...others] = versions.map((json) => parseCatalog(json).version)
   t.equal(one, again, 'the same facts, the same version')
-  t.equal(new Set([one, ...others]).size, 3, 'other facts of the same day are another version: rows are of one')
+  t.equal(new Set([one, ...others]).size, 3, 'other facts of the same day are another version')
 })
 
 t.test('identifies bots that name themselves', async (t) => {
@@ -127,46 +127,50 @@ t.test('takes apps that show pages and rare browsers for people', async (t) => {
 t.test('applies each matching rule of the catalog', async (t) => {
   const rows: [string, string, string][] = [
     ['gptbot/1.2', 'gptbot', 'case does not matter'],
-    ['  GPTBot  ', 'gptbot', 'nor does space around it'],
+    ['  GPTBot  ', 'gptbot', 'spaces around it do not matter'],
     ['xGPTBot/1.2', 'other', 'a letter on the left is another word'],
-    ['9GPTBot/1.2', 'other', 'so is a digit'],
-    ['GPTBotanic/1.0', 'other', 'and a letter on the right'],
+    ['9GPTBot/1.2', 'other', 'a digit on the left is another word'],
+    ['GPTBotanic/1.0', 'other', 'a letter on the right is another word'],
     ['Mozilla/5.0 (compatible; GPTBot2)', 'gptbot', 'a digit on the right is a version'],
     ['Mozilla/5.0 (compatible;_GPTBot)', 'gptbot', 'an underscore is neither letter nor digit'],
     ['Googlebot-Image/1.0', 'googlebot-image', 'the longest token wins'],
     ['AdsBot-Google-Mobile', 'adsbot-google-mobile', 'the longest token wins'],
-    ['SemrushBot-SWA/1.0', 'semrushbot-swa', 'a veto leaves it to the other entry'],
+    ['SemrushBot-SWA/1.0', 'semrushbot-swa', 'a veto leaves the match to the other entry'],
     ['Claude-User (claude-code/2.1; +https://support.anthropic.com/)', 'claude-code', 'a veto again'],
-    ['Slackbot 1.0 (+https://api.slack.com/robots)', 'slackbot', 'where the veto does not apply'],
-    ['LinkedInBot/1.0 Apache-HttpClient', 'linkedinbot', 'a library only where nothing else matches'],
-    ['GPTBot/1.2 python-requests-long-name/2 HeadlessChrome/1', 'gptbot', 'however long the library is called'],
-    ['python-requests/2.32.3', 'python-requests', 'a library alone'],
-    ['compatible; acapbot/0.1; treat like Googlebot', 'other', 'likeness is not identity'],
-    ['SentiBot www.sentibot.eu (compatible with Googlebot)', 'other', 'likeness in other words'],
-    ['TelegramBot (like TwitterBot)', 'telegrambot', 'likeness beside identity'],
-    ['Mozilla/5.0 (like Gecko; compatible; Googlebot/2.1)', 'googlebot', 'likeness to something else'],
+    ['Slackbot 1.0 (+https://api.slack.com/robots)', 'slackbot', 'the veto does not apply'],
+    ['LinkedInBot/1.0 Apache-HttpClient', 'linkedinbot', 'a library counts only if nothing else matches'],
+    ['GPTBot/1.2 python-requests-long-name/2 HeadlessChrome/1', 'gptbot', 'however long the name of the library is'],
+    ['python-requests/2.32.3', 'python-requests', 'only a library'],
+    ['compatible; acapbot/0.1; treat like Googlebot', 'other', 'a comparison is not an identity'],
+    ['SentiBot www.sentibot.eu (compatible with Googlebot)', 'other', 'a comparison in other words'],
+    ['TelegramBot (like TwitterBot)', 'telegrambot', 'a comparison next to an identity'],
+    ['Mozilla/5.0 (like Gecko; compatible; Googlebot/2.1)', 'googlebot', 'a comparison with something else'],
     ['Unlike Googlebot, we are polite crawlers', 'googlebot', '"unlike" is not the word'],
     ['Google-Extended', 'other', 'a name in robots.txt that no user agent contains'],
     ['Mozilla/5.0 (compatible; Applebot-Extended/1.0)', 'other', 'another'],
     ['Google', 'google-gemini-undeclared', 'the whole user agent'],
-    ['Google Chrome', 'other', 'and no part of one'],
+    ['Google Chrome', 'other', 'not a part of the user agent'],
     ['node', 'node-fetch-builtin', 'the whole user agent'],
-    ['Mozilla/5.0 (X11; Linux) node', 'other', 'and no part of one'],
+    ['Mozilla/5.0 (X11; Linux) node', 'other', 'not a part of the user agent'],
     ['xUptime/3', 'uptime-com', 'a substring needs no boundary'],
     [
       'facebookexternalhit/1.1 Facebot Twitterbot/1.0',
       'imessage-preview',
       'three names in this order are a message preview',
     ],
-    ['Mozilla/5.0 (compatible; SomethingNew/1.0; +https://new.example/bot.html)', 'other', 'isbot is the net'],
-    ['BlackBerry9000/4.6.0.167 Profile/MIDP-2.0 VendorID/102 ips-agent', 'other', 'a telephone that says it is none'],
-    ['NetSurf/1.2 (compatible; ThingBot/1.0)', 'other', 'a small browser that says it is none'],
-    ['YandexMetrika/4.0', 'yandexmetrika', 'no shorter name of its family'],
+    ['Mozilla/5.0 (compatible; SomethingNew/1.0; +https://new.example/bot.html)', 'other', 'isbot recognises it'],
+    [
+      'BlackBerry9000/4.6.0.167 Profile/MIDP-2.0 VendorID/102 ips-agent',
+      'other',
+      'a telephone that names itself an agent',
+    ],
+    ['NetSurf/1.2 (compatible; ThingBot/1.0)', 'other', 'a small browser that names itself a bot'],
+    ['YandexMetrika/4.0', 'yandexmetrika', 'not the shorter name of its family'],
     ['YandexDirectDyn/1.0', 'yandexdirectdyn', 'the longest of three'],
-    ['YandexSomethingNew/1.0 (+http://yandex.com/bots)', 'other', 'a name of a known family that nobody has told'],
-    ['-', 'other', 'what logs write for none'],
-    [' ', 'other', 'only space is no user agent'],
-    [`${BROWSERS[0]?.[0]}${' '.repeat(512)}GPTBot/1.2`, 'person', 'beyond 512 characters nothing is read'],
+    ['YandexSomethingNew/1.0 (+http://yandex.com/bots)', 'other', 'an unknown name of a known family'],
+    ['-', 'other', 'the mark of logs for a missing user agent'],
+    [' ', 'other', 'only spaces count as no user agent'],
+    [`${BROWSERS[0]?.[0]}${' '.repeat(512)}GPTBot/1.2`, 'person', 'text beyond 512 characters is not read'],
   ]
   for (const [userAgent, expected, why] of rows) t.equal(id(userAgent), expected, `${why}: ${userAgent.slice(0, 70)}`)
 })
@@ -182,7 +186,7 @@ t.test('identifies a hostile user agent as fast as any long one', async (t) => {
   const began = process.hrtime.bigint()
   for (let i = 0; i < 200; i++) identify(` like ${i}`.repeat(4000))
   const each = Number(process.hrtime.bigint() - began) / 200 / 1e6
-  t.ok(each < 5, `${each.toFixed(3)} ms for 30 KB of likeness`)
+  t.ok(each < 5, `${each.toFixed(3)} ms for 30 KB of comparisons`)
 })
 
 t.test('explains which token decided and why others did not', async (t) => {

@@ -36,7 +36,7 @@ t.test('recognition does not get worse', async (t) => {
   ]) {
     const line = lines.find((one) => one.operator === operator)
     t.ok(line && line.named > 0, `${operator} is named`)
-    t.equal(line?.missed, 0, `nobody of ${operator} passes for a person`)
+    t.equal(line?.missed, 0, `no agent of ${operator} is taken for a person`)
   }
 })
 

@@ -60,37 +60,41 @@ t.test(
     t.strictSame(
       await engine.call('blocked', { site: 1, urls }),
       [false, false],
-      'GPTBot alone is kept out, which trains',
+      'only GPTBot is disallowed, and it is a training agent',
     )
 
     table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
     const at = Date.now()
     await engine.call('policy_seen', { hostname: 'example.com', path: '/robots.txt', at })
-    await waitFor(() => changes.length > 0, 'the change is told')
+    await waitFor(() => changes.length > 0, 'the change is reported')
     t.match(changes, [
       { hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } },
     ])
     t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
     t.strictSame(await engine.call('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
-    t.strictSame(await engine.call('blocked', { site: 1, urls }), [true, false], 'all are, on that hostname')
+    t.strictSame(
+      await engine.call('blocked', { site: 1, urls }),
+      [true, false],
+      'all agents are blocked, on that hostname only',
+    )
     t.strictSame(
       await engine.call('blocked', { site: 1, operator: 'Nobody', urls }),
       [false, false],
-      'of no agents, none',
+      'nothing is blocked for an empty list of agents',
     )
-    t.strictSame(await engine.call('blocked_within', { site: 2 }), [], 'nor on another site')
+    t.strictSame(await engine.call('blocked_within', { site: 2 }), [], 'nothing is blocked on another site')
     stop()
     await engine.close()
 
-    const questions = requests.length
+    const before = requests.length
     table.clear()
     const again = await startTestEngine(t, { data })
     t.match(
       await again.engine.call('policy', { site: 1, agent_id: 'gptbot', path: '/x' }),
       { agents: [{ allowed: false, rule: '/', line: 2 }], versions: [{}, {}, {}] },
-      'without an origin, what is stored',
+      'without an origin, the stored policy',
     )
-    t.equal(requests.length, questions)
+    t.equal(requests.length, before)
   },
 )
 

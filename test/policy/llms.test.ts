@@ -64,15 +64,15 @@ t.test('reads the links of a line', async (t) => {
     problem: RegExp | undefined,
     why: string,
   ][] = [
-    ['- [a](/b): c', [['a', '/b', 'c']], undefined, 'the form'],
+    ['- [a](/b): c', [['a', '/b', 'c']], undefined, 'the standard form'],
     ['* [a](/b)', [['a', '/b']], undefined, 'another bullet'],
-    ['+ [a](/b)', [['a', '/b']], undefined, 'and another'],
+    ['+ [a](/b)', [['a', '/b']], undefined, 'a third bullet'],
     ['  1. [a](/b): c: d', [['a', '/b', 'c: d']], undefined, 'a number, indented'],
     ['- [a](<https://a.example/b c>)', [['a', '/b%20c']], undefined, 'in angle brackets'],
     ['- [a](/b "tip"): c', [['a', '/b', 'c']], undefined, 'a tip'],
     ['- [a [b] c](/b_(d))', [['a [b] c', '/b_(d)']], undefined, 'nested brackets and parentheses'],
-    ['- [a](b#c)', [['a', '/b#c']], undefined, 'a fragment, kept to show'],
-    ['- [a](?x=1)', [['a', '/llms.txt?x=1']], undefined, 'a query alone'],
+    ['- [a](b#c)', [['a', '/b#c']], undefined, 'a fragment is shown'],
+    ['- [a](?x=1)', [['a', '/llms.txt?x=1']], undefined, 'only a query'],
     ['- [](/b)', [['', '/b']], undefined, 'no title'],
     [
       'see [a](/b) and [c](/d).',
@@ -92,7 +92,7 @@ t.test('reads the links of a line', async (t) => {
     ['- [a](http://)', [], /not a URL/, 'not a URL'],
     ['- [a]', [], /without a link/, 'no target'],
     ['- [a](', [], /without a link/, 'no end'],
-    ['### [a](/b)', [], undefined, 'a heading below'],
+    ['### [a](/b)', [], undefined, 'a heading of a lower level'],
   ]
   for (const [line, links, problem, why] of rows) {
     const { sections, problems } = parseLlms(text('# t', '## s', line), HOME)
@@ -132,7 +132,7 @@ t.test('reads files that depart from the form, and lists the problems', async (t
     ],
     [text('# t', '# u', '[x](/x)'), [['u', 1]], /second title/, 'a second title'],
     [text('## a', '[x](/x)'), [['a', 1]], /no title/, 'no title'],
-    [text('# t', '## a', '```', '[x](/x)', '```', '[y](/y)'), [['a', 1]], undefined, 'code is no link'],
+    [text('# t', '## a', '```', '[x](/x)', '```', '[y](/y)'), [['a', 1]], undefined, 'code contains no links'],
     ['', [], /no title/, 'empty'],
     ['<!doctype html><a href="/x">x</a>\n## [a](/b)', [], /HTML/, 'HTML'],
     ['\n\n <HTML>', [], /HTML/, 'HTML further down'],
@@ -163,33 +163,33 @@ t.test('lists a linked URL, its .md twin, and the URL without its trailing slash
   const rows: [target: string, expected: boolean, why: string][] = [
     ['/docs/a', true, 'itself'],
     ['/docs/a/', true, 'without its trailing slash'],
-    ['/docs/a?x=1', false, 'with a query it is another'],
-    ['/docs/A', false, 'so in another case'],
-    ['/docs/a.md', false, 'a twin is listed by its page only where the file says so'],
+    ['/docs/a?x=1', false, 'a query makes it another URL'],
+    ['/docs/A', false, 'so does another case'],
+    ['/docs/a.md', false, 'a page does not list its .md twin'],
     ['/docs/b', true, 'its .md twin'],
-    ['/docs/b/', true, 'the twin of it without its slash'],
+    ['/docs/b/', true, 'the .md twin without the slash'],
     ['/docs/b.md', true, 'itself'],
     ['/docs/c/', true, 'without the fragment'],
-    ['/docs/c', false, 'a slash that only the file has'],
+    ['/docs/c', false, 'the slash is only in the file'],
     ['/docs/d/', true, 'the twin of a directory'],
     ['/docs/e?v=2', true, 'with its query'],
-    ['/docs/e', false, 'not without'],
+    ['/docs/e', false, 'not without its query'],
     ['/docs/i.html', true, 'the twin of a file'],
-    ['/caf%c3%a9', true, 'in another spelling'],
-    ['/caf\xc3\xa9', true, 'and another'],
+    ['/caf%c3%a9', true, 'in another percent-encoding'],
+    ['/caf\xc3\xa9', true, 'as raw octets'],
     ['/docs/g', false, 'another site'],
-    ['/docs/h', true, 'another scheme or port of this'],
+    ['/docs/h', true, 'another scheme or port of this hostname'],
     ['/', true, 'the root'],
-    ['/other', false, 'nothing'],
+    ['/other', false, 'not linked'],
   ]
   for (const [target, expected, why] of rows) t.equal(policy.lists(target), expected, `${target}: ${why}`)
   for (const llms of [undefined, { status: 404, body }, { status: 500, body }]) {
     const without = createPolicy({ hostname: 'a.example', robots: { status: 404, body: '' }, ...(llms && { llms }) })
-    t.equal(without.lists('/docs/a'), null, `${llms?.status}: none`)
+    t.equal(without.lists('/docs/a'), null, `${llms?.status}: no llms.txt`)
     t.equal(without.llms, null)
   }
   const html = createPolicy({ hostname: '[', robots: { status: 404, body: '' }, llms: { status: 200, body: '<html>' } })
-  t.equal(html.lists('/docs/a'), false, 'one that lists nothing')
+  t.equal(html.lists('/docs/a'), false, 'an llms.txt without links')
 })
 
 t.test('reads hostile files in bounded time and memory', async (t) => {
@@ -198,7 +198,11 @@ t.test('reads hostile files in bounded time and memory', async (t) => {
   t.equal(many.truncated, true)
   const long = parseLlms(`# a\n${'x'.repeat(600_000)}\n## b`, HOME)
   t.same([long.title, long.sections.length, long.truncated], ['a', 0, true])
-  t.equal(parseLlms('# a\n## b\n'.concat('- x\n'.repeat(1000)), HOME).problems.length, 101, 'problems are counted out')
+  t.equal(
+    parseLlms('# a\n## b\n'.concat('- x\n'.repeat(1000)), HOME).problems.length,
+    101,
+    'at most 100 problems are listed',
+  )
   const parts = [
     '](',
     '[](',

@@ -59,9 +59,9 @@ t.test('selects the group that an agent obeys', async (t) => {
     ['chatgpt-agent', ['*'], '/all/', 2, 'no token at all'],
   ]
   for (const [id, group, target, line, why] of rows) {
-    const said = policy.allows(id === undefined ? undefined : agent(id), target)
-    t.same([said.group, said.line], [group, line], `${id} ${target}: ${why}`)
-    t.equal(said.allowed, line === undefined, `${id} ${target}`)
+    const decision = policy.allows(id === undefined ? undefined : agent(id), target)
+    t.same([decision.group, decision.line], [group, line], `${id} ${target}: ${why}`)
+    t.equal(decision.allowed, line === undefined, `${id} ${target}`)
   }
 })
 
@@ -75,10 +75,10 @@ t.test("judges Google's agents as Google's parser reads", async (t) => {
   )
   const rows: [target: string, google: boolean, others: boolean, why: string][] = [
     ['/typo', false, true, 'misspelt'],
-    ['/b', true, false, 'an encoded letter is another'],
-    ['/%62', false, false, 'but itself'],
-    ['/d/', true, false, 'index.html is its directory'],
-    ['/robots.txt', true, true, 'contract 3, for all'],
+    ['/b', true, false, 'Google does not decode the letter'],
+    ['/%62', false, false, 'it matches itself'],
+    ['/d/', true, false, 'index.html stands for its directory'],
+    ['/robots.txt', true, true, 'always allowed'],
   ]
   for (const [target, google, others, why] of rows) {
     t.equal(policy.allows(agent('googlebot'), target).allowed, google, `googlebot ${target}: ${why}`)
@@ -86,7 +86,11 @@ t.test("judges Google's agents as Google's parser reads", async (t) => {
   }
   const encoded = policyOf('User-agent: *', 'Disallow: /caf\xe9')
   for (const target of ['/caf%C3%A9', '/caf%c3%a9', '/caf\xc3\xa9'])
-    t.equal(encoded.allows(agent('googlebot'), target).allowed, false, `${target}: the caller encodes, as Google asks`)
+    t.equal(
+      encoded.allows(agent('googlebot'), target).allowed,
+      false,
+      `${target}: the caller encodes the octets, as Google expects`,
+    )
 })
 
 t.test('names the rule that decided', async (t) => {
@@ -109,7 +113,7 @@ t.test('names the rule that decided', async (t) => {
     ['claudebot', '/private/', { allowed: true, reason: 'no_group', group: [] }, 'no group'],
     ['gptbot', '/robots.txt', { allowed: true, reason: 'robots_txt', group: ['GPTBot'] }, 'robots.txt itself'],
     ['gptbot', '/robots.txt?x=1', { allowed: true, reason: 'robots_txt', group: ['GPTBot'] }, 'with a query'],
-    ['gptbot', '/robots.txt.bak', { allowed: true, reason: 'no_rule', group: ['GPTBot'] }, 'but no longer name'],
+    ['gptbot', '/robots.txt.bak', { allowed: true, reason: 'no_rule', group: ['GPTBot'] }, 'but not a longer name'],
     [
       'gptbot',
       long,
@@ -138,10 +142,10 @@ t.test('decides by the status of robots.txt', async (t) => {
   ]
   for (const [status, allowed, reason] of rows) {
     const policy = createPolicy({ hostname: 'a.example', robots: { status, body: everything } })
-    const said = policy.allows(agent('gptbot'), '/x')
-    t.same([said.allowed, said.reason], [allowed, reason], `${status}`)
+    const decision = policy.allows(agent('gptbot'), '/x')
+    t.same([decision.allowed, decision.reason], [allowed, reason], `${status}`)
     t.equal(policy.allows(agent('gptbot'), '/robots.txt').allowed, true, `${status}: robots.txt itself`)
-    t.equal(policy.robots === null, reason !== 'rule', `${status}: nothing to show but what was read`)
+    t.equal(policy.robots === null, reason !== 'rule', `${status}: shows only a served file`)
     t.same(policy.groupOf(agent('gptbot')), { group: reason === 'rule' ? ['*'] : [], rules: reason === 'rule' ? 1 : 0 })
     const block = policy.blocksAll([agent('gptbot'), agent('claudebot')], '/x')
     t.equal(block, !allowed, `${status}: blocks all`)
@@ -152,9 +156,9 @@ t.test('decides by the status of robots.txt', async (t) => {
 t.test('reports an unreachable file as rows are judged', async (t) => {
   const day = 86_400_000
   const rows: [days: number, allowed: boolean, reason: string, why: string][] = [
-    [0, false, 'unreachable', 'nobody can say'],
-    [29.9, false, 'unreachable', 'for under 30 days'],
-    [30, true, 'unavailable', 'then it counts as one that is not there (RFC 9309 2.3.1.4)'],
+    [0, false, 'unreachable', 'unreachable'],
+    [29.9, false, 'unreachable', 'unreachable for under 30 days'],
+    [30, true, 'unavailable', 'after 30 days the file counts as non-existent (RFC 9309 2.3.1.4)'],
   ]
   for (const [days, allowed, reason, why] of rows) {
     const file = { hostname: 'a.example', url: 'http://a.example/robots.txt', status: 503, sha256: '' }
@@ -168,7 +172,7 @@ t.test('reports an unreachable file as rows are judged', async (t) => {
       policyOf: createPolicyCache(),
     })
     t.match(agents, [{ agent_id: 'gptbot', allowed, reason }], why)
-    t.match(robots, { status: 503, standing: 'unreachable' }, 'as it is')
+    t.match(robots, { status: 503, standing: 'unreachable' }, 'the status is shown as it is')
   }
 })
 
@@ -198,7 +202,7 @@ t.test('merges the groups of one agent', async (t) => {
   t.same(
     policy.robots?.groups[1],
     { user_agents: ['*'], rules: [{ allow: false, pattern: '/', line: 6 }], line: 5 },
-    'the page shows what contract 5 names',
+    'the view has no octets',
   )
 })
 
@@ -217,110 +221,12 @@ t.test('finds paths that are blocked for all agents', async (t) => {
   const rows: [agents: Agent[], target: string, expected: boolean, why: string][] = [
     [both, '/a/x', true, 'both'],
     [both, '/a/open', false, 'one is allowed'],
-    [both, '/b/', false, 'one is not told'],
-    [[...both, agent('ccbot')], '/a/x', false, 'one is free'],
-    [[], '/a/x', false, 'nobody is not all'],
+    [both, '/b/', false, 'one has no such rule'],
+    [[...both, agent('ccbot')], '/a/x', false, 'one may fetch everything'],
+    [[], '/a/x', false, 'an empty list is not blocked'],
   ]
   for (const [agents, target, expected, why] of rows) t.equal(policy.blocksAll(agents, target), expected, why)
-  t.same(policy.disallowPatterns(both), ['/a/'], 'the fewest of any')
-  t.same(policy.disallowPatterns([...both, agent('ccbot')]), [], 'of one that is free, none')
+  t.same(policy.disallowPatterns(both), ['/a/'], 'the shortest list of patterns')
+  t.same(policy.disallowPatterns([...both, agent('ccbot')]), [], 'empty if one may fetch everything')
   t.same(policy.disallowPatterns([]), [])
-})
-
-t.test('answers soon for every agent of the catalog and hostile files', async (t) => {
-  const fill = (line: (n: number) => string, head = 'User-agent: *\n') => {
-    const lines: string[] = []
-    for (let n = 0, length = head.length; length < 512_000; n++) {
-      lines.push(line(n))
-      length += (lines.at(-1)?.length ?? 0) + 1
-    }
-    return head + lines.join('\n')
-  }
-  const letters = (n: number) => [...n.toString(6)].map((digit) => 'abcdef'[Number(digit)])
-  const files: [name: string, body: string][] = [
-    ['2,048 stars', `User-agent: *\nDisallow: /${'*'.repeat(2048)}b`],
-    ['2,048 stars with letters', `User-agent: *\nDisallow: /${'*a'.repeat(2048)}b`],
-    ['500 KiB of them', fill((n) => `Disallow: ${'*a'.repeat(900)}${n}`)],
-    ['short ones', fill((n) => `Disallow: *${letters(n).join('*')}`)],
-    ['and ended', fill((n) => `Disallow: *${letters(n).join('*')}$`)],
-    ['one letter off', fill((n) => `Disallow: *aab${n.toString(36)}`)],
-    ['bad for string search', fill((n) => `Disallow: *b${'a'.repeat(200 + (n % 300))}`)],
-    ['prefixes within prefixes', fill((n) => `Disallow: /${'a'.repeat(n % 2000)}`)],
-    ['100,000 groups', Array.from({ length: 100_000 }, (_, n) => `User-agent: b${n}\nDisallow: /${n}\n`).join('')],
-    ['100,000 of one name', 'User-agent: *\nDisallow: /x\n'.repeat(100_000)],
-    ['100,000 names', fill((n) => `User-agent: b${n}`, '')],
-    ['a line of 2 MB', `User-agent: *\nDisallow: /${'a'.repeat(2_000_000)}`],
-    ['2 MB of line ends', '\r\n\n\r'.repeat(500_000)],
-    ['2 MB of NUL', '\0'.repeat(2_000_000)],
-    ['2 MB of colons', ':'.repeat(2_000_000)],
-    ['2 MB of words', 'a '.repeat(1_000_000)],
-    ['2 MB of comments', '#'.repeat(2_000_000)],
-    ['2 MB of per cent signs', fill((n) => `Disallow: /${'%61%ff%'.repeat(20)}${n}`)],
-  ]
-  const targets = [
-    `/${'a'.repeat(16_000)}`,
-    `/${'ab'.repeat(8000)}`,
-    `/${'abcdef'.repeat(2700)}`,
-    `/${'%61'.repeat(5000)}`,
-    `/${'\xff'.repeat(16_000)}`,
-    `/?${'a=&/?'.repeat(3000)}`,
-    `/${'../'.repeat(5000)}`,
-  ]
-  for (const [name, body] of files) {
-    const before = process.cpuUsage()
-    const policy = createPolicy({ hostname: 'a.example', robots: { status: 200, body } })
-    for (const target of targets)
-      for (const one of [undefined, agent('gptbot'), agent('googlebot')]) policy.allows(one, target)
-    const { user, system } = process.cpuUsage(before)
-    // A naive matcher takes minutes for the first file. A slow machine takes a tenth of this limit.
-    t.ok((user + system) / 1e6 < 15, `${name}: ${((user + system) / 1e3).toFixed(0)} ms`)
-  }
-  const shared = createPolicy({
-    hostname: 'a.example',
-    robots: {
-      status: 200,
-      body: `${catalog.agents.flatMap((one) => (one.robots_tokens ?? []).map((token) => `User-agent: ${token}\nDisallow: /${token}\n`)).join('')}${catalog.agents.flatMap((one) => (one.robots_tokens ?? []).map((token) => `User-agent: ${token}\n`)).join('')}${fill((n) => `Disallow: /${n}/*/x`, '')}`,
-    },
-  })
-  t.equal(catalog.agents.filter((one) => !shared.allows(one, '/7/a/x').allowed).length > 200, true)
-  t.ok(process.memoryUsage().heapUsed < 600e6, 'a large group that all share is not kept for each')
-})
-
-t.test('reads only the first part of long files and paths', async (t) => {
-  const rest = `# ${'x'.repeat(100)}\n`.repeat(6000)
-  const policy = policyOf('User-agent: *', 'Disallow: /a', `${rest}Disallow: /b`)
-  t.equal(policy.robots?.truncated, true)
-  t.match(policy.robots?.problems, [{ problem: /500 KiB/ }])
-  t.equal(policy.allows(undefined, '/a').allowed, false)
-  t.equal(policy.allows(undefined, '/b').allowed, true, 'beyond 500 KiB')
-  const cut = createPolicy({
-    hostname: 'a.example',
-    robots: { status: 200, body: `User-agent: *\n${'#'.repeat(512_000 - 14 - 13)}\nDisallow: /private\n` },
-  })
-  t.equal(cut.allows(undefined, '/x').allowed, true, 'of a line that the bound cuts nothing is read')
-  t.equal(cut.allows(undefined, '/private').allowed, true)
-
-  const long = policyOf('User-agent: *', 'Disallow: /*end$', 'Disallow: /*far', 'Disallow: /all*$')
-  const path = `/${'x'.repeat(2000)}`
-  const rows: [target: string, allowed: boolean, why: string][] = [
-    [`${path}end`, false, 'all of it is read'],
-    [`${path}${'x'.repeat(44)}end`, false, '2,048 characters'],
-    [`${path}${'x'.repeat(45)}end`, true, 'the last beyond them'],
-    [`${path}${'x'.repeat(44)}endless`, true, 'where it is cut it does not end'],
-    [`${path}far${'x'.repeat(9000)}`, false, 'what is read decides'],
-    [`/all${path}${path}`, false, 'an end behind a star is anywhere'],
-  ]
-  for (const [target, allowed, why] of rows) t.equal(long.allows(undefined, target).allowed, allowed, why)
-
-  const letters = (n: number) => [...n.toString(5)].map((digit) => 'bcdef'[Number(digit)]).join('*')
-  const many = policyOf(
-    'User-agent: *',
-    'Disallow: /a',
-    ...Array.from({ length: 20_000 }, (_, n) => `Allow: *${letters(n)}*z`),
-  )
-  t.equal(
-    many.allows(undefined, `/a${'bcdef'.repeat(400)}`).line,
-    2,
-    'prefixes count where the patterns are too much work',
-  )
 })

@@ -20,7 +20,7 @@ t.test('fetches the policy of a site from the origin that the site names, if the
   const { monitor, records } = await open()
   await records.write(sql`insert into sites (id, domains) values (2, '["b.example"]')`)
   await monitor.tick()
-  t.same(requests, [], 'nobody named one')
+  t.same(requests, [], 'no site names an origin yet')
   await records.write(sql`update sites set origin = 'https://www.a.example' where id = 1`)
   clock.at += 10_000
   await monitor.tick()

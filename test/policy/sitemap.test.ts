@@ -31,7 +31,7 @@ const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
   [
     `<s:urlset xmlns:s="x"><s:url><s:loc>https://a/1</s:loc><image:image><image:loc>https://a/i.png</image:loc></image:image></s:url></s:urlset>`,
     [page('https://a/1')],
-    'a prefix of its own, and an image that is no page',
+    'a namespace prefix, and an image that is not a page',
   ],
   [
     '<url><loc>https://a/1</loc><image:loc>https://a/i.png</image:loc><xhtml:link href="https://a/de"/></url>',
@@ -46,38 +46,38 @@ const CASES: [text: string, expected: SitemapEntry[], why: string][] = [
   [
     '<url><loc>https://a/?x=1&amp;y=2&#38;z=&#x33;</loc></url>',
     [page('https://a/?x=1&y=2&z=3')],
-    'entities of XML and characters by number',
+    'entities of XML and character references',
   ],
   ['<url><loc><![CDATA[https://a/?x=1&y=2]]></loc></url>', [page('https://a/?x=1&y=2')], 'CDATA'],
-  ['<url><loc><![CDATA[https://a/&amp;]]></loc></url>', [page('https://a/&amp;')], 'in which nothing is an entity'],
+  ['<url><loc><![CDATA[https://a/&amp;]]></loc></url>', [page('https://a/&amp;')], 'CDATA has no entities'],
   ['<url><!-- <loc>https://a/no</loc> --><loc>https://a/1</loc></url>', [page('https://a/1')], 'a comment'],
   [
     '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>https://a/&b;</loc></url></urlset>',
     [page('https://a/&b;')],
-    'no entity of a document type is replaced',
+    'entities of a document type are not replaced',
   ],
-  [
-    '<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]><url><loc>&x;</loc></url>',
-    [page('&x;')],
-    'nor is a file read',
-  ],
+  ['<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]><url><loc>&x;</loc></url>', [page('&x;')], 'no file is read'],
   [
     '<urlset><url><loc>https://a/1</loc><url><loc>https://a/2</loc></urlset>',
     [page('https://a/1'), page('https://a/2')],
-    'tags never closed',
+    'tags that are not closed',
   ],
   ['<URLSET><URL><LOC>https://a/1</LOC></URL></URLSET>', [page('https://a/1')], 'capitals'],
-  ['<urlset><url><loc>https://a/1</loc><loc>https://a/2</loc></url></urlset>', [page('https://a/1')], 'two: the first'],
+  [
+    '<urlset><url><loc>https://a/1</loc><loc>https://a/2</loc></url></urlset>',
+    [page('https://a/1')],
+    'the first of two locations',
+  ],
   ['<urlset><url></url><url><loc></loc></url></urlset>', [], 'empty'],
-  [`<url><loc>https://a/${'x'.repeat(5_000)}</loc></url>`, [], 'longer than a URL may be'],
+  [`<url><loc>https://a/${'x'.repeat(5_000)}</loc></url>`, [], 'a URL that is too long'],
   [
     '\uFEFFhttps://a/1\r\nhttps://a/2\n\nftp://a/3\nnonsense\nhttps://a/4',
     ['1', '2', '4'].map((n) => page(`https://a/${n}`)),
-    'one a line',
+    'one URL per line',
   ],
-  ['<!doctype html><html><head><title>Not found</title></head><body>loc</body></html>', [], 'a page'],
+  ['<!doctype html><html><head><title>Not found</title></head><body>loc</body></html>', [], 'an HTML page'],
   ['', [], 'nothing'],
-  ['\0\0', [], 'zeros'],
+  ['\0\0', [], 'NUL characters'],
 ]
 
 t.test('reads urlset, sitemapindex and lists of URLs', async (t) => {
@@ -120,17 +120,25 @@ t.test('reads the same however the text is cut into parts', async (_t) => {
   )
 })
 
+/**
+ * Attacks by sitemaps. Any host can serve a sitemap, and a client can make up hostnames so that their sitemaps are read.
+ * - XML: entities that expand exponentially, or that name files, are not replaced; unclosed tags, comments and references
+ *   must take linear time.
+ * - Size: gzip bombs and endless files are read up to 50 MB each and 200 MB together, at most 50,000 URLs and 50 files.
+ * - Requests: an index is followed one level deep, a sitemap is read once, and private addresses are refused.
+ * - Made-up hostnames: they are crawled one per ten minutes, however many there are.
+ */
 t.test('reads hostile sitemaps in linear time', async (t) => {
   for (const [unit, why] of [
     ['<', 'open brackets'],
-    ['<!--', 'comments never closed'],
-    ['<![CDATA[', 'CDATA never closed'],
-    ['<url>', 'entries never closed'],
-    ['<loc>', 'locations never closed'],
+    ['<!--', 'comments not closed'],
+    ['<![CDATA[', 'CDATA not closed'],
+    ['<url>', 'entries not closed'],
+    ['<loc>', 'locations not closed'],
     ['<url><loc>https://a/&#1', 'half references'],
     ['&amp;', 'entities'],
-    ['https://a/', 'a line that never ends'],
-    ['<!ENTITY a "', 'entities never closed'],
+    ['https://a/', 'a line without an end'],
+    ['<!ENTITY a "', 'entities not closed'],
   ] as const) {
     const text = `<x>${unit.repeat(Math.ceil(8_000_000 / unit.length))}`
     const from = performance.now()
@@ -172,20 +180,20 @@ t.test('reads an index one level deep and gzip files, and only URLs of the hostn
       urlset('https://example.com/1?x=1', 'http://example.com/1', 'https://other.example/2', 'https://example.com/ä b'),
     ),
   )
-  const packed = gzipSync(urlset('https://example.com/3'))
-  table.set('example.com/b.xml.gz', (_req, res) => void res.end(packed))
+  const gzipped = gzipSync(urlset('https://example.com/3'))
+  table.set('example.com/b.xml.gz', (_req, res) => void res.end(gzipped))
   t.match(await crawl('https://example.com/index.xml'), { files: 3, answered: true, problems: [] })
   t.strictSame(paths((await crawl('https://example.com/index.xml')).urls), ['/1', '/%C3%A4%20b', '/3'])
 
   table.set('example.com/deep.xml', fileResponse(index('https://example.com/index.xml')))
   t.strictSame(paths((await crawl('https://example.com/deep.xml')).urls), [], 'an index in an index is not followed')
   table.set('example.com/loop.xml', fileResponse(index('https://example.com/loop.xml', 'https://example.com/a.xml')))
-  t.match(await crawl('https://example.com/loop.xml'), { files: 2 }, 'nor is a sitemap read twice')
+  t.match(await crawl('https://example.com/loop.xml'), { files: 2 }, 'a sitemap is not read twice')
   table.set(
     'example.com/many.xml',
     fileResponse(index(...Array.from({ length: 80 }, (_, i) => `https://example.com/m${i}.xml`))),
   )
-  t.ok((await crawl('https://example.com/many.xml')).problems.length > 0, '50 files at most')
+  t.ok((await crawl('https://example.com/many.xml')).problems.length > 0, 'at most 50 files')
 
   const half = gzipSync(urlset(...Array.from({ length: 1_000 }, (_, i) => `https://example.com/h${i}`))).subarray(
     0,
@@ -193,7 +201,7 @@ t.test('reads an index one level deep and gzip files, and only URLs of the hostn
   )
   table.set('example.com/half.gz', (_req, res) => void res.end(half))
   const broken = await crawl('https://example.com/half.gz')
-  t.match(broken, { problems: [/half\.gz/] }, 'a file that breaks off is a problem')
+  t.match(broken, { problems: [/half\.gz/] }, 'a truncated gzip file is a problem')
   t.match(await crawl('http://127.0.0.1/s.xml', 'http://169.254.169.254/s.xml', 'nonsense', 'file:///etc/passwd'), {
     urls: [],
     problems: [/not a public address/, /not a public address/, /./, /./],
@@ -249,28 +257,28 @@ t.test('reads a minute or two after start, once a day, and when robots.txt names
   }
   await store.replaceSitemap('two.example', [{ pathname: '/theirs', lastmod: new Date(0) }])
   await pass(0)
-  t.strictSame(await stored(), [], 'not at once')
+  t.strictSame(await stored(), [], 'not right after start')
   await pass(120_000)
-  t.strictSame(await stored(), ['/1', '/2'], '/sitemap.xml where robots.txt names none')
+  t.strictSame(await stored(), ['/1', '/2'], '/sitemap.xml if robots.txt names no sitemap')
   table.set('example.com/sitemap.xml', fileResponse(urlset('http://example.com/3')))
   await pass(3_600_000)
-  t.strictSame(await stored(), ['/1', '/2'], 'not again before a day is over')
+  t.strictSame(await stored(), ['/1', '/2'], 'not again within a day')
   await pass(86_400_000)
-  t.strictSame(await stored(), ['/3'], 'replaced whole')
+  t.strictSame(await stored(), ['/3'], 'all URLs are replaced')
   table.set('example.com/new.xml', fileResponse(urlset('http://example.com/4')))
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow:\nSitemap: http://example.com/new.xml\n'))
   await pass(700_000)
-  t.strictSame(await stored(), ['/4'], 'another line, another sitemap')
+  t.strictSame(await stored(), ['/4'], 'another Sitemap line is followed')
   table.set('example.com/new.xml', statusResponse(500))
   await pass(2 * 86_400_000)
   t.strictSame(await stored(), ['/4'], 'the URLs of an unreachable sitemap stay stored')
   table.delete('example.com/new.xml')
   await pass(2 * 86_400_000)
-  t.strictSame(await stored(), [], 'what is gone is gone')
+  t.strictSame(await stored(), [], 'a sitemap that does not exist any more has no URLs')
   t.strictSame(
     await store.query(sql`select hostname, pathname, lastmod from sitemap_urls`),
     [{ hostname: 'two.example', pathname: '/theirs', lastmod: new Date(0) }],
-    "another hostname's are untouched",
+    'the URLs of another hostname stay',
   )
   const before = requests.length
   sitemaps.close()
