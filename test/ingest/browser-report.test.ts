@@ -2,7 +2,7 @@ import t from 'tap'
 import { type BrowserReport, propsText, readBrowserReport, screenClass } from '../../src/ingest/browser-report.js'
 import { browserHit } from '../fixtures/hits.js'
 
-t.test('the class of a screen', async (t) => {
+t.test('returns the class of a screen', async (t) => {
   const rows: [number | undefined, string | null][] = [
     [undefined, null],
     [0, null],
@@ -21,7 +21,7 @@ t.test('the class of a screen', async (t) => {
   for (const [width, expected] of rows) t.equal(screenClass(width), expected, String(width))
 })
 
-t.test('properties, whatever was sent', async (t) => {
+t.test('returns properties as flat JSON', async (t) => {
   const rows: [Record<string, unknown> | undefined, string | null, string][] = [
     [undefined, null, 'none'],
     [{}, null, 'none'],
@@ -30,37 +30,49 @@ t.test('properties, whatever was sent', async (t) => {
       '{"plan":"pro","n":1.5,"yes":true,"no":false,"zero":0}',
       'plain',
     ],
-    [{ a: null, b: undefined, c: Number.NaN, d: Number.POSITIVE_INFINITY, e: 1n }, null, 'what is no value is dropped'],
-    [{ a: [1, { b: 2 }], c: {} }, '{"a":"[1,{\\"b\\":2}]","c":"{}"}', 'nested as its text'],
-    [{ a: ['x'.repeat(500)], b: 1 }, '{"b":1}', 'nested and long: cut it would be no JSON'],
+    [
+      { a: null, b: undefined, c: Number.NaN, d: Number.POSITIVE_INFINITY, e: 1n },
+      null,
+      'values that JSON lacks are dropped',
+    ],
+    [{ a: [1, { b: 2 }], c: {} }, '{"a":"[1,{\\"b\\":2}]","c":"{}"}', 'nested values become JSON text'],
+    [{ a: ['x'.repeat(500)], b: 1 }, '{"b":1}', 'long nested values are dropped, because truncated JSON is invalid'],
     [{ long: 'x'.repeat(600) }, `{"long":"${'x'.repeat(500)}"}`, 'cut'],
-    [{ ['k'.repeat(300)]: 1 }, `{"${'k'.repeat(200)}":1}`, 'keys too'],
-    [{ half: '\ud800', nul: '\0' }, '{"half":"\ufffd","nul":"\\u0000"}', 'no half of a pair'],
-    [JSON.parse('{"__proto__":"x","constructor":"y"}'), '{"__proto__":"x","constructor":"y"}', 'names of the language'],
+    [{ ['k'.repeat(300)]: 1 }, `{"${'k'.repeat(200)}":1}`, 'long keys are truncated'],
+    [{ half: '\ud800', nul: '\0' }, '{"half":"\ufffd","nul":"\\u0000"}', 'half a surrogate pair is replaced'],
+    [
+      JSON.parse('{"__proto__":"x","constructor":"y"}'),
+      '{"__proto__":"x","constructor":"y"}',
+      'names that every object has',
+    ],
   ]
   for (const [props, expected, why] of rows) t.equal(propsText(props), expected, why)
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`k${i}`, i]))
-  t.equal(Object.keys(JSON.parse(propsText(many) ?? '')).length, 50, 'no more than 50')
+  t.equal(Object.keys(JSON.parse(propsText(many) ?? '')).length, 50, 'at most 50 keys')
   let deep: unknown = 1
   for (let n = 0; n < 20_000; n++) deep = [deep]
-  t.equal(propsText({ deep, a: 1 }), '{"a":1}', 'deeper than can be written')
+  t.equal(propsText({ deep, a: 1 }), '{"a":1}', 'nested too deeply to be written')
 })
 
-t.test('what a hit tells', async (t) => {
+t.test('reads the columns of a browser’s report', async (t) => {
   const rows: [Parameters<typeof browserHit>[0], Partial<BrowserReport>, string][] = [
     [{ screen_width: 400, viewport_width: 1200 }, { screen_class: 'xs' }, 'the screen'],
     [{ viewport_width: 1200 }, { screen_class: 'lg' }, 'else the viewport'],
-    [{ language: 'de-at', headers: { 'accept-language': 'fr' } }, { language: 'de-AT' }, 'the language it says'],
-    [{ language: '<b>', headers: { 'accept-language': 'fr;q=1' } }, { language: 'fr' }, 'else that of its request'],
+    [{ language: 'de-at', headers: { 'accept-language': 'fr' } }, { language: 'de-AT' }, 'the language in the payload'],
+    [
+      { language: '<b>', headers: { 'accept-language': 'fr;q=1' } },
+      { language: 'fr' },
+      'else the language of the request',
+    ],
     [{ timezone: 'America/Argentina/Buenos_Aires' }, { timezone: 'America/Argentina/Buenos_Aires' }, 'a zone'],
     [{ timezone: 'Etc/GMT+3' }, { timezone: 'Etc/GMT+3' }, 'another'],
     [{ timezone: 'x/../../etc' }, { timezone: null }, 'none'],
-    [{ timezone: `A/${'b'.repeat(64)}` }, { timezone: null }, 'longer than any'],
+    [{ timezone: `A/${'b'.repeat(64)}` }, { timezone: null }, 'longer than any zone'],
     [{ engaged_ms: 90_000_000, scroll: 101 }, { engaged_ms: 86_400_000, scroll: 100 }, 'a day, the whole page'],
-    [{ engaged_ms: -1, scroll: Number.NaN }, { engaged_ms: null, scroll: null }, 'no measure'],
+    [{ engaged_ms: -1, scroll: Number.NaN }, { engaged_ms: null, scroll: null }, 'not measurements'],
     [{ engaged_ms: 10.6, scroll: 0 }, { engaged_ms: 11, scroll: 0 }, 'whole numbers'],
     [{ identified_id: 'x'.repeat(600) }, { identified_id: 'x'.repeat(500) }, 'cut'],
-    [{ identified_id: '' }, { identified_id: null }, 'nobody'],
+    [{ identified_id: '' }, { identified_id: null }, 'an empty id'],
     [
       { kind: 'custom', name: 'signup', props: { a: 1 } },
       { event_name: 'signup', props: '{"a":1}', traits: null },
@@ -72,16 +84,24 @@ t.test('what a hit tells', async (t) => {
       { identified_id: 'u', traits: '{"plan":"pro"}', props: null },
       'traits',
     ],
-    [{ kind: 'engagement', props: { plan: 'pro' } }, { traits: null, props: '{"plan":"pro"}' }, 'of nobody: no traits'],
-    [{ kind: 'custom', identified_id: 'u', props: { a: 1 } }, { traits: null, props: '{"a":1}' }, 'an event’s own'],
+    [
+      { kind: 'engagement', props: { plan: 'pro' } },
+      { traits: null, props: '{"plan":"pro"}' },
+      'without an id there are no traits',
+    ],
+    [
+      { kind: 'custom', identified_id: 'u', props: { a: 1 } },
+      { traits: null, props: '{"a":1}' },
+      'properties of an event',
+    ],
     [
       { vitals: { lcp: 1200.5, cls: 0.1, inp: -1, fcp: 600_001, ttfb: Number.NaN } },
       { vitals: { lcp: 1200.5, cls: 0.1, inp: null, fcp: null, ttfb: null } },
-      'each alone',
+      'each vital is checked alone',
     ],
-    [{ vitals: { cls: 101 } }, { vitals: null }, 'none that can be'],
-    [{ kind: 'error', props: {} }, { error: null, props: null }, 'no error'],
-    [{ kind: 'error', props: { message: 7, type: ' ' } }, { error: null }, 'no error either'],
+    [{ vitals: { cls: 101 } }, { vitals: null }, 'not a plausible vital'],
+    [{ kind: 'error', props: {} }, { error: null, props: null }, 'an error without content'],
+    [{ kind: 'error', props: { message: 7, type: ' ' } }, { error: null }, 'an error with wrong types'],
   ]
   for (const [given, expected, why] of rows) t.match(readBrowserReport(browserHit(given)), expected, why)
   const error = (message: string) =>

@@ -15,7 +15,7 @@ import { bits4, mmdb } from '../fixtures/mmdb.js'
 const folder = mkdtempSync(join(tmpdir(), 'readership-place-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-t.test('addresses', async (t) => {
+t.test('reads addresses in every notation', async (t) => {
   const rows: [string, string | undefined, string][] = [
     ['1.2.3.4', '16909060', '1 * 2^24 + 2 * 2^16 + 3 * 2^8 + 4'],
     ['255.255.255.255', '4294967295', 'the last'],
@@ -27,7 +27,7 @@ t.test('addresses', async (t) => {
     ['::1', '0:0:0:1', 'the machine itself'],
     ['2001:db8::1', '536939960:0:0:1', '0x20010db8'],
     ['2001:DB8:0:0:0:0:0:1', '536939960:0:0:1', 'the same in full'],
-    ['fe80::1%eth0', '4269801472:0:0:1', 'a zone is of the machine, not of the address'],
+    ['fe80::1%eth0', '4269801472:0:0:1', 'the zone belongs to the machine, not to the address'],
     ['1:2:3:4:5:6:7:8', '65538:196612:327686:458760', 'all groups'],
     ['::1.2.3.4', '0:0:0:16909060', 'four decimal parts that are not mapped'],
     ['1.2.3', undefined, 'three parts'],
@@ -49,7 +49,7 @@ t.test('addresses', async (t) => {
   fc.assert(
     fc.property(fc.ipV6(), (text) => {
       const [a, b, c] = parseAddress(text)?.words ?? []
-      // The URL parser is another reader of the same notation, and writes each address in one way.
+      // The URL parser reads the same notation, and writes each address in one way.
       const canonical = new URL(`http://[${text}]/`).hostname.slice(1, -1)
       const same = parseAddress(canonical)
       return (
@@ -63,7 +63,7 @@ t.test('addresses', async (t) => {
   fc.assert(fc.property(fc.string(), (text) => (parseAddress(text) !== undefined) === isIP(text) > 0))
 })
 
-t.test('addresses that have no place', async (t) => {
+t.test('private and reserved addresses have no place', async (t) => {
   const rows: [string, boolean][] = [
     ['8.8.8.8', true],
     ['2a00:1450::1', true],
@@ -95,11 +95,11 @@ t.test('addresses that have no place', async (t) => {
 const SOURCES = { country: { name: 'c', date: '2026-06-17' }, asn: { name: 'a', date: '2026-06-16' } }
 const none = { country4: '', country6: '', asn4: '', asn6: '' }
 
-t.test('the table answers as a list read from front to back would', async () => {
+t.test('the table finds what a linear search finds', async () => {
   const range = fc.tuple(fc.nat(300), fc.nat(60), fc.constantFrom('DE', 'FR', 'US'))
   fc.assert(
     fc.property(fc.array(range, { maxLength: 12 }), (ranges) => {
-      // Nested or apart, as the sources are: what crosses another's end is left out.
+      // Nested or apart, as in the sources: ranges that cross another's end are left out.
       const sorted = ranges.map(([first, length, code]) => ({ first, last: first + length, code }))
       const rows = sorted.filter((one, i) =>
         sorted.every(
@@ -124,7 +124,7 @@ t.test('the table answers as a list read from front to back would', async () => 
   )
 })
 
-t.test('ranges that cross', async (t) => {
+t.test('splits ranges that cross', async (t) => {
   const geo = compileGeoFile({
     ...none,
     country4: '5,15,FR\n1,10,DE\n30,40,US\n30,35,DE\n41,50,DE\n',
@@ -147,7 +147,7 @@ t.test('ranges that cross', async (t) => {
     t.equal(geo.countries[findValue(geo.country4, { family: 4, words: [address] }) - 1], expected, `${address}`)
 })
 
-t.test('IPv6 by its upper half, and lines that are none', async (t) => {
+t.test('compares IPv6 by its upper half, and rejects invalid lines', async (t) => {
   const from = (0x2001n << 112n).toString()
   const to = ((0x2001n << 112n) + (1n << 65n) - 1n).toString()
   const geo = compileGeoFile({
@@ -162,15 +162,15 @@ t.test('IPv6 by its upper half, and lines that are none', async (t) => {
   }
   t.equal(country('2001::1'), 'DE')
   t.equal(country('2001:0:0:1:ffff:ffff:ffff:ffff'), 'DE', 'the last address')
-  t.equal(country('2001:0:0:2::'), undefined, 'the one after it')
-  t.equal(country('2000:ffff::'), undefined, 'the one before the first')
+  t.equal(country('2001:0:0:2::'), undefined, 'the address after the last')
+  t.equal(country('2000:ffff::'), undefined, 'the address before the first')
   t.equal(geo.asn6.values.length, 0, 'finer than the upper half, and a number for documentation')
   t.throws(() => compileGeoFile({ ...none, country4: 'x', sources: SOURCES }))
   t.throws(() => compileGeoFile({ ...none, country4: '1,2,Germany', sources: SOURCES }), /Germany/)
   t.throws(() => decodeGeoFile(Buffer.from('junk')))
 })
 
-t.test('the file that ships agrees with the packages it was made from', async (t) => {
+t.test('the shipped file agrees with the packages it was compiled from', async (t) => {
   const places = openPlaceLookup()
   t.strictSame(places.sources, [
     { name: '@ip-location-db/geo-whois-asn-country', date: '2026-06-17' },
@@ -190,7 +190,7 @@ t.test('the file that ships agrees with the packages it was made from', async (t
     for await (const row of createInterface({ input: createReadStream(`node_modules/@ip-location-db/${file}`) })) {
       if (line++ % 997) continue
       const [first = '', last = '', value = ''] = row.split(',')
-      // Only ranges that fill their 64-bit blocks; number 23456 and the like are none.
+      // Only ranges that fill their 64-bit blocks; numbers such as 23456 are reserved.
       if (first.includes(':') && !(first.endsWith('::') && last.endsWith('ffff:ffff:ffff:ffff'))) continue
       for (const address of [first, last]) {
         asked++
@@ -199,7 +199,7 @@ t.test('the file that ships agrees with the packages it was made from', async (t
       }
     }
     t.ok(asked > 100, `${file}: ${asked} addresses`)
-    // Where the source contradicts itself (a line within a line) the inner one counts, and 0.5 % of its lines do.
+    // Nested lines contradict each other (0.5 % of the source's lines); the inner one counts.
     t.ok(agreed / asked > 0.99, `${file}: ${agreed} of ${asked} agree`)
   }
   t.match(places.locate(parseAddress('8.8.8.8')), { country: 'US', asn: 15169, region: null, city: null })
@@ -209,7 +209,7 @@ t.test('the file that ships agrees with the packages it was made from', async (t
     t.strictSame(places.locate(parseAddress(address)), UNKNOWN_PLACE, `${address || 'none'} has no place`)
 })
 
-t.test('an operator’s file adds region and city, in either shape', async (t) => {
+t.test('the operator’s file adds region and city, in either shape', async (t) => {
   const path = (name: string) => join(folder, name)
   writeFileSync(
     path('nested.mmdb'),
@@ -229,7 +229,7 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
     path('flat.mmdb'),
     mmdb(4, [
       [bits4('81.2.69.0', 24), { country_code: 'DE', state1: 'Bayern', city: 'München' }],
-      // The first bits of 2a00:4500::/24, which a reader that does not look strays into.
+      // The first bits of 2a00:4500::/24, which a reader without a check of the family would use.
       [bits4('42.0.69.0', 24), { country_code: 'US', state1: 'New York', city: 'New York' }],
     ]),
   )
@@ -240,7 +240,7 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
   t.equal(
     at(nested, '81.2.69.142').asn,
     at(openPlaceLookup(), '81.2.69.142').asn,
-    'what it does not know comes from ours',
+    'values that it lacks come from the shipped file',
   )
   t.match(at(nested, '2003::1'), { country: 'FR', city: null, asn: 64 }, 'IPv6; an empty name is absent')
   t.match(at(flat, '81.2.69.142'), { country: 'DE', region: 'Bayern', city: 'München' })
@@ -256,11 +256,11 @@ t.test('an operator’s file adds region and city, in either shape', async (t) =
   writeFileSync(path('broken.mmdb'), broken)
   t.doesNotThrow(
     () => at(openPlaceLookup({ geoip: path('broken.mmdb') }), '81.2.69.142'),
-    'a broken record costs no row',
+    'a damaged record throws nothing',
   )
 })
 
-t.test('without shipped data nothing is known, and nothing fails', async (t) => {
+t.test('without shipped data places are unknown, and nothing fails', async (t) => {
   for (const url of [pathToFileURL(`${folder}/`), pathToFileURL(`${folder}/absent/`)]) {
     const places = openPlaceLookup({ folder: url })
     t.strictSame(places.locate(parseAddress('8.8.8.8')), UNKNOWN_PLACE)

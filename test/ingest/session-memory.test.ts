@@ -1,27 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
-import { createRecentCache, memoize } from '../../src/cache.js'
-import { openSaltFile, type SaltFile, SaltStore, saltPeriodOf } from '../../src/ingest/salts.js'
 import { SessionMemory } from '../../src/ingest/session-memory.js'
-import { hashAddress, hashVisitorId } from '../../src/ingest/visitor-ids.js'
-import type { Arrival } from '../../src/rows.js'
+import { arrivalAt } from '../fixtures/arrivals.js'
 
 const MINUTE = 60_000
-const at = (text: string) => Date.parse(text)
 
-const arrival = (entry_page: string): Arrival => ({
-  entry_page,
-  referrer: null,
-  source: null,
-  channel: 'Direct',
-  utm_source: null,
-  utm_medium: null,
-  utm_campaign: null,
-  utm_content: null,
-  utm_term: null,
-})
 type OtherIds = { previous?: bigint; next?: bigint }
 const tryJoin = (
   sessions: SessionMemory,
@@ -29,14 +11,14 @@ const tryJoin = (
   minute: number,
   page = `/${minute}`,
   others: OtherIds = {},
-) => sessions.join({ visitor_id, previous: others.previous, next: others.next }, minute * MINUTE, () => arrival(page))
-/** The session of a hit that memory can tell of. */
+) => sessions.join({ visitor_id, previous: others.previous, next: others.next }, minute * MINUTE, () => arrivalAt(page))
+/** Returns the session of a hit; throws if memory cannot tell. */
 const mustJoin = (sessions: SessionMemory, visitor: bigint, minute: number, page?: string, previous?: bigint) => {
   const session = tryJoin(sessions, visitor, minute, page, previous === undefined ? {} : { previous })
-  if (session === undefined) throw new Error(`memory cannot tell of minute ${minute}`)
+  if (session === undefined) throw new Error(`memory cannot place minute ${minute}`)
   return session
 }
-/** The same as it goes on in service: of what memory cannot tell the store says that nothing is near. */
+/** Returns whether memory places a hit. If not, settles it as in service, with a store that has nothing near. */
 const isPlaced = (sessions: SessionMemory, visitor: bigint, minute: number, page?: string) => {
   if (tryJoin(sessions, visitor, minute, page)) return true
   sessions.settle([settled(visitor, minute, minute, page ?? '/', [], [visitor])])
@@ -46,12 +28,12 @@ const settled = (id: bigint, first: number, last: number, page: string, was: big
   session_id: id,
   session_start: new Date(first * MINUTE),
   last_seen: new Date(last * MINUTE),
-  arrival: arrival(page),
+  arrival: arrivalAt(page),
   visitors: new Set(visitors),
   was: new Set([id, ...was]),
 })
 
-t.test('which session a hit belongs to', async (t) => {
+t.test('joins a hit to the right session', async (t) => {
   // Minutes of one visitor's hits in the order they arrive, and the number of the session each must join: 0 where
   // memory cannot tell, since a late hit may change what is stored.
   const rows: [number[], number[], string][] = [
@@ -80,7 +62,7 @@ t.test('which session a hit belongs to', async (t) => {
   }
 })
 
-t.test('the first hit fixes what the session is, until an earlier one is settled', async (t) => {
+t.test('the first hit fixes a session’s start and arrival, until an earlier hit is settled', async (t) => {
   const sessions = new SessionMemory({ now: () => 0 })
   const first = mustJoin(sessions, 1n, 10, '/landing')
   for (const [minute, page] of [
@@ -99,16 +81,16 @@ t.test('the first hit fixes what the session is, until an earlier one is settled
   sessions.settle([settled(5n, 2, 10, '/earlier', [first.id])])
   const now = mustJoin(sessions, 1n, 40)
   t.match(now, { id: 5n, start: new Date(2 * MINUTE), arrival: { entry_page: '/earlier' } })
-  t.equal(now.key, first.id, 'for what counts signals it is the same session')
-  t.equal(mustJoin(sessions, 1n, 3).id, 5n, 'what was before the first lies within now')
+  t.equal(now.key, first.id, 'the key stays the same')
+  t.equal(mustJoin(sessions, 1n, 3).id, 5n, 'an instant before the old start is now within the session')
 })
 
-t.test('what is settled is remembered where memory must know it, and nothing else', async (t) => {
+t.test('remembers settled sessions that reach into memory, and no others', async (t) => {
   const sessions = new SessionMemory({ now: () => 100 * MINUTE })
   sessions.restore([], 70 * MINUTE)
   const rows: [number, boolean, string][] = [
-    [99, false, 'the session of an hour ago may have lasted until 70'],
-    [100, true, 'no session that anything is stored of reaches here'],
+    [99, false, 'a stored session may have lasted until minute 70'],
+    [100, true, 'no stored session reaches here'],
     [69, false, 'older than memory'],
   ]
   for (const [minute, known, why] of rows)
@@ -117,11 +99,11 @@ t.test('what is settled is remembered where memory must know it, and nothing els
   sessions.settle([settled(5n, 60, 80, '/a', []), settled(6n, 20, 70, '/b', [], [2n])])
   t.equal(mustJoin(sessions, 1n, 99).id, 5n, 'it ended after the horizon')
   t.not(mustJoin(sessions, 2n, 100).id, 6n)
-  t.equal(sessions.size, 3, 'what ended before it takes no room')
+  t.equal(sessions.size, 3, 'a session that ended before it is not kept')
   sessions.settle([settled(7n, 10, 20, '/old', [])])
-  t.equal(mustJoin(sessions, 1n, 110).id, 5n, 'an older one is not in the way of the last')
+  t.equal(mustJoin(sessions, 1n, 110).id, 5n, 'an older session does not replace the last')
   sessions.settle([settled(8n, 150, 160, '/new', [])])
-  t.equal(mustJoin(sessions, 1n, 170).id, 8n, 'a newer one is the last')
+  t.equal(mustJoin(sessions, 1n, 170).id, 8n, 'a newer session does')
 })
 
 t.test('a restart splits no session', async (t) => {
@@ -129,53 +111,53 @@ t.test('a restart splits no session', async (t) => {
   const { id, start } = mustJoin(before, 1n, 10, '/landing')
   const after = new SessionMemory({ now: () => 0 })
   const [session_start, last_seen] = [new Date(10 * MINUTE), new Date(25 * MINUTE)]
-  after.restore([{ visitor_id: 1n, session_id: id, session_start, last_seen, arrival: arrival('/landing') }], 0)
+  after.restore([{ visitor_id: 1n, session_id: id, session_start, last_seen, arrival: arrivalAt('/landing') }], 0)
   const again = mustJoin(after, 1n, 54, '/later')
   t.equal(again.id, id)
   t.strictSame(again.start, start)
   t.equal(again.arrival.entry_page, '/landing')
-  t.not(mustJoin(after, 1n, 90).id, id, 'the timeout holds')
+  t.not(mustJoin(after, 1n, 90).id, id, 'the timeout applies after a restart')
 })
 
 t.test('a change of salts does not split a visit', async (t) => {
   const sessions = new SessionMemory({ now: () => 0 })
   const { id } = mustJoin(sessions, 1n, 0)
-  t.equal(mustJoin(sessions, 2n, 5, '/x', 1n).id, id, 'the id of the period before leads to it')
-  t.equal(mustJoin(sessions, 2n, 10, '/x').id, id, 'and the new one from then on')
+  t.equal(mustJoin(sessions, 2n, 5, '/x', 1n).id, id, 'found under the id of the previous period')
+  t.equal(mustJoin(sessions, 2n, 10, '/x').id, id, 'and under the new id from then on')
   t.equal(mustJoin(sessions, 1n, 2, '/x').id, id, 'a late row of the old period too')
   t.not(mustJoin(sessions, 4n, 50, '/x', 1n).id, id, 'not when the visit was over')
-  t.not(mustJoin(sessions, 6n, 5, '/x', 5n).id, id, 'not of somebody else')
+  t.not(mustJoin(sessions, 6n, 5, '/x', 5n).id, id, 'not a session of another visitor')
   t.equal(tryJoin(sessions, 8n, 1, '/x', { next: 9n }), undefined, 'a late row may go on under the next id')
   t.equal(mustJoin(sessions, 1n, 1).id, id)
-  t.equal(tryJoin(sessions, 1n, 1, '/x', { next: 2n })?.id, id, 'where it lies within, it changes nothing')
+  t.equal(tryJoin(sessions, 1n, 1, '/x', { next: 2n })?.id, id, 'a hit within the session changes nothing')
 })
 
-t.test('memory is bounded, and what is in use stays', async (t) => {
+t.test('memory is bounded, and sessions in use stay', async (t) => {
   let now = 0
   const sessions = new SessionMemory({ now: () => now, limit: 1000 })
   const { id } = mustJoin(sessions, 1n, 0)
   for (let i = 2n; i < 20_000n; i++) {
     isPlaced(sessions, i, Number(i) / 1000)
-    if (i % 100n === 0n) t.equal(mustJoin(sessions, 1n, Number(i) / 1000).id, id, 'one that is hit again and again')
+    if (i % 100n === 0n) t.equal(mustJoin(sessions, 1n, Number(i) / 1000).id, id, 'a session with regular hits')
   }
   t.ok(sessions.size > 500 && sessions.size <= 1000, `${sessions.size} sessions`)
-  t.ok(isPlaced(sessions, 19_999n, 20), 'the last are known')
-  t.notOk(isPlaced(sessions, 2n, 20), 'of those that made room memory does not tell')
+  t.ok(isPlaced(sessions, 19_999n, 20), 'the latest sessions are known')
+  t.notOk(isPlaced(sessions, 2n, 20), 'forgotten sessions are not placed')
   for (let i = 0; i < 3; i++) {
     now += 41 * MINUTE
     isPlaced(sessions, 99_999n, now / MINUTE)
   }
-  t.ok(sessions.size <= 2, 'some time later only the living')
-  t.ok(mustJoin(sessions, 3n, now / MINUTE), 'who comes back when that is over is new')
+  t.ok(sessions.size <= 2, 'some time later only current sessions remain')
+  t.ok(mustJoin(sessions, 3n, now / MINUTE), 'a visitor who returns after that is new')
   now -= 1000 * MINUTE
   for (let i = 0; i < 3; i++) {
     tryJoin(sessions, 100_000n + BigInt(i), now / MINUTE)
     now += 41 * MINUTE
   }
-  t.ok(sessions.size <= 4, 'and a clock set back does not stop that')
+  t.ok(sessions.size <= 4, 'also with a clock that was set back')
 })
 
-t.test('one clock far ahead does not send the others to the store for ever', async (t) => {
+t.test('one clock far ahead sends other hits to the store for a day, not forever', async (t) => {
   let now = 0
   const sessions = new SessionMemory({ now: () => now })
   mustJoin(sessions, 1n, 1_000_000)
@@ -188,7 +170,7 @@ t.test('one clock far ahead does not send the others to the store for ever', asy
   t.ok(tryJoin(sessions, 4n, now / MINUTE))
 })
 
-t.test('what a start told of is known to have been, when it makes room', async (t) => {
+t.test('sessions restored at start move the horizon when they are forgotten', async (t) => {
   const sessions = new SessionMemory({ now: () => 100 * MINUTE, limit: 2 })
   const at = (minute: number) => new Date(minute * MINUTE)
   const open = [1n, 2n, 3n].map((id) => ({
@@ -196,207 +178,16 @@ t.test('what a start told of is known to have been, when it makes room', async (
     session_id: id,
     session_start: at(80),
     last_seen: at(90 + Number(id)),
-    arrival: arrival('/'),
+    arrival: arrivalAt('/'),
   }))
   sessions.restore(open, 70 * MINUTE)
   t.equal(tryJoin(sessions, 1n, 101), undefined, 'it had a hit at 91')
   t.equal(tryJoin(sessions, 1n, 121), undefined)
 })
 
-t.test('long texts make room for fewer sessions', async (t) => {
+t.test('long texts leave space for fewer sessions', async (t) => {
   const sessions = new SessionMemory({ now: () => 0, texts: 1_000_000 })
   for (let visitor = 1n; visitor <= 2_000n; visitor++)
     isPlaced(sessions, visitor, Number(visitor) / 1000, `/${'x'.repeat(1_999)}`)
   t.ok(sessions.size > 200 && sessions.size <= 510, `${sessions.size} of 2,000 characters in a million`)
-})
-
-t.test('recent values', async (t) => {
-  const recent = createRecentCache<string, number>(4)
-  for (const [i, key] of ['a', 'b', 'c'].entries()) recent.set(key, i)
-  t.equal(recent.get('a'), 0, 'asked for, so kept')
-  for (const [i, key] of ['d', 'e'].entries()) recent.set(key, i)
-  t.equal(recent.get('b'), undefined, 'not asked for, so gone')
-  recent.delete('e')
-  t.equal(recent.get('e'), undefined)
-  t.ok(recent.size <= 4)
-  let worked = 0
-  const twice = memoize(100, (key) => ({ key, worked: ++worked }))
-  t.equal(twice('a'), twice('a'))
-  t.equal(worked, 1)
-})
-
-t.test('periods of the UTC calendar', async (t) => {
-  const rows: ['day' | 'week' | 'month' | 'never', string, string, string, string, string][] = [
-    ['day', '2026-11-21T23:59:59.999Z', 'day 2026-11-21', '2026-11-21', '2026-11-22', 'a day'],
-    ['week', '2026-11-21T12:00:00Z', 'week 2026-11-16', '2026-11-16', '2026-11-23', 'weeks start on Monday'],
-    ['week', '2026-11-16T00:00:00Z', 'week 2026-11-16', '2026-11-16', '2026-11-23', 'at its very start'],
-    ['week', '2026-11-15T23:59:59Z', 'week 2026-11-09', '2026-11-09', '2026-11-16', 'a Sunday ends one'],
-    ['month', '2026-12-31T23:59:59Z', 'month 2026-12-01', '2026-12-01', '2027-01-01', 'over the year'],
-    ['month', '2024-02-29T12:00:00Z', 'month 2024-02-01', '2024-02-01', '2024-03-01', 'in a leap year'],
-    ['day', '1969-12-31T12:00:00Z', 'day 1969-12-31', '1969-12-31', '1970-01-01', 'before 1970'],
-  ]
-  for (const [policy, instant, key, start, end, why] of rows)
-    t.strictSame(saltPeriodOf(policy, at(instant)), { key, start: at(start), end: at(end) }, why)
-  t.equal(saltPeriodOf('never', 0).end, Number.POSITIVE_INFINITY)
-})
-
-/** A file in memory, and a clock to set. */
-function world(start: string) {
-  const state = {
-    text: undefined as string | undefined,
-    now: at(start),
-    writes: 0,
-    fails: false,
-    logged: [] as string[],
-  }
-  const file: SaltFile = {
-    read: () => state.text,
-    write(text) {
-      if (state.fails) throw new Error('disk full')
-      state.text = text
-      state.writes++
-    },
-  }
-  let n = 0
-  const open = () =>
-    new SaltStore({
-      file,
-      now: () => state.now,
-      random: (bytes) => Buffer.alloc(bytes, ++n),
-      log: (message) => state.logged.push(message),
-    })
-  return { state, open }
-}
-
-t.test('a salt lasts for its period, over restarts, and goes with it', async (t) => {
-  const { state, open } = world('2026-11-21T10:00:00Z')
-  const salts = open()
-  const { secret, previous } = salts.at('day', state.now)
-  t.equal(secret.length, 32)
-  t.equal(previous, null)
-  t.equal(salts.at('day', at('2026-11-21T23:59:59.999Z')).next, null, 'nobody knows the next one')
-  t.strictSame(salts.at('day', at('2026-11-21T23:59:59.999Z')).secret, secret, 'to the last millisecond')
-  t.strictSame(open().at('day', state.now).secret, secret, 'over a restart')
-  t.match(state.text, secret.toString('base64'), 'in the file')
-  t.notSame(salts.at('month', state.now).secret, secret, 'another policy, another salt')
-
-  state.now = at('2026-11-22T00:00:00Z')
-  salts.expire()
-  t.notMatch(state.text, secret.toString('base64'), 'destroyed the moment its period ends')
-  const next = salts.at('day', state.now)
-  t.notSame(next.secret, secret)
-  t.strictSame(next.previous, secret, 'known for as long as a session may run over midnight')
-  t.strictSame(salts.at('day', state.now - 1).secret, secret, 'a row that comes late')
-  t.equal(salts.at('day', at('2026-11-22T00:30:00Z')).previous, null, 'no longer')
-  t.strictSame(salts.at('day', at('2026-11-22T00:29:59.999Z')).previous, secret, 'for a row that comes late, again')
-  t.equal(salts.at('day', at('2026-11-21T23:30:00Z')).next, null)
-  t.strictSame(salts.at('day', at('2026-11-21T23:30:00.001Z')).next, next.secret, 'whose visit may have gone on')
-
-  state.now = at('2026-11-22T23:59:59.999Z')
-  salts.expire()
-  t.strictSame(salts.at('day', at('2026-11-21T12:00:00Z')).secret, secret, 'known as long as rows may come late')
-  t.notMatch(state.text, secret.toString('base64'), 'in memory only')
-  state.now = at('2026-11-23T00:00:00Z')
-  salts.expire()
-  t.notSame(salts.at('day', at('2026-11-21T23:59:00Z')).secret, secret, 'then it is gone from memory')
-  t.equal(open().at('day', state.now).previous, null, 'and a restart knows it no more')
-})
-
-t.test('late rows of a period that a restart forgot have one salt still', async (t) => {
-  const { state, open } = world('2026-11-22T01:00:00Z')
-  const salts = open()
-  const { secret } = salts.at('day', at('2026-11-21T23:00:00Z'))
-  const { secret: present, previous } = salts.at('day', at('2026-11-22T00:10:00Z'))
-  t.strictSame(previous, secret)
-  state.now = at('2026-11-22T23:00:00Z')
-  salts.expire()
-  t.strictSame(salts.at('day', at('2026-11-21T23:40:00Z')).secret, secret, 'however long none came')
-  t.strictSame(salts.at('day', at('2026-11-21T23:40:00Z')).next, present)
-  t.notMatch(state.text, secret.toString('base64'))
-})
-
-t.test('the period may end while nobody visits, or while nothing runs', async (t) => {
-  const { state, open } = world('2026-11-21T10:00:00Z')
-  const { secret } = open().at('day', state.now)
-  state.now = at('2026-11-25T10:00:00Z')
-  const salts = open()
-  t.notMatch(state.text, secret.toString('base64'), 'gone at the next start')
-  const later = salts.at('day', state.now).secret
-  state.now = at('2026-11-26T10:00:00Z')
-  salts.at('day', state.now)
-  t.notMatch(state.text, later.toString('base64'), 'gone with the first row after it, at the latest')
-  const forever = salts.at('never', state.now).secret
-  state.now = at('2036-11-26T10:00:00Z')
-  t.strictSame(open().at('never', state.now).secret, forever, 'unless it is to stay')
-})
-
-t.test('rows of periods long past have a salt that no file ever holds', async (t) => {
-  const { state, open } = world('2026-11-21T10:00:00Z')
-  const salts = open()
-  salts.at('month', state.now)
-  const written = state.text
-  const months = new Map<string, string>()
-  for (let day = 0; day < 90; day++) {
-    const instant = at('2026-08-23T12:00:00Z') + day * 86_400_000
-    // A replay takes its time.
-    state.now += 4 * MINUTE
-    const month = new Date(instant).toISOString().slice(0, 7)
-    const secret = salts.at('month', instant).secret.toString('hex')
-    t.equal(months.get(month) ?? secret, secret, `stable within ${month}`)
-    months.set(month, secret)
-  }
-  t.equal(new Set(months.values()).size, 4, 'August to November')
-  t.equal(state.text, written)
-  state.now += 31 * MINUTE
-  salts.expire()
-  t.notSame(salts.at('month', at('2026-10-31T12:00:00Z')).secret.toString('hex'), months.get('2026-10'), 'then gone')
-})
-
-t.test('a file that fails or makes no sense stops nobody', async (t) => {
-  const { state, open } = world('2026-11-21T10:00:00Z')
-  state.fails = true
-  const salts = open()
-  const { secret } = salts.at('day', state.now)
-  t.strictSame(salts.at('day', state.now).secret, secret, 'works from memory')
-  t.match(state.logged, [/could not be written/])
-  state.fails = false
-  salts.expire()
-  t.match(state.text, secret.toString('base64'), 'written when it can be')
-  for (const text of ['', 'junk', '{"salts":{"day 2026-11-21":{"secret":5}}}']) {
-    state.text = text
-    state.logged = []
-    t.equal(open().at('day', state.now).secret.length, 32)
-    t.match(state.logged, [/cannot be parsed/], JSON.stringify(text))
-  }
-})
-
-t.test('the file is its owner’s alone, and whole', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'readership-salt-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'salts.json')
-  const file = openSaltFile(path)
-  t.equal(file.read(), undefined, 'none yet')
-  writeFileSync(path, 'old', { mode: 0o644 })
-  file.write('new')
-  t.equal(file.read(), 'new')
-  t.equal(readFileSync(path, 'utf8'), 'new')
-  t.equal(statSync(path).mode & 0o777, 0o600, 'even where the old one was not')
-  t.strictSame(readdirSync(folder), ['salts.json'], 'nothing else is left')
-})
-
-t.test('ids are of site, address, user agent and salt', async (t) => {
-  const [salt, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-  const id = hashVisitorId(salt, 1, '5', 'UA')
-  t.equal(hashVisitorId(salt, 1, '5', 'UA'), id)
-  // By Python: hashlib.sha256(('01' * 32 + 'visitor\x001\x005\x00UA').encode()).hexdigest()[:16]
-  t.equal(id.toString(16).padStart(16, '0'), 'acc290cef05a12f7')
-  for (const [different, why] of [
-    [hashVisitorId(other, 1, '5', 'UA'), 'salt'],
-    [hashVisitorId(salt, 2, '5', 'UA'), 'site'],
-    [hashVisitorId(salt, 1, '6', 'UA'), 'address'],
-    [hashVisitorId(salt, 1, '5', 'UB'), 'user agent'],
-    [hashVisitorId(salt, 15, '', 'UA'), 'no part runs into the next'],
-    [hashAddress(salt, 1, '5'), 'what it is for'],
-  ] as const)
-    t.not(different, id, why)
 })

@@ -14,7 +14,7 @@ function arrivalOf(referrer: string, query = ''): [string | null, string] {
   return [source?.name ?? null, channelOf(source, tags, sender)]
 }
 
-t.test('by referrer', async (t) => {
+t.test('source and channel by referrer', async (t) => {
   const rows: [string, string | null, string, string?][] = [
     ['', null, 'Direct'],
     ['https://www.google.com/', 'Google', 'Organic Search'],
@@ -58,7 +58,7 @@ t.test('by referrer', async (t) => {
     ['android-app://org.unknown.reader/', 'org.unknown.reader', 'Referral'],
     ['https://checkout.stripe.com/pay/cs_1', null, 'Direct', 'coming back from paying is no arrival'],
     ['https://accounts.google.com/', null, 'Direct', 'nor is coming back from signing in'],
-    // What other tools count as social, since they look for "x.com", "t.co", "ig.com" anywhere (people.md 2.7).
+    // Hosts that other tools count as social, because they search for "x.com", "t.co", "ig.com" anywhere in the name.
     ['https://www.netflix.com/', 'Netflix', 'Organic Video', 'ends in "x.com"'],
     ['https://www.fedex.com/', 'fedex.com', 'Referral', 'ends in "x.com"'],
     ['https://app.box.com/', 'app.box.com', 'Referral', 'ends in "x.com"'],
@@ -74,7 +74,7 @@ t.test('by referrer', async (t) => {
     t.strictSame(arrivalOf(referrer), [source, expected], `${why ?? expected}: ${referrer || 'none'}`)
 })
 
-t.test('by tags', async (t) => {
+t.test('source and channel by tags', async (t) => {
   const rows: [string, string, string | null, string, string][] = [
     ['utm_source=newsletter&utm_medium=email&utm_campaign=weekly', '', 'newsletter', 'Email', 'by its medium'],
     ['utm_source=newsletter', '', 'newsletter', 'Email', 'by its source'],
@@ -86,7 +86,7 @@ t.test('by tags', async (t) => {
     ['utm_source=fb', '', 'Facebook', 'Organic Social', 'a short tag'],
     ['utm_source=ig', '', 'Instagram', 'Organic Social', 'a short tag'],
     ['utm_source=facebook&utm_medium=paid', '', 'Facebook', 'Paid Social', 'a social network, paid'],
-    ['utm_source=twitter&utm_medium=social', '', 'X (Twitter)', 'Organic Social', 'as its owner called it'],
+    ['utm_source=twitter&utm_medium=social', '', 'X (Twitter)', 'Organic Social', 'by the name of its owner'],
     ['utm_source=youtube&utm_medium=video', '', 'YouTube', 'Organic Video', 'a video site'],
     ['utm_source=youtube&utm_medium=cpv', '', 'YouTube', 'Paid Video', 'a video site, paid'],
     ['utm_source=partner&utm_medium=referral', '', 'partner', 'Referral', 'an unknown source'],
@@ -109,7 +109,13 @@ t.test('by tags', async (t) => {
     ['utm_source=chatgpt.com', '', 'ChatGPT', 'AI Assistants', 'as its links are tagged'],
     ['utm_source=copilot', '', 'Copilot', 'AI Assistants', 'a tag of an assistant'],
     ['utm_medium=llm&utm_source=mystery', '', 'mystery', 'AI Assistants', 'by its medium'],
-    ['utm_source=newsletter', 'https://chatgpt.com/', 'newsletter', 'AI Assistants', 'the referrer saw who sent'],
+    [
+      'utm_source=newsletter',
+      'https://chatgpt.com/',
+      'newsletter',
+      'AI Assistants',
+      'the referrer names the assistant',
+    ],
     ['ref=producthunt', '', 'Product Hunt', 'Organic Social', 'ref stands in for utm_source'],
     ['source=www.example.org', '', 'www.example.org', 'Referral', 'so does source'],
     ['utm_source=a&source=b&ref=c', '', 'a', 'Referral', 'in this order'],
@@ -126,7 +132,7 @@ t.test('by tags', async (t) => {
     t.strictSame(arrivalOf(referrer, query), [source, expected], `${why}: ${query}`)
 })
 
-t.test('campaigns are read from the query as it was sent', async (t) => {
+t.test('reads campaigns from the query as sent', async (t) => {
   const rows: [string, Record<string, string | null>, string][] = [
     ['utm_source=a&utm_source=b', { utm_source: 'a' }, 'the first counts'],
     ['utm_source=&utm_source=b', { utm_source: 'b' }, 'an empty one is none'],
@@ -139,14 +145,14 @@ t.test('campaigns are read from the query as it was sent', async (t) => {
     ['UTM_Source=a', { utm_source: 'a' }, 'case of the key does not matter'],
     ['utm%5Fsource=a', { utm_source: 'a' }, 'nor its encoding'],
     ['x=utm_source=a', { utm_source: null }, 'a value is no key'],
-    ['&&=&utm_source&utm_medium=m', { utm_source: null, utm_medium: 'm' }, 'rubble around it'],
+    ['&&=&utm_source&utm_medium=m', { utm_source: null, utm_medium: 'm' }, 'empty parts around it'],
     [`utm_source=${'a'.repeat(700)}`, { utm_source: 'a'.repeat(500) }, 'at most 500 characters'],
     [`${'&'.repeat(100_000)}utm_source=a`, { utm_source: null }, 'not beyond 8192 characters'],
   ]
   for (const [query, expected, why] of rows) t.match(parseCampaign(query), expected, why)
 })
 
-t.test('referrers are kept without what is nobody’s business', async (t) => {
+t.test('strips private parts from referrers', async (t) => {
   const rows: [string | undefined, string | undefined, string][] = [
     ['https://a.example/x?token=1#y', 'https://a.example/x', 'query and fragment go'],
     ['https://user:secret@a.example:8443/x', 'https://a.example/x', 'credentials and port go'],
@@ -166,13 +172,13 @@ t.test('referrers are kept without what is nobody’s business', async (t) => {
   for (const [header, expected, why] of rows) t.equal(parseReferrer(header)?.url, expected, why)
 })
 
-t.test('the site itself sends nobody', async (t) => {
+t.test('the site itself is no source', async (t) => {
   const rows: [string, string, string[], boolean, string][] = [
     ['https://a.example/x', 'a.example', [], true, 'the same host'],
     ['https://www.a.example/x', 'a.example', [], true, 'with www'],
     ['https://a.example/x', 'www.a.example', [], true, 'without www'],
     ['https://shop.a.example/', 'a.example', ['a.example', 'shop.a.example'], true, 'another host of the site'],
-    ['https://shop.a.example/', 'a.example', ['a.example'], false, 'a host of somebody else'],
+    ['https://shop.a.example/', 'a.example', ['a.example'], false, 'a hostname of another owner'],
     ['https://nota.example/', 'a.example', ['a.example'], false, 'a longer name'],
     ['http://localhost:3000/', 'a.example', [], true, 'the visitor’s own machine'],
     ['http://[::1]:3000/', 'a.example', [], true, 'the visitor’s own machine'],
@@ -183,7 +189,7 @@ t.test('the site itself sends nobody', async (t) => {
   }
 })
 
-t.test('language', async (t) => {
+t.test('reads the first language of Accept-Language', async (t) => {
   const rows: [string | undefined, string | null, string][] = [
     ['de-DE,de;q=0.9,en;q=0.8', 'de-DE', 'the first'],
     ['en', 'en', 'alone'],
@@ -191,9 +197,9 @@ t.test('language', async (t) => {
     ['zh-hant-tw', 'zh-Hant-TW', 'with a script'],
     ['es-419', 'es-419', 'with a region in digits'],
     ['de-DE-1996', 'de-DE', 'variants go'],
-    ['*', null, 'any is none'],
-    ['x'.repeat(9000), null, 'nonsense is none'],
-    ["de'; drop table events", null, 'nonsense is none'],
+    ['*', null, 'a wildcard names none'],
+    ['x'.repeat(9000), null, 'not a language'],
+    ["de'; drop table events", null, 'not a language'],
     ['', null, 'none'],
     [undefined, null, 'none'],
   ]
