@@ -10,11 +10,13 @@ interface Bindings {
   outgoing?: ServerResponse
 }
 
+/** Options of `middleware`. */
 export interface HonoOptions extends MountOptions {
   /** Returns the client's address (default: the peer's). Behind a proxy, use `clientAddress` and `parseTrust`. */
   clientAddress?(c: Context, incoming: IncomingMessage): string
 }
 
+/** Options of `webMiddleware`. */
 export interface HonoWebOptions {
   /** Returns the client's address from the platform; on Workers, the header `cf-connecting-ip`. */
   clientAddress(c: Context): string

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { type MountOptions, mount, peerAddress, type Readership } from '../src/index.js'
 
+/** Options of `listener`. */
 export interface NodeOptions extends MountOptions {
   /** Returns the client's address (default: the peer's). Behind a proxy, use `clientAddress` and `parseTrust`. */
   clientAddress?(req: IncomingMessage): string

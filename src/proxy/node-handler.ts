@@ -6,6 +6,7 @@ import { observe } from './observe-node.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'
 import type { Incoming, Outgoing } from './response-writer.js'
 
+/** Options of `mount` and of every adapter that serves the API. */
 export interface MountOptions {
   /** Path under which the service responds, without a trailing slash (default `/_readership`); empty for the root. */
   basePath?: string

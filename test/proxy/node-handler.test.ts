@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { isUnderBasePath } from '../../src/proxy/node-handler.js'
-import { echo, openRawClient, startServers, waitFor } from './fixtures/node-server.js'
+import { echo, openRawClient, startServers } from './fixtures/node-server.js'
+import { waitFor } from './fixtures/sockets.js'
 
 t.test('isUnderBasePath compares byte for byte', async (t) => {
   const rows: [base: string, target: string, expected: boolean][] = [

@@ -5,7 +5,8 @@ import { createGzip } from 'node:zlib'
 import t from 'tap'
 import type { Observation } from '../../src/capture/observation.js'
 import { observe } from '../../src/proxy/observe-node.js'
-import { openRawClient, portOf, waitFor } from './fixtures/node-server.js'
+import { openRawClient } from './fixtures/node-server.js'
+import { portOf, waitFor } from './fixtures/sockets.js'
 
 t.test('observe records each form of response', async (t) => {
   const seen: Observation[] = []

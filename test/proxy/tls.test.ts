@@ -9,7 +9,6 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,15 +19,12 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { readCertificate } from '../../src/proxy/certificate.js'
 import { createTlsListener, type TlsOptions } from '../../src/proxy/tls-listener.js'
 import { createUpgrader } from '../../src/proxy/upgrade.js'
+import { portOf, waitFor } from './fixtures/sockets.js'
 
 const file = (name: string) => join('test/proxy/fixtures/tls', name)
 const first = () => readCertificate(file('first.cert.pem'), file('first.key.pem'))
 const second = () => readCertificate(file('second.cert.pem'), file('second.key.pem'))
 const ca = [readFileSync(file('first.cert.pem')), readFileSync(file('second.cert.pem'))]
-const portOf = (server: { address(): string | AddressInfo | null }): number => {
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 async function listener(t: Test, handler: TlsOptions['handler'], http1: Server = createServer(), idleTimeout = 75_000) {
   http1.on('request', handler)
@@ -68,13 +64,6 @@ const get1 = (port: number, options: Record<string, unknown> = {}) =>
     req.on('error', reject)
     req.end()
   })
-const until = async (what: string, condition: () => boolean, ms = 3000): Promise<void> => {
-  const end = Date.now() + ms
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`timed out: ${what}`)
-    await sleep(5)
-  }
-}
 const describe: TlsOptions['handler'] = (req, res) => {
   let body = ''
   req.on('data', (chunk) => {
@@ -261,7 +250,7 @@ t.test('relays WebSockets over TLS to a TLS origin', async (t) => {
   t.equal(String(data), 'echo hi')
   socket.close()
   await once(socket, 'close')
-  await until('observed', () => seen.length > 0)
+  await waitFor('observed', () => seen.length > 0)
   // RFC 6455 5.2: a text frame of 7 bytes has a head of 2, a close frame without a code is 2.
   t.same(seen, [101, 2 + 7 + 2])
   const h2c = await get1(port, { path: '/h2c', headers: { connection: 'Upgrade', upgrade: 'h2c' } })
@@ -308,7 +297,7 @@ t.test('limits what one HTTP/2 client can take', async (t) => {
     stream.close(constants.NGHTTP2_CANCEL)
     if (i % 100 === 0) await sleep(1)
   }
-  await until('the flood to be cut', () => rude.destroyed || rude.closed)
+  await waitFor('the flood to be cut', () => rude.destroyed || rude.closed)
   t.not(away, 0, 'rapid reset ends the session with an error')
   t.ok(opened < 3_000, `${opened} of 5,000 were opened`)
   t.equal((await get(polite, { ':path': '/' })).status, 200, 'others go on')
@@ -321,7 +310,7 @@ t.test('limits what one HTTP/2 client can take', async (t) => {
   const huge = polite.request({ ':path': '/', 'x-huge': 'x'.repeat(60_000), 'x-more': 'y'.repeat(60_000) })
   const [error] = await once(huge, 'error')
   t.match(error, { code: 'ERR_HTTP2_STREAM_ERROR' }, 'more than 64 KB of fields')
-  await until('the sessions', () => tls.stats().sessions <= 1)
+  await waitFor('the sessions', () => tls.stats().sessions <= 1)
 })
 
 t.test('closes an idle session, but not a busy one', async (t) => {
@@ -336,7 +325,7 @@ t.test('closes an idle session, but not a busy one', async (t) => {
   )
   const client = session(t, port)
   t.equal((await get(client, { ':path': '/slow' })).text, 'late')
-  await until('the goodbye', () => client.closed && tls.stats().sessions === 0)
+  await waitFor('the goodbye', () => client.closed && tls.stats().sessions === 0)
   t.pass('closed when idle')
 })
 

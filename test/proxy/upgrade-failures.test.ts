@@ -10,16 +10,8 @@ import { once } from 'node:events'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { portOf } from './fixtures/sockets.js'
-import {
-  hasEnded,
-  openRawClient,
-  SWITCHING,
-  startFront,
-  startRawOrigin,
-  UPGRADE_REQUEST,
-  waitFor,
-} from './fixtures/upgrades.js'
+import { portOf, waitFor } from './fixtures/sockets.js'
+import { hasEnded, openRawClient, SWITCHING, startFront, startRawOrigin, UPGRADE_REQUEST } from './fixtures/upgrades.js'
 
 t.test('handles resets before and after the 101, from either side', async (t) => {
   const rows: [who: 'client' | 'origin', when: 'before' | 'after', status: number][] = [

@@ -7,7 +7,8 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openRawClient, SWITCHING, startFront, startRawOrigin, UPGRADE_REQUEST, waitFor } from './fixtures/upgrades.js'
+import { waitFor } from './fixtures/sockets.js'
+import { openRawClient, SWITCHING, startFront, startRawOrigin, UPGRADE_REQUEST } from './fixtures/upgrades.js'
 
 /** Returns the body of one complete response by its framing. Throws if that is ambiguous, cut, or followed by more. */
 function bodyOf(answer: string): string {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { waitFor } from './fixtures/sockets.js'
 import {
   openRawClient,
   SWITCHING,
@@ -8,7 +9,6 @@ import {
   startRawOrigin,
   startWebSocketOrigin,
   UPGRADE_REQUEST,
-  waitFor,
 } from './fixtures/upgrades.js'
 
 t.test('relays WebSockets', async (t) => {
