@@ -97,17 +97,18 @@ t.test('handles bodies that contradict their coding', async (t) => {
     const body = bodies[req.url ?? ''] ?? zip
     res.writeHead(200, { ...fields, 'Content-Length': body.length, ETag: '"x"' }).end(body)
   })
-  for (const path of ['/plain', '/short', '/trailing', '/empty']) {
-    const { message, body } = await ask(port, get(path))
-    t.ok(body.equals(bodies[path] ?? zip), `${path}: unchanged`)
-    t.equal(field(message, 'etag'), '"x"', path)
-  }
   const inflated = async (path: string) => {
     const { message, body } = await ask(port, get(path))
     t.ok(message, `${path}: a whole message`)
     return String(zlib.gunzipSync(body, { finishFlush: zlib.constants.Z_SYNC_FLUSH }))
   }
+  // First, because the decoder's first use is slow: the head is sent 25 ms after the origin's, decoded or not.
   t.equal(await inflated('/members'), `${PAGE_WITH_TAG}<p>more`, 'two members are one')
+  for (const path of ['/plain', '/short', '/trailing', '/empty']) {
+    const { message, body } = await ask(port, get(path))
+    t.ok(body.equals(bodies[path] ?? zip), `${path}: unchanged`)
+    t.equal(field(message, 'etag'), '"x"', path)
+  }
   const torn = await inflated('/cut')
   t.ok(torn.length > 100_000 && torn.includes(TAG), 'the existing part is sent')
   t.throws(() => zlib.gunzipSync(Buffer.from('x')))
