@@ -70,7 +70,7 @@ export const routeMaker =
     details: Omit<RouteWithHandler, 'method' | 'path' | 'access' | 'tag'>,
   ): RouteWithHandler => ({ method, path, access, tag, ...details })
 
-export const Id = z.coerce.number().int().positive().describe('Its id.')
+export const Id = z.coerce.number().int().positive().describe('The id.')
 
 /** The query `?site=`. */
 export const SiteQuery = z.object({ site: Id.describe('The site.') })

@@ -85,9 +85,9 @@ export async function listenAdmin(
   app: App,
   host: string,
   port: number,
-  ways?: ListenerOptions,
+  options?: ListenerOptions,
 ): Promise<Listener & { port: number }> {
-  const server = createListenerServer(app, false, ways)
+  const server = createListenerServer(app, false, options)
   server.listen({ host, port })
   await once(server, 'listening')
   const address = server.address()

@@ -20,7 +20,7 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
   const { sites, ingestKeys, drops, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
-  const doors = createTrackEndpoints({
+  const endpoints = createTrackEndpoints({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
     drop: drops.add,
@@ -30,8 +30,8 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
   })
   return {
     /** Answers tracker requests on Node's own objects. */
-    hit: createNodeTrackHandler(doors),
-    trackRoutes: trackRoutes(doors),
+    hit: createNodeTrackHandler(endpoints),
+    trackRoutes: trackRoutes(endpoints),
     edgeRoute: edgeRoute({
       engine,
       sites,

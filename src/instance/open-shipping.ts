@@ -64,7 +64,7 @@ export async function openShipping(
     visitor_salt: 'month',
     excluded_paths: [],
   }
-  const doors = createTrackEndpoints({
+  const endpoints = createTrackEndpoints({
     sites: async () => [localSite],
     record: ({ timestamp, ip, user_agent, headers, ...payload }) =>
       shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) }),
@@ -84,7 +84,7 @@ export async function openShipping(
   const script = createScriptHandler()
   return {
     record: (observation) => shipper.record(observation),
-    hit: createNodeTrackHandler(doors),
+    hit: createNodeTrackHandler(endpoints),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     siteOf: () => site,
     control: (request) => app(request, { ip: '', operator: true }),

@@ -54,7 +54,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   }
   const logged: unknown[] = []
   const drops = createDrops({ records: engine.records, now })
-  const doors = createTrackEndpoints({
+  const endpoints = createTrackEndpoints({
     sites: sites.list,
     record: () => {},
     drop: drops.add,
@@ -65,7 +65,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   const table = [
     ...readRoutes({ store: engine.events, now, catalog: listAgents(loadCatalog()), sites }),
     ...serviceRoutes(service),
-    ...trackRoutes(doors),
+    ...trackRoutes(endpoints),
     ...dropRoutes({ sites, drops }),
   ]
   const app = createApp({

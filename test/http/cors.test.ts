@@ -155,12 +155,12 @@ t.test('CORS works on the admin listener, under the base path and mounted', asyn
   t.teardown(() => mounted.close())
   const address = mounted.address() as AddressInfo
   const exposed = createPublicApp((request, peer) => instance.fetch(request, peer), ['api'])
-  const doors: [string, (path: string, init: RequestInit) => Promise<Response>][] = [
+  const instances: [string, (path: string, init: RequestInit) => Promise<Response>][] = [
     ['admin', (path, init) => fetch(`${admin.at}${path}`, init)],
     ['mounted', (path, init) => fetch(`http://127.0.0.1:${address.port}/_readership${path}`, init)],
     ['exposed', (path, init) => exposed(new Request(`http://site.example${path}`, init), { ip: '127.0.0.1' })],
   ]
-  for (const [name, ask] of doors) {
+  for (const [name, ask] of instances) {
     const read = await ask('/api/stats/overview?site=1', { headers: { origin: DASH, ...key } })
     t.equal(read.status, 200, name)
     t.equal(read.headers.get('access-control-allow-origin'), DASH, name)

@@ -16,13 +16,13 @@ const { engine, send, post, rows, fetched, viewed, fresh, key, seconds, clock, f
 
 const V1 = 'a4431947109bdcf9146e3714d9a317291048991ca961d408407b516f85d1b662'
 /** An engine whose commits wait until the test releases them. */
-function holding() {
-  const held: (() => void)[] = []
+function createWaitingEngine() {
+  const releases: (() => void)[] = []
   const record: typeof engine.record = async (...args) => {
-    await new Promise<void>((resolve) => held.push(resolve))
+    await new Promise<void>((resolve) => releases.push(resolve))
     await engine.record(...args)
   }
-  return { held, engine: { ...engine, record } }
+  return { releases, engine: { ...engine, record } }
 }
 
 t.test('load is bounded', async (t) => {
@@ -69,19 +69,19 @@ t.test('load is bounded', async (t) => {
     t.strictSame(missed, ['127.0.0.1', '127.0.0.1'])
   })
   await t.test('by bytes', async (t) => {
-    const { held, engine } = holding()
+    const { releases, engine } = createWaitingEngine()
     fresh({ engine, budget: createByteBudget({ total: 5_000, each: 3_000 }) })
     const body = { site_id: 1, agent_events: [fetched()], pad: 'x'.repeat(2_000) }
     const waiting = post(body)
-    while (held.length === 0) await sleep(5)
+    while (releases.length === 0) await sleep(5)
     const refused = await post(body)
     t.match(refused, { status: 503, error: { code: 'database_error' } })
     t.ok(refused.headers.has('retry-after'))
-    held[0]?.()
+    releases[0]?.()
     t.equal((await waiting).status, 202)
     const next = post(body)
-    while (held.length < 2) await sleep(5)
-    held[1]?.()
+    while (releases.length < 2) await sleep(5)
+    releases[1]?.()
     t.equal((await next).status, 202, 'the room is given back')
     t.equal((await rows()).length, 2)
     // An aborted body releases its bytes.
@@ -94,8 +94,8 @@ t.test('load is bounded', async (t) => {
     await once(socket, 'close')
     await sleep(50)
     const last = post(body)
-    while (held.length < 3) await sleep(5)
-    held[2]?.()
+    while (releases.length < 3) await sleep(5)
+    releases[2]?.()
     t.equal((await last).status, 202)
   })
   await t.test('by bytes of one IPv6 network', async (t) => {
@@ -115,20 +115,20 @@ t.test('load is bounded', async (t) => {
 })
 
 t.test('a client that disconnects early can retry', async (t) => {
-  const { held, engine } = holding()
+  const { releases, engine } = createWaitingEngine()
   fresh({ engine })
   const value = { site_id: 1, batch: { sender: '1'.repeat(16), number: 1 }, agent_events: [fetched()] }
   const body = JSON.stringify(value)
   const leaving = new AbortController()
   const first = send(body, { 'x-service-signature': signBody(key.one, seconds(), body) }, { signal: leaving.signal })
-  while (held.length === 0) await sleep(5)
+  while (releases.length === 0) await sleep(5)
   leaving.abort()
   await t.rejects(first)
   // The retry waits for the first request, which is stored after all.
   const retry = post(value)
   await sleep(50)
-  t.equal(held.length, 1, 'not both at once')
-  held[0]?.()
+  t.equal(releases.length, 1, 'not both at once')
+  releases[0]?.()
   t.match(await retry, { status: 202, data: { agent_events: 1 } })
   t.strictSame(await rows(), ['/agent'])
 })

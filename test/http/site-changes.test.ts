@@ -41,7 +41,7 @@ t.test('a changed or deleted site takes effect at every endpoint on the next req
     })
   const bearer = { authorization: `Bearer ${secret}` }
   const hit = (headers: Record<string, string> = {}) => post('/api/track', { s: 1, u: `${HOST}/glossary` }, headers)
-  const doors = async () => ({
+  const statuses = async () => ({
     track: await hit(),
     edge: await post('/api/log/edge', BODIES['post /api/log/edge'] ?? {}, bearer),
     read: await send('/api/stats/overview?site=1&range=7d', { headers: bearer }),
@@ -55,7 +55,7 @@ t.test('a changed or deleted site takes effect at every endpoint on the next req
     return JSON.stringify(body).includes('opted_out')
   }
 
-  t.same(await doors(), { track: 204, edge: 202, read: 200, flags: 200, share: 200 }, 'before any change')
+  t.same(await statuses(), { track: 204, edge: 202, read: 200, flags: 200, share: 200 }, 'before any change')
   t.equal(await hit({ 'sec-gpc': '1' }), 204)
   t.equal(await optedOut(), false, 'a site that does not honour it')
   t.equal(await patch({ respect_gpc: true }), 200)
@@ -67,7 +67,7 @@ t.test('a changed or deleted site takes effect at every endpoint on the next req
   t.equal(await hit(), 204)
 
   t.equal((await operator('/api/sites/1', { method: 'DELETE' })).status, 204)
-  t.same(await doors(), { track: 403, edge: 401, read: 401, flags: 403, share: 404 }, 'from the next request on')
+  t.same(await statuses(), { track: 403, edge: 401, read: 401, flags: 403, share: 404 }, 'from the next request on')
   t.equal((await operator('/api/stats/overview?site=1&range=7d')).status, 404)
   t.equal((await operator('/api/flags?site=1')).status, 404)
   t.equal((await operator('/api/alerts?site=1')).status, 404)

@@ -19,7 +19,7 @@ t.test('a new password ends links that were requested before', async (t) => {
   const { visitor, operator } = await accountService(t, { send: mails.send })
   await operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
   const [ann, mallory] = [visitor('192.0.2.1'), visitor('192.0.2.2')]
-  const ways: [string, () => Promise<unknown>][] = [
+  const recoveries: [string, () => Promise<unknown>][] = [
     [
       'changed',
       async () => {
@@ -41,7 +41,7 @@ t.test('a new password ends links that were requested before', async (t) => {
       () => operator('POST', '/control/users/reset-password', { email: 'ann@example.com', password: OTHER }),
     ],
   ]
-  for (const [way, recover] of ways) {
+  for (const [name, recover] of recoveries) {
     await operator('POST', '/control/users/reset-password', { email: 'ann@example.com', password: PASSWORD })
     t.equal((await login(mallory, 'ann@example.com')).status, 200)
     const asked = { email: 'mallory@example.com', password: PASSWORD }
@@ -49,7 +49,7 @@ t.test('a new password ends links that were requested before', async (t) => {
     const token = tokenOf((await mails.next('mallory@example.com')).link)
     await recover()
     const confirmed = await visitor('192.0.2.3').ask('POST', '/api/auth/confirm-email', { token })
-    t.equal(confirmed.status, 401, `${way}: the account stays with its address`)
+    t.equal(confirmed.status, 401, `${name}: the account stays with its address`)
     if (way === 'changed') await mails.next('ann@example.com')
   }
 })

@@ -15,10 +15,10 @@ const chunked = (...parts: string[]) =>
   `${parts.map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`
 
 t.test('a body may have 64 KB and not a byte more, however it is sent', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   t.equal(sized(65_536).length, 65_536)
   const KB = 'y'.repeat(16_384)
-  for (const { name, port, base } of ways) {
+  for (const { name, port, base } of clients) {
     const path = `${base}/api/track`
     const lengthOf = (body: string) => `Content-Length: ${body.length}\r\n`
     const rows: [string, number, number, string][] = [
@@ -57,8 +57,8 @@ async function answered(port: number, bytes: string): Promise<{ status: number }
 }
 
 t.test('a body that never ends is cut off, and a disconnect leaves nothing behind', async (t) => {
-  const { ways, since, logged } = await openTrackServer(t, 100)
-  for (const { name, port, base } of ways.filter(({ name }) => name !== 'web')) {
+  const { clients, since, logged } = await openTrackServer(t, 100)
+  for (const { name, port, base } of clients.filter(({ name }) => name !== 'web')) {
     const from = performance.now()
     const told = await raw(port, post(`${base}/api/track`, 'Content-Length: 50\r\n', '{"s":1,'))
     t.ok(performance.now() - from < 5_000, `${name}: cut off`)
@@ -76,8 +76,8 @@ t.test('a body that never ends is cut off, and a disconnect leaves nothing behin
 })
 
 t.test('pipelined requests are answered in order', async (t) => {
-  const { ways, since } = await openTrackServer(t)
-  for (const { name, port, base } of ways) {
+  const { clients, since } = await openTrackServer(t)
+  for (const { name, port, base } of clients) {
     const one = (n: number, more = '') => {
       const body = `{"s":1,"u":"https://a.com/${n}"}`
       return `POST ${base}/api/track HTTP/1.1\r\nHost: a.com\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`
@@ -95,11 +95,11 @@ t.test('pipelined requests are answered in order', async (t) => {
 })
 
 t.test('compressed bodies are not decompressed', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   // 60 MB of blanks before a payload compress to 60 KB.
   const bomb = gzipSync(Buffer.concat([Buffer.alloc(60 << 20, 32), Buffer.from(HIT_TEXT)]))
   t.ok(bomb.length < 65_536)
-  for (const way of ways)
+  for (const client of clients)
     for (const [encoding, why] of [
       ['gzip', 'gzip'],
       ['GZIP', 'in capitals'],
@@ -108,14 +108,14 @@ t.test('compressed bodies are not decompressed', async (t) => {
       ['', 'that does not say so'],
     ] as const) {
       const headers = encoding ? { 'Content-Encoding': encoding } : {}
-      const told = await send(way, 'POST', '/api/track', { headers, body: bomb })
-      t.equal(told.status, 204, `${way.name}: ${why}`)
-      t.same(since(), { hits: [], drops: { '- track malformed': 1 } }, `${way.name}: ${why}`)
+      const told = await send(client, 'POST', '/api/track', { headers, body: bomb })
+      t.equal(told.status, 204, `${client.name}: ${why}`)
+      t.same(since(), { hits: [], drops: { '- track malformed': 1 } }, `${client.name}: ${why}`)
     }
 })
 
 t.test('malformed or deeply nested JSON is dropped', async (t) => {
-  const { ways, since, logged } = await openTrackServer(t)
+  const { clients, since, logged } = await openTrackServer(t)
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n)
   const around = (p: string) => `{"s":1,"u":"https://a.com/x","p":${p}}`
   const rows: [string | Buffer, number, string][] = [
@@ -138,20 +138,20 @@ t.test('malformed or deeply nested JSON is dropped', async (t) => {
     ["{'s':1,'u':'https://a.com/x'}", 0, 'quotes that are none'],
     ['NaN', 0, 'no JSON'],
   ]
-  for (const way of ways)
+  for (const client of clients)
     for (const [body, hits, why] of rows) {
-      const told = await send(way, 'POST', '/api/track', { body })
+      const told = await send(client, 'POST', '/api/track', { body })
       const seen = since()
-      t.ok(told.status === 204 || told.status === 403, `${way.name}: ${why}: ${told.status}`)
-      t.equal(seen.hits.length, hits, `${way.name}: ${why}`)
-      if (hits === 1) t.notMatch(JSON.stringify(seen.hits), /__proto__|\\ud[89a-f]/, `${way.name}: ${why}`)
+      t.ok(told.status === 204 || told.status === 403, `${client.name}: ${why}: ${told.status}`)
+      t.equal(seen.hits.length, hits, `${client.name}: ${why}`)
+      if (hits === 1) t.notMatch(JSON.stringify(seen.hits), /__proto__|\\ud[89a-f]/, `${client.name}: ${why}`)
     }
   t.same(logged, [])
   t.notOk('a' in {}, 'no object has got a property')
 })
 
 t.test('any input to any endpoint gets a specified answer, and no internal error', async (t) => {
-  const { ways, since, logged } = await openTrackServer(t)
+  const { clients, since, logged } = await openTrackServer(t)
   const key = fc.constantFrom('s', 't', 'n', 'u', 'r', 'w', 'd', 'sc', 'p', 'id', 'e', 'events', '__proto__', 'x')
   const value = fc.oneof(fc.constantFrom<unknown>(1, 'https://a.com/x', 'custom', null), fc.jsonValue({ maxDepth: 4 }))
   const item = fc.dictionary(key, value, { noNullPrototype: true })
@@ -160,19 +160,19 @@ t.test('any input to any endpoint gets a specified answer, and no internal error
     fc.array(item, { maxLength: 5 }).map((all) => JSON.stringify(all)),
     fc.string({ unit: 'binary', maxLength: 100 }),
   )
-  const way = fc.constantFrom(...ways)
+  const client = fc.constantFrom(...clients)
   await fc.assert(
-    fc.asyncProperty(way, text, fc.constantFrom('', '/batch'), async (way, body, door) => {
-      const { status, body: said } = await send(way, 'POST', `/api/track${door}`, { body })
+    fc.asyncProperty(client, text, fc.constantFrom('', '/batch'), async (client, body, path) => {
+      const { status, body: said } = await send(client, 'POST', `/api/track${path}`, { body })
       if ((status !== 204 && status !== 403) || said.length > 0) throw new Error(`${status}`)
       for (const hit of since().hits) JSON.stringify(hit)
     }),
     { numRuns: 200 },
   )
   await fc.assert(
-    fc.asyncProperty(way, fc.string({ maxLength: 100 }), async (way, text) => {
+    fc.asyncProperty(client, fc.string({ maxLength: 100 }), async (client, text) => {
       const query = text.replace(/[^\x21-\x7e]/g, '%')
-      const { status, body } = await send(way, 'GET', `/api/track/pixel.gif?s=1&u=https://a.com/&${query}`)
+      const { status, body } = await send(client, 'GET', `/api/track/pixel.gif?s=1&u=https://a.com/&${query}`)
       if (status !== 200 || body.length !== 43) throw new Error(`${status}`)
     }),
     { numRuns: 100 },

@@ -13,7 +13,7 @@ const PAGE = { site: 1, kind: 'pageview', hostname: 'a.com', pathname: '/x' }
 type Drops = Record<string, number>
 
 t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
-  const { ways, since, logged } = await openTrackServer(t)
+  const { clients, since, logged } = await openTrackServer(t)
   const site = (s: number, u: string) => json({ s, u })
   // body, headers, status, hits, drops, why
   const rows: [string, Record<string, string>, number, number, Drops, string][] = [
@@ -58,7 +58,7 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
     ['', {}, 204, 0, { '- track malformed': 1 }, 'nothing'],
     ['{', {}, 204, 0, { '- track malformed': 1 }, 'broken'],
     ['null', {}, 204, 0, { '- track malformed': 1 }, 'null'],
-    [json([HIT]), {}, 204, 0, { '- track malformed': 1 }, 'a batch at the door for one'],
+    [json([HIT]), {}, 204, 0, { '- track malformed': 1 }, 'a batch at the endpoint for one hit'],
     [json({ u: U }), {}, 204, 0, { '- track malformed': 1 }, 'no site'],
     [json({ s: 1 }), {}, 204, 0, { '1 track malformed': 1 }, 'no page: its owner is told'],
     [json({ s: 9 }), {}, 204, 0, { '- track malformed': 1 }, 'no page of no site'],
@@ -67,12 +67,12 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
     [json(HIT), { 'Content-Encoding': 'gzip' }, 204, 0, { '- track malformed': 1 }, 'compressed, it says'],
     [json(HIT), { 'Content-Encoding': 'identity, br' }, 204, 0, { '- track malformed': 1 }, 'in part'],
   ]
-  for (const way of ways) {
+  for (const client of clients) {
     for (const [body, headers, status, hits, drops, why] of rows) {
-      const told = await send(way, 'POST', '/api/track', { headers, body })
+      const told = await send(client, 'POST', '/api/track', { headers, body })
       const seen = since()
-      t.same([told.status, seen.hits.length, seen.drops], [status, hits, drops], `${way.name}: ${why}`)
-      t.equal(told.body.length, 0, `${way.name}: ${why}: no body`)
+      t.same([told.status, seen.hits.length, seen.drops], [status, hits, drops], `${client.name}: ${why}`)
+      t.equal(told.body.length, 0, `${client.name}: ${why}: no body`)
       t.equal(told.headers['access-control-allow-origin'], '*')
     }
   }
@@ -80,7 +80,7 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
 })
 
 t.test('a recorded hit has the fields of payload and request', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   const headers = {
     'Accept-Language': 'de-DE,de;q=0.9',
     'Sec-Fetch-Site': 'same-origin',
@@ -91,8 +91,8 @@ t.test('a recorded hit has the fields of payload and request', async (t) => {
     'Sec-CH-UA': 'x'.repeat(5_000),
   }
   const body = json({ ...HIT, t: 'custom', n: 'signup', p: { plan: 'pro' }, id: 'u1', w: 390, d: 1500, sc: 20 })
-  for (const way of ways) {
-    t.equal((await send(way, 'POST', '/api/track', { headers, body })).status, 204)
+  for (const client of clients) {
+    t.equal((await send(client, 'POST', '/api/track', { headers, body })).status, 204)
     const { hits } = since()
     t.strictSame(
       hits,
@@ -108,42 +108,46 @@ t.test('a recorded hit has the fields of payload and request', async (t) => {
           },
         },
       ],
-      `${way.name}: the server's clock, the peer, what is observed of the request and no more`,
+      `${client.name}: the server's clock, the peer, what is observed of the request and no more`,
     )
   }
 })
 
 t.test('a signed request keeps the parts that its signature may cover', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   const headers = { Host: 'a.com:8080', 'Signature-Input': 'sig=("@authority")', Signature: 'sig=:eA==:' }
   const seen = { 'signature-input': headers['Signature-Input'], signature: headers.Signature }
-  for (const way of ways) {
+  for (const client of clients) {
     const scheme = 'http'
     const [post, pixel] = ['/api/track', '/api/track/pixel.gif?s=1&u=https%3A%2F%2Fa.com%2F']
-    const target = (path: string) => `${way.base}${path}`
-    await send(way, 'POST', post, { headers, body: json(HIT) })
-    await send(way, 'GET', pixel, { headers })
-    await send(way, 'POST', post, { body: json(HIT) })
+    const target = (path: string) => `${client.base}${path}`
+    await send(client, 'POST', post, { headers, body: json(HIT) })
+    await send(client, 'GET', pixel, { headers })
+    await send(client, 'POST', post, { body: json(HIT) })
     const [first, second, unsigned] = since().hits
     const authority = 'a.com:8080'
-    t.strictSame(first?.signed, { method: 'POST', scheme, authority, target: target(post) }, way.name)
+    t.strictSame(first?.signed, { method: 'POST', scheme, authority, target: target(post) }, client.name)
     t.match(first?.headers, seen)
-    t.strictSame(second?.signed, { method: 'GET', scheme, authority, target: target(pixel) }, `${way.name}: the pixel`)
+    t.strictSame(
+      second?.signed,
+      { method: 'GET', scheme, authority, target: target(pixel) },
+      `${client.name}: the pixel`,
+    )
     t.notOk(unsigned && 'signed' in unsigned, 'no signature')
   }
 })
 
 t.test('a dropped hit gets the same response as a recorded one', async (t) => {
-  const { ways, since, state, limit } = await openTrackServer(t)
+  const { clients, since, state, limit } = await openTrackServer(t)
   const dropped: [string, string, Record<string, string>][] = [
     ['excluded', json({ s: 1, u: 'https://a.com/private/x' }), {}],
     ['opted out', json(HIT), { Cookie: 'readership-opt-out=1' }],
     ['malformed', '{', {}],
     ['compressed', json(HIT), { 'Content-Encoding': 'br' }],
   ]
-  for (const way of ways) {
+  for (const client of clients) {
     state.now += 60_000
-    const written = await send(way, 'POST', '/api/track', { body: json(HIT) })
+    const written = await send(client, 'POST', '/api/track', { body: json(HIT) })
     t.match(written.head, /^HTTP\/1\.1 204 No Content\r\n/)
     t.strictSame(Object.keys(written.headers).sort(), [
       'access-control-allow-origin',
@@ -153,23 +157,27 @@ t.test('a dropped hit gets the same response as a recorded one', async (t) => {
       'x-content-type-options',
     ])
     for (const [why, body, headers] of dropped) {
-      const told = await send(way, 'POST', '/api/track', { headers, body })
-      t.strictSame(told, written, `${way.name}: ${why}`)
+      const told = await send(client, 'POST', '/api/track', { headers, body })
+      t.strictSame(told, written, `${client.name}: ${why}`)
     }
     while (limit.take(1, '127.0.0.1'));
-    t.strictSame(await send(way, 'POST', '/api/track', { body: json(HIT) }), written, `${way.name}: rate limited`)
+    t.strictSame(await send(client, 'POST', '/api/track', { body: json(HIT) }), written, `${client.name}: rate limited`)
     const seen = since()
     t.equal(seen.hits.length, 1)
     t.equal(seen.drops['1 track rate_limited'], 1)
     state.sites = () => Promise.reject(new Error('the records are away'))
-    t.strictSame(await send(way, 'POST', '/api/track', { body: json(HIT) }), written, 'records that cannot be reached')
+    t.strictSame(
+      await send(client, 'POST', '/api/track', { body: json(HIT) }),
+      written,
+      'records that cannot be reached',
+    )
     state.sites = async () => SITES
     since()
   }
 })
 
 t.test('a batch records each payload by itself', async (t) => {
-  const { ways, since, state } = await openTrackServer(t)
+  const { clients, since, state } = await openTrackServer(t)
   const many = (n: number) => Array.from({ length: n }, () => HIT)
   const foreign = { s: 1, u: 'https://evil.example/' }
   const nobody = { s: 9, u: U }
@@ -207,39 +215,39 @@ t.test('a batch records each payload by itself', async (t) => {
       'sites',
     ],
   ]
-  for (const way of ways)
+  for (const client of clients)
     for (const [body, status, hits, drops, why] of rows) {
       state.now += 60_000
-      const told = await send(way, 'POST', '/api/track/batch', { body: json(body) })
+      const told = await send(client, 'POST', '/api/track/batch', { body: json(body) })
       const seen = since()
-      t.same([told.status, seen.hits.length, seen.drops], [status, hits, drops], `${way.name}: ${why}`)
+      t.same([told.status, seen.hits.length, seen.drops], [status, hits, drops], `${client.name}: ${why}`)
       t.equal(told.body.length, 0)
     }
 })
 
 t.test('the rate limit counts each hit of a batch, and each site by itself', async (t) => {
-  const { ways, since, state } = await openTrackServer(t)
-  const [way] = ways
+  const { clients, since, state } = await openTrackServer(t)
+  const [client] = clients
   const batch = (n: number, s = 1, u = U) => ({ body: json(Array.from({ length: n }, () => ({ s, u }))) })
-  for (const n of [200, 200, 199]) await send(way, 'POST', '/api/track/batch', batch(n))
+  for (const n of [200, 200, 199]) await send(client, 'POST', '/api/track/batch', batch(n))
   t.equal(since().hits.length, 599)
-  t.equal((await send(way, 'POST', '/api/track/batch', batch(3))).status, 204)
+  t.equal((await send(client, 'POST', '/api/track/batch', batch(3))).status, 204)
   const over = since()
   t.same([over.hits.length, over.drops], [1, { '1 track rate_limited': 2 }], 'the 600th and no more')
-  await send(way, 'GET', `/api/track/pixel.gif?s=1&u=${U}`)
-  t.same(since().drops, { '1 track rate_limited': 1 }, 'at every door')
-  await send(way, 'POST', '/api/track/batch', batch(2, 3, 'https://b.com/'))
+  await send(client, 'GET', `/api/track/pixel.gif?s=1&u=${U}`)
+  t.same(since().drops, { '1 track rate_limited': 1 }, 'at every endpoint')
+  await send(client, 'POST', '/api/track/batch', batch(2, 3, 'https://b.com/'))
   t.equal(since().hits.length, 2, 'another site')
   state.now = CLOCK + 59_999
-  await send(way, 'POST', '/api/track', { body: json(HIT) })
+  await send(client, 'POST', '/api/track', { body: json(HIT) })
   t.equal(since().hits.length, 0, 'the last millisecond of the minute')
   state.now = CLOCK + 60_000
-  await send(way, 'POST', '/api/track', { body: json(HIT) })
+  await send(client, 'POST', '/api/track', { body: json(HIT) })
   t.equal(since().hits.length, 1, 'the first of the next')
 })
 
 t.test('the pixel always returns the image', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   const sound = `s=1&u=${encodeURIComponent('https://a.com/x?utm_source=mail')}&r=https://b.com/&w=390&p=${encodeURIComponent('{"a":1}')}`
   const rows: [string, number, Drops, string][] = [
     [`?${sound}`, 1, {}, 'a hit'],
@@ -250,37 +258,37 @@ t.test('the pixel always returns the image', async (t) => {
     ['?%', 0, { '- track malformed': 1 }, 'no escape'],
     [`?${sound}&x=${'y'.repeat(8_000)}`, 1, {}, 'long'],
   ]
-  for (const way of ways) {
+  for (const client of clients) {
     let first: unknown
     for (const [query, hits, drops, why] of rows) {
-      const told = await send(way, 'GET', `/api/track/pixel.gif${query}`)
+      const told = await send(client, 'GET', `/api/track/pixel.gif${query}`)
       const seen = since()
-      t.same([told.status, seen.hits.length, seen.drops], [200, hits, drops], `${way.name}: ${why}`)
+      t.same([told.status, seen.hits.length, seen.drops], [200, hits, drops], `${client.name}: ${why}`)
       if (hits > 0)
         t.match(seen.hits[0], { ...PAGE, ...REQUEST, query: 'utm_source=mail', screen_width: 390, props: { a: 1 } })
       first ??= told
-      t.strictSame(told, first, `${way.name}: ${why}: the same answer`)
+      t.strictSame(told, first, `${client.name}: ${why}: the same answer`)
       t.equal(told.body.subarray(0, 6).toString('latin1'), 'GIF89a')
       t.equal(told.body.length, 43)
       t.match(told.headers, { 'content-type': 'image/gif', 'content-length': '43', 'cache-control': 'no-store' })
     }
-    const head = await send(way, 'HEAD', `/api/track/pixel.gif?${sound}`)
-    t.same([head.status, head.body.length, head.headers['content-length']], [200, 0, '43'], `${way.name}: HEAD`)
+    const head = await send(client, 'HEAD', `/api/track/pixel.gif?${sound}`)
+    t.same([head.status, head.body.length, head.headers['content-length']], [200, 0, '43'], `${client.name}: HEAD`)
     t.same(since(), { hits: [], drops: {} }, 'nobody was shown it')
   }
 })
 
 t.test('preflights are answered, and other methods are not handled', async (t) => {
-  const { ways, since } = await openTrackServer(t)
+  const { clients, since } = await openTrackServer(t)
   const asked = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'POST' }
-  for (const way of ways) {
+  for (const client of clients) {
     for (const [path, methods] of [
       ['/api/track', 'POST'],
       ['/api/track/batch', 'POST'],
       ['/api/track/pixel.gif', 'GET, HEAD'],
     ] as const) {
-      const told = await send(way, 'OPTIONS', path, { headers: asked })
-      t.equal(told.status, 204, `${way.name}: ${path}`)
+      const told = await send(client, 'OPTIONS', path, { headers: asked })
+      t.equal(told.status, 204, `${client.name}: ${path}`)
       t.match(told.headers, {
         'access-control-allow-origin': '*',
         'access-control-allow-methods': methods,
@@ -289,13 +297,13 @@ t.test('preflights are answered, and other methods are not handled', async (t) =
       })
       t.notOk('access-control-allow-credentials' in told.headers)
       for (const method of ['PUT', 'PATCH', 'DELETE', path.endsWith('gif') ? 'POST' : 'GET']) {
-        const other = await send(way, method, path, { body: '' })
-        t.equal(other.status, 404, `${way.name}: ${method} ${path}: as everywhere`)
+        const other = await send(client, method, path, { body: '' })
+        t.equal(other.status, 404, `${client.name}: ${method} ${path}: as everywhere`)
         t.notOk('access-control-allow-origin' in other.headers)
       }
     }
-    t.equal((await send(way, 'POST', '/api/track/', { body: json(HIT) })).status, 404, 'another path')
-    t.equal((await send(way, 'POST', '/api/track?s=1', { body: json(HIT) })).status, 204, 'a query is nothing to it')
+    t.equal((await send(client, 'POST', '/api/track/', { body: json(HIT) })).status, 404, 'another path')
+    t.equal((await send(client, 'POST', '/api/track?s=1', { body: json(HIT) })).status, 204, 'a query is nothing to it')
     t.equal(since().hits.length, 1)
   }
 })
