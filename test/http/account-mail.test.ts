@@ -20,12 +20,12 @@ t.test('with a mail server a registration is completed by its link', async (t) =
   t.equal(ann.cookie, undefined)
   const { link, raw } = await mails.next('ann@example.com')
   t.match(link, /^http:\/\/stats\.example\.com\/r\/confirm-email\?token=[\w-]{43}$/)
-  t.notMatch(raw, /Tides|noon/, 'nothing that a stranger typed')
-  t.equal((await login(ann, 'ann@example.com')).status, 401, 'there is no account yet')
+  t.notMatch(raw, /Tides|noon/, 'no input of the client')
+  t.equal((await login(ann, 'ann@example.com')).status, 401, 'the account does not exist yet')
   const token = tokenOf(link)
   const both = await Promise.all([1, 2].map(() => ann.ask('POST', '/api/auth/confirm-email', { token })))
   t.same(both.map(({ status }) => status).sort(), [200, 401], 'of two at once one makes it')
-  t.equal(ann.cookie, undefined, 'who opens a link need not be who chose the password')
+  t.equal(ann.cookie, undefined, 'the link does not sign in: another person may have chosen the password')
   t.equal((await login(ann, 'ann@example.com')).status, 200)
 
   const again = await visitor('192.0.2.1').ask('POST', '/api/auth/register', register('ann@example.com'))
@@ -70,7 +70,7 @@ t.test('a mailed link resets a password', async (t) => {
   const late = tokenOf((await mails.next('bob@example.com')).link)
   clock.now += 60 * MINUTE
   t.equal((await reset({ token: late })).status, 401, 'not after an hour')
-  t.equal(mails.received.length, 0, 'nobody else had mail')
+  t.equal(mails.received.length, 0, 'no other address got mail')
 })
 
 t.test('a changed address takes effect when its link is opened', async (t) => {
@@ -92,7 +92,7 @@ t.test('a changed address takes effect when its link is opened', async (t) => {
   const reset = tokenOf((await mails.next('ann@example.com')).link)
   const confirmed = await visitor().ask('POST', '/api/auth/confirm-email', { token })
   t.match(confirmed, { status: 200, data: { email: 'new@example.com' } })
-  t.match((await mails.next('ann@example.com')).raw, /address was changed/, 'the address before is told')
+  t.match((await mails.next('ann@example.com')).raw, /address was changed/, 'the previous address is notified')
   t.equal((await ann.ask('GET', '/api/auth/me')).data.user.email, 'new@example.com')
   t.equal((await login(visitor(), 'ann@example.com')).status, 401)
   t.equal((await login(visitor(), 'new@example.com')).status, 200)
@@ -106,7 +106,7 @@ t.test('a Host header never gets into a mail', async (t) => {
   await operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
   t.ok(
     said.some(({ message }) => /^public_url is not set/.test(message)),
-    'who mails without a public URL is told at the start',
+    'a warning is logged at start without a public URL',
   )
   const rows: [string, string][] = [
     ['http://evil.example/api/auth/forgot-password', 'http://127.0.0.1:8081'],

@@ -80,7 +80,7 @@ t.test('two-factor sign-in works from enrolment to removal', async (t) => {
   const fresh = totpCode(again.data.secret, new Date(clock.now))
   t.equal((await ann.ask('POST', '/api/auth/totp/confirm', { totp: fresh })).status, 200)
   const lost = await operator('POST', '/control/users/disable-totp', { email: 'ann@example.com' })
-  t.match(lost, { status: 200, data: { totp: false } }, 'the operator helps who has lost it')
+  t.match(lost, { status: 200, data: { totp: false } }, 'the operator can turn it off')
   t.equal((await enter()).status, 200)
 })
 
@@ -121,7 +121,7 @@ t.test('pages of other origins cannot act for their visitors', async (t) => {
     [{ 'sec-fetch-site': 'same-origin' }, 200, 200, 'our own page'],
     [{ 'sec-fetch-site': 'cross-site' }, 403, 403, 'another site'],
     [{ 'sec-fetch-site': 'same-site' }, 403, 403, 'another host of the site'],
-    [{ 'sec-fetch-site': '', origin: `http://${host}` }, 403, 403, 'a word that is none'],
+    [{ 'sec-fetch-site': '', origin: `http://${host}` }, 403, 403, 'an empty value'],
   ]
   const change = { name: 'Ann' }
   for (const [headers, open, signedIn, why] of rows) {

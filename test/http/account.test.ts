@@ -30,7 +30,7 @@ t.test('at the first start a link signs the first owner in, once', async (t) => 
   t.equal((await visitor().ask('POST', '/api/auth/link', { token })).status, 401, 'not again')
 
   const changed = await one.ask('POST', '/api/auth/change-password', { password: PASSWORD })
-  t.equal(changed.status, 204, 'a first password needs none before it')
+  t.equal(changed.status, 204, 'a first password needs no current one')
   t.equal((await visitor().ask('POST', '/api/auth/login', login('owner@localhost'))).status, 200)
 
   const late = await linkToken()

@@ -238,7 +238,7 @@ t.test('errors have one shape, and one status each', async (t) => {
     t.notMatch(text, /secret detail|SQL|\.ts|thrown text/, 'nothing of the inside')
     t.equal(response.headers.has('retry-after'), status === 503 || status === 429, `${why}: Retry-After`)
   }
-  t.equal(logged.length, 3, 'what is our own is logged')
+  t.equal(logged.length, 3, 'internal errors are logged')
 })
 
 t.test('health, readiness and metrics respond', async (t) => {
@@ -370,7 +370,7 @@ t.test('the OpenAPI document is complete', async (t) => {
     const operation = paths[route.path]?.[route.method]
     const name = `${route.method} ${route.path}`
     if (route.access === 'operator') {
-      t.notOk(operation, `${name} is nobody's but the operator's`)
+      t.notOk(operation, `${name} is for the operator only`)
       continue
     }
     if (!operation) {

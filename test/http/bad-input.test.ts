@@ -51,7 +51,7 @@ const REFUSED: Record<string, [string, string][]> = {
   site: [
     ['2147483648', 'beyond 32 bits'],
     ['1,2', 'two'],
-    ['1%20', 'a blank behind'],
+    ['1%20', 'a trailing blank'],
   ],
   range: [
     ['7D', 'another case'],
@@ -99,13 +99,13 @@ const REFUSED: Record<string, [string, string][]> = {
     ['Pathname', 'another case'],
     ['pathname,country', 'two'],
     ['prop:', 'no key'],
-    ['props', 'a table’s column that is no dimension'],
+    ['props', 'a column of the table that is not a dimension'],
     ['visitor_id', 'another'],
   ],
   metric: [
     ['Visitors', 'another case'],
     ['visitors,pageviews', 'two'],
-    ['site_id', 'a column that is no metric'],
+    ['site_id', 'a column that is not a metric'],
   ],
   order: [['fetches%20desc', 'SQL']],
   path: [['no-slash', 'no path']],
@@ -138,7 +138,10 @@ const REFUSED: Record<string, [string, string][]> = {
     [json([{ and: [] }]), 'a group of nothing'],
     [json([{ and: [deep(0)], or: [deep(0)] }]), 'two groups in one'],
     [json([{ not: [deep(0)] }]), 'not of a list'],
-    [json([{ dimension: 'pathname', op: 'is', value: '/', case_sensitive: 'no' }]), 'case that is no boolean'],
+    [
+      json([{ dimension: 'pathname', op: 'is', value: '/', case_sensitive: 'no' }]),
+      'case_sensitive that is not a boolean',
+    ],
     [json(many(51)), '51 filters'],
     [json([{ or: many(51) }]), '51 filters in a group'],
     [json([deep(6)]), '6 deep'],

@@ -72,7 +72,7 @@ t.test('configured origins get CORS headers, others none', async (t) => {
     const answer = await call('/api/stats/overview?site=1', { ...headers, ...key })
     t.equal(preflight.status, 204, why)
     t.equal(await preflight.text(), '')
-    t.equal(answer.status, 200, 'it is the browser who keeps it from the page')
+    t.equal(answer.status, 200, 'the browser keeps the response from the page')
     for (const { headers } of [preflight, answer]) t.equal(headers.get('vary'), 'Origin', `${why}: Vary`)
     const name = { 'access-control-allow-origin': origin?.trim() }
     t.same(
@@ -129,7 +129,7 @@ t.test('errors of reads have CORS headers, and other routes have none', async (t
     t.equal(preflight.headers.has('access-control-allow-origin'), cors)
   }
   const write = await call('/api/stats/overview?site=1', { ...origin, ...key }, 'POST')
-  t.equal(write.status, 404, 'only asked, never told')
+  t.equal(write.status, 404, 'a preflight never runs the route')
   await instance.close()
   const broken = await call('/api/stats/overview?site=1', { ...origin, ...key })
   t.equal(broken.status, 503, 'the store is gone')

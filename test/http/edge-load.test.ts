@@ -47,7 +47,7 @@ t.test('load is bounded', async (t) => {
     const before = seen.length
     await post(row, 'svci_x')
     await send('{}')
-    t.equal(seen.length, before, 'what a stranger sends is nobody’s share')
+    t.equal(seen.length, before, 'refused requests do not count against a site')
     t.equal((await rows()).length, 3)
   })
   await t.test('by signatures', async (t) => {
@@ -56,7 +56,11 @@ t.test('load is bounded', async (t) => {
     clock.now = new Date(clock.now.getTime() + 3_600_000)
     const statuses = []
     for (let i = 0; i < 4; i++) statuses.push((await post({ site_id: 1 })).status)
-    t.strictSame(statuses, [202, 202, 429, 429], 'a site has half of the room, and none is forgotten early')
+    t.strictSame(
+      statuses,
+      [202, 202, 429, 429],
+      'a site may use half of the capacity, and no signature is forgotten early',
+    )
     clock.now = new Date(clock.now.getTime() + 361_000)
     t.equal((await post({ site_id: 1 })).status, 202, 'and in time they are')
   })

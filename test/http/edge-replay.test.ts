@@ -94,7 +94,7 @@ t.test('a look-up from before a commit is not used after it', async (t) => {
   }
   const late = post(body)
   await asking
-  t.equal((await post(body)).status, 202, 'its retry, while the first still asks what is stored of the sender')
+  t.equal((await post(body)).status, 202, 'its retry, while the first still looks the sender up')
   answered()
   t.equal((await late).status, 202)
   t.equal((await post(body)).status, 202)
@@ -117,11 +117,7 @@ t.test('a failed delivery is not accepted, and may be retried', async (t) => {
 t.test('rows that crash the worker again and again are refused for good', async (t) => {
   fresh({ engine: refusing(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.')) })
   const answer = await post({ site_id: 1, agent_events: [fetched()] })
-  t.match(
-    answer,
-    { status: 422, error: { code: 'validation_error' } },
-    'who sends them tries fewer of them, not the same',
-  )
+  t.match(answer, { status: 422, error: { code: 'validation_error' } }, 'the sender retries with fewer rows')
   t.strictSame(faults, [])
 })
 

@@ -24,7 +24,7 @@ t.test('a signature is an HMAC-SHA256 of time and body', (t) => {
   const rows: [string, readonly string[], boolean, string][] = [
     [`t=1763715600,v1=${V1}`, [key], true, 'as written'],
     [`v1=${V1},t=1763715600`, [key], true, 'in the other order'],
-    [`t=1763715600, v1=${V1.toUpperCase()} , v2=x, v0`, [key], true, 'blanks, capitals, what is not known'],
+    [`t=1763715600, v1=${V1.toUpperCase()} , v2=x, v0`, [key], true, 'blanks, capitals and unknown entries'],
     [`t=1763715600,v1=${V1}`, [other, key], true, 'the second of two keys'],
     [`t=1763715600,v1=${V1}`, [other], false, 'another key'],
     [`t=1763715600,v1=${V1}`, [], false, 'no key'],
@@ -114,7 +114,7 @@ t.test('only a signature or a key with the scope is accepted', async (t) => {
   const cases: [string, Record<string, string>, number, string][] = [
     [own, {}, 401, 'no credential'],
     [own, { authorization: 'Basic eDp5' }, 401, 'no credential of ours'],
-    [own, { authorization: `Bearer svcg_00000000_${'a'.repeat(43)}` }, 401, 'a key that is none'],
+    [own, { authorization: `Bearer svcg_00000000_${'a'.repeat(43)}` }, 401, 'an invalid key'],
     [own, await bearer(1, ['stats:read']), 403, 'a key without the scope'],
     [own, await bearer(2, ['ingest:write']), 404, "a key of another organisation's"],
     [own, await bearer(1, ['ingest:write'], 2), 404, 'a key of another site'],
@@ -126,10 +126,10 @@ t.test('only a signature or a key with the scope is accepted', async (t) => {
     [own, sign(own, 'svci_x'), 401, 'signed with another key'],
     [own, sign(own, key.two), 401, "signed with another site's key"],
     [own, sign(`${own} `), 401, 'another body was signed'],
-    [foreign, sign(foreign), 401, 'a site that is none'],
-    [foreign, sign(foreign, ''), 401, 'a site that is none, signed with nothing'],
+    [foreign, sign(foreign), 401, 'an unknown site'],
+    [foreign, sign(foreign, ''), 401, 'an unknown site, signed with an empty key'],
     [own, { ...sign(own, 'svci_x'), ...ingest }, 401, 'both: the signature counts'],
-    [own, { ...sign(own), authorization: 'Basic eDp5' }, 202, 'both: Authorization may be for somebody on the way'],
+    [own, { ...sign(own), authorization: 'Basic eDp5' }, 202, 'both: Authorization may be for a proxy on the way'],
     [two, sign(two, key.two), 202, 'another site with its own key'],
   ]
   const said = new Set<string>()
@@ -139,7 +139,7 @@ t.test('only a signature or a key with the scope is accepted', async (t) => {
     t.equal(answer.headers.get('www-authenticate'), status === 401 ? 'Bearer' : null, why)
     if (status === 401 && headers['x-service-signature']?.includes('v1')) said.add(JSON.stringify(answer.error))
   }
-  t.equal(said.size, 1, 'whatever did not fit, a stranger is told the same')
+  t.equal(said.size, 1, 'every wrong signature gets the same error')
   t.equal((await rows()).length, 4, 'and nothing is written but what was let in')
 
   const clocks: [number, number][] = [
@@ -209,7 +209,7 @@ t.test('of a refused delivery no row is written', async (t) => {
     [agents({ duration_ms: true }), 'agent_events[3].duration_ms', 'a boolean'],
     [agents({ conditional: 2 }), 'agent_events[3].conditional', 'no flag'],
     [agents({ ip: 7 }), 'agent_events[3].ip', 'no text'],
-    [agents({ headers: { accept: 7 } }), 'agent_events[3].headers.accept', 'a header that is no text'],
+    [agents({ headers: { accept: 7 } }), 'agent_events[3].headers.accept', 'a header that is not text'],
     [agents({ signed: { scheme: 'ftp', authority: '', target: '' } }), 'agent_events[3].signed.scheme', 'no scheme'],
     [people({ ip: undefined }), 'events[0].ip', 'a person without an address'],
     [people({ props: 'x' }), 'events[0].props', 'no properties'],
@@ -230,7 +230,7 @@ t.test('of a refused delivery no row is written', async (t) => {
     ['', 400, undefined, 'nothing'],
     ['{', 400, undefined, 'no JSON'],
     [Buffer.from([0x7b, 0xff, 0x7d]), 400, undefined, 'no UTF-8'],
-    [`{"__proto__":{"site_id":1}}`, 422, 'site_id', 'a prototype is no field'],
+    [`{"__proto__":{"site_id":1}}`, 422, 'site_id', 'a prototype is not a field'],
     ['['.repeat(1_000_000), 400, undefined, 'brackets'],
   ]
   for (const [body, status, field, why] of raw) {
@@ -238,7 +238,7 @@ t.test('of a refused delivery no row is written', async (t) => {
     t.strictSame([answer.status, answer.error?.field], [status, field], why)
   }
   t.strictSame(await rows(), [], 'nothing of all that')
-  t.strictSame(faults, [], 'and none of it our fault')
+  t.strictSame(faults, [], 'no internal error was logged')
 
   const taken: [object, string][] = [
     [fetched({ timestamp: at(5 * 60_000), pathname: '/ahead' }), 'five minutes ahead'],

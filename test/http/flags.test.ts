@@ -144,7 +144,7 @@ t.test('malformed flags are refused with the field', async (t) => {
     [{ ...flag, key: 'x'.repeat(65) }, 'key', 'too long'],
     [{ ...flag, key: '__proto__ ' }, 'key', 'a space'],
     [{ ...flag, enabled: 'yes' }, 'enabled', 'no truth'],
-    [{ ...flag, rollout: -0.1 }, 'rollout', 'below nobody'],
+    [{ ...flag, rollout: -0.1 }, 'rollout', 'below 0'],
     [{ ...flag, rollout: 1.1 }, 'rollout', 'above everybody'],
     [{ ...flag, rollout: '0.5' }, 'rollout', 'no number'],
     ['{"site":1,"key":"a","rollout":1e999}', 'rollout', 'without end'],
@@ -155,10 +155,10 @@ t.test('malformed flags are refused with the field', async (t) => {
       'too many',
     ],
     [{ ...flag, variants: [...halves, { key: 'plain', weight: 2 }] }, 'variants', 'two of a key'],
-    [{ ...flag, variants: [{ key: 'plain', weight: 0 }] }, 'variants[0].weight', 'nobody’s'],
+    [{ ...flag, variants: [{ key: 'plain', weight: 0 }] }, 'variants[0].weight', 'another site'],
     [{ ...flag, variants: [{ key: 'plain', weight: -1 }] }, 'variants[0].weight', 'less'],
     [{ ...flag, variants: [{ key: 'pla\u0000in', weight: 1 }] }, 'variants[0].key', 'no key'],
-    [{ ...flag, variants: [{ key: 'plain', weight: 1, more: 1 }] }, 'variants[0].more', 'a field that is none'],
+    [{ ...flag, variants: [{ key: 'plain', weight: 1, more: 1 }] }, 'variants[0].more', 'an unknown field'],
     [{ ...flag, filters: [] }, 'filters', 'none in it'],
     [{ ...flag, filters: 'all' }, 'filters', 'no filters'],
     [{ ...flag, filters: [{ dimension: 'country', op: 'is', value: 'DE' }] }, 'filters', 'not known here'],
@@ -187,7 +187,7 @@ t.test('only pages of the site can evaluate its flags', async (t) => {
     ['site=1&id=a', { origin: 'https://example.com' }, 200, 'by Origin'],
     ['site=1&id=a', { origin: 'http://example.com:8080' }, 200, 'on another port'],
     ['site=1&id=a', { 'sec-fetch-site': 'same-origin' }, 200, 'a page that hides where it is'],
-    ['site=1&id=a', {}, 403, 'nobody says'],
+    ['site=1&id=a', {}, 403, 'no header names a page'],
     ['site=1&id=a', { origin: 'null' }, 403, 'a page without an origin'],
     ['site=1&id=a', { origin: 'https://evil.example', referer: PAGE }, 403, 'the Origin counts'],
     ['site=1&id=a', { referer: 'https://example.com.evil.example/' }, 403, 'another site'],
@@ -212,7 +212,7 @@ t.test('only pages of the site can evaluate its flags', async (t) => {
   t.equal(
     (await evaluate('site=9&id=a')).text,
     (await evaluate('site=2&id=a')).text,
-    'which sites there are is not told',
+    'existing and unknown sites look alike',
   )
   const { data, headers } = await evaluate('site=1&id=a')
   t.strictSame(data, { flags: { 'tide-chart': { enabled: true } } })

@@ -33,7 +33,7 @@ t.test('a mailed invitation creates an account, also where registration is close
     const opened = await visitor().ask('GET', `/invitation?token=${mailed}`)
     t.equal(opened.status, 200)
     t.match(opened.text, /<b>My organisation<\/b>, as member, for guest@example.com/)
-    t.match(opened.text, /value="sign-in".*value="join"/s, 'whether there is an account is not told')
+    t.match(opened.text, /value="sign-in".*value="join"/s, 'the page does not tell whether an account exists')
     t.match(opened.headers.get('content-security-policy'), /default-src 'none'/)
     t.equal(opened.headers.get('cache-control'), 'no-store')
   }
@@ -41,7 +41,7 @@ t.test('a mailed invitation creates an account, also where registration is close
   t.equal((await guest.form('/invitation', { ...join(mailed), password: 'short' })).status, 422)
   const joined = await guest.form('/invitation', join(mailed))
   t.match([joined.status, joined.headers.get('location')], [303, './'])
-  t.same(await roles(guest), [[1, 'member']], 'of that organisation, and of none of their own')
+  t.same(await roles(guest), [[1, 'member']], 'a member of that organisation, and of no other')
   t.equal((await visitor().form('/invitation', join(mailed))).status, 409, 'once')
   t.equal((await guest.form('/invitation', { act: 'accept', token: mailed })).status, 409)
   t.equal((await ann.ask('GET', '/api/orgs/1/invitations')).data.length, 0)
@@ -96,7 +96,7 @@ t.test('only the invited account can accept', async (t) => {
 
   const again = visitor()
   t.equal((await again.form('/invitation', { ...signIn(handed), email: 'other@example.com' })).status, 303)
-  t.match(await roles(again), [[1, 'member'], []], 'whoever else was named')
+  t.match(await roles(again), [[1, 'member'], []], 'whatever address the form names')
 })
 
 t.test('invalid tokens and pages of other origins are refused', async (t) => {

@@ -24,7 +24,7 @@ t.test('an invitation is mailed and accepted', async (t) => {
   t.match(mails, [{ to: 'guest@x.example', subject: 'Invitation to My organisation' }])
   const mailed = /\?token=([\w-]{43})\n/.exec(mails[0]?.text ?? '')?.[1]
   t.ok(mailed)
-  t.notMatch(made.text, mailed, 'who invites is not told what shows the address to be theirs')
+  t.notMatch(made.text, mailed, 'the inviter does not see the mailed token')
   const { token } = tokenOf(made)
   const [row] = await records.query(sql`select * from invitations`)
   t.notOk(JSON.stringify(row).includes(String(token)), 'only its digest is kept')
@@ -40,7 +40,7 @@ t.test('an invitation is mailed and accepted', async (t) => {
   t.match(await guest.ask('POST', accept, { token }), { status: 200, data: { id: 1, role: 'member' } })
   t.equal((await guest.ask('GET', '/api/orgs/1')).status, 200, 'from the next request on')
   t.equal((await guest.ask('POST', accept, { token })).status, 409, 'once')
-  t.equal((await admin.ask('GET', PATH)).meta?.total, 0, 'it is no open one any more')
+  t.equal((await admin.ask('GET', PATH)).meta?.total, 0, 'the invitation is no longer open')
   const again = await admin.ask('POST', PATH, { email: 'guest@x.example', role: 'viewer' })
   t.match(again, { status: 409, error: { field: 'email' } }, 'a member is not invited')
   const { entries } = await audit.list({ org: 1, object: 'invitation', limit: 5, page: 1 })

@@ -89,7 +89,7 @@ t.test('members may lower their own role, or leave', async (t) => {
     const said = await (to === undefined ? ask('DELETE', path) : ask('PATCH', path, { role: to }))
     t.equal(said.status, status, `${from} to ${to}: ${why}`)
     if (said.status === 204) {
-      t.equal((await ask('GET', '/api/orgs/1')).status, 403, 'at the next request they are none any more')
+      t.equal((await ask('GET', '/api/orgs/1')).status, 403, 'from the next request on they are no longer a member')
       t.equal((await ask('GET', '/api/orgs')).meta?.total, 0)
     }
   }
@@ -222,7 +222,7 @@ t.test('API keys and other organisations are refused', async (t) => {
     const theirs = await ask(method, path.replace('N', '1'), body)
     const nowhere = await ask(method, path.replace('N', '999'), body)
     t.equal(theirs.status, 404, `${method} ${path}`)
-    t.equal(theirs.text, nowhere.text, 'the same bytes as of what is not there')
+    t.equal(theirs.text, nowhere.text, 'the same bytes as for an unknown organisation')
     t.equal((await bearer(secret)(method, path.replace('N', '1'), body)).status, 403, 'whatever its scopes')
   }
 })

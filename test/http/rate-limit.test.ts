@@ -36,7 +36,7 @@ t.test('IPv6 addresses of one /64 count as one', async (t) => {
     ['2001:db8:1:2::1', '2001:DB8:0001:2:0:0:0:1', true, 'another way to write it'],
     ['1.2.3.4', '1.2.3.5', false, 'IPv4 is counted whole'],
     ['0.0.0.1', '::1', false, 'no IPv4 is an IPv6'],
-    ['', 'nonsense', true, 'what is none'],
+    ['', 'nonsense', true, 'not an address'],
   ]
   for (const [one, other, same, why] of rows) {
     const { limit } = open({ per: 1 })
@@ -53,7 +53,7 @@ t.test('each window has a salt of its own', async (t) => {
   many(5)
   t.equal(state.salts, 2)
   state.now += 10 * MINUTE
-  t.equal(state.salts, 2, 'nothing happens while nobody comes')
+  t.equal(state.salts, 2, 'no salt is drawn without requests')
 })
 
 t.test('counted addresses are bounded, and the oldest makes room', async (t) => {

@@ -66,7 +66,7 @@ async function open(t: Test) {
   const shares = {
     async authenticate(word: string) {
       const share = shared.get(word)
-      if (!share) throw new ApiError('unauthorized', 'There is no such link, or no longer.')
+      if (!share) throw new ApiError('unauthorized', 'This link does not exist, or has ended.')
       return share
     },
   }
@@ -192,9 +192,9 @@ t.test('a revoked credential is refused on the next request, also under load', {
     await sleep(300)
     clearInterval(running)
     const late = asked.filter((one) => one.late)
-    t.ok(asked.length > late.length && late.length > 0, `${what}: before and behind it`)
+    t.ok(asked.length > late.length && late.length > 0, `${what}: before and after`)
     const statuses = await Promise.all(late.map(({ status }) => status))
-    t.same([...new Set(statuses)], [refused], `${what}: ${late.length} requests behind it`)
+    t.same([...new Set(statuses)], [refused], `${what}: ${late.length} requests after`)
     // Some requests are under way at that moment.
     const before = await Promise.all(asked.filter((one) => !one.late).map(({ status }) => status))
     t.same([...new Set(before.slice(0, 3))], [200], `${what}: ${before.length} before it`)
@@ -221,7 +221,7 @@ t.test('an export under way is cut off', { timeout: 60_000 }, async (t) => {
         lines += last.split('\n').length - 1
       }
     } catch {}
-    t.notMatch(last, /revoked/, 'nothing is said in the middle of a file')
+    t.notMatch(last, /revoked/, 'the file contains no error text')
     return { lines, whole: response.complete }
   }
   const { headers } = await made.key()
@@ -246,7 +246,7 @@ t.test('a stream under way is cut off', { timeout: 60_000 }, async (t) => {
   const reading = response.text()
   await sleep(100)
   await keys.revoke(id, deed)
-  await t.rejects(reading, 'the connection is cut: no end is told')
+  await t.rejects(reading, 'the connection is cut without a final chunk')
 })
 
 t.test('1,000 requests are counted, and written together', async (t) => {
@@ -273,7 +273,7 @@ t.test('1,000 requests are counted, and written together', async (t) => {
     await keys.isActive({ prefix })
   }
   t.equal(writes - before, 8, 'one each time that they are flushed')
-  t.equal((await keys.usage(id)).requests, 1_000, 'a look at a running answer is no use')
+  t.equal((await keys.usage(id)).requests, 1_000, 're-checks of a response do not count as use')
   await Promise.all([keys.flush(), sessions.flush()])
   t.equal(writes - before, 8, 'nothing new is nothing written')
   t.equal((await createKeys({ ...deps, sites: createSites(records) }).usage(id)).requests, 1_000, 'as it is stored')

@@ -40,7 +40,7 @@ t.test('the socket of a dead process is replaced', async (t) => {
   const path = join(directory(t), 'control.sock')
   const dying = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
   spawnSync(process.execPath, ['-e', dying])
-  t.ok(existsSync(path), 'a socket that nobody answers')
+  t.ok(existsSync(path), 'a socket without a listener')
   const control = await listenControl(whoAmI, path)
   t.equal((await via(path)).status, 200)
   await control.close()
@@ -88,10 +88,10 @@ t.test('the client is who a trusted proxy names', async (t) => {
   const wary = await listenAdmin(whoAmI, '127.0.0.1', 0)
   t.teardown(() => Promise.all([believing.close(), wary.close()]))
   for (const [at, said, expected, why] of [
-    [believing.at, '203.0.113.9', '203.0.113.9', 'a proxy on this machine says who'],
-    [believing.at, '198.51.100.1, 203.0.113.9', '203.0.113.9', 'and what its client wrote is no evidence'],
-    [believing.at, undefined, '127.0.0.1', 'nobody said'],
-    [wary.at, '203.0.113.9', '127.0.0.1', 'nobody is believed'],
+    [believing.at, '203.0.113.9', '203.0.113.9', 'a proxy on this machine names the client'],
+    [believing.at, '198.51.100.1, 203.0.113.9', '203.0.113.9', 'what the client wrote is not trusted'],
+    [believing.at, undefined, '127.0.0.1', 'no header'],
+    [wary.at, '203.0.113.9', '127.0.0.1', 'no proxy is trusted'],
   ] as const) {
     const answer = await fetch(at, said === undefined ? {} : { headers: { 'x-forwarded-for': said } })
     t.same(await answer.json(), { ip: expected, operator: false }, why)
@@ -117,8 +117,8 @@ t.test('malformed requests get 400', async (t) => {
   for (const [head, expected, why] of [
     ['GET /healthz HTTP/1.0\r\n', /^HTTP\/1\.1 200 .*\/healthz$/s, 'no host: as health checks ask'],
     ['TRACE / HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a method that fetch forbids'],
-    ['GET / HTTP/1.1\r\nHost: a b\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a host that is none'],
-    ['OPTIONS * HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a target that is no path'],
+    ['GET / HTTP/1.1\r\nHost: a b\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'an invalid host'],
+    ['OPTIONS * HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 400 .*"bad_request"/s, 'a target that is not a path'],
   ] as const) {
     const socket = connect(admin.port, '127.0.0.1')
     socket.end(`${head}Connection: close\r\n\r\n`)
@@ -244,7 +244,7 @@ t.test('tail sends the recent rows, oldest first, then each row as it is committ
     { audience: 'agent', pathname: '/x2', ip_hash: /^[0-9a-f]{16}$/, timestamp: at(5).toISOString() },
   ])
   live.leave()
-  await until(t, 'who leaves is not listened for', () => listeners.size === 0)
+  await until(t, 'a disconnected reader is unsubscribed', () => listeners.size === 0)
 })
 
 t.test('tail sends a row once that is committed while the recent ones are read', async (t) => {

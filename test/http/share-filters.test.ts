@@ -165,7 +165,7 @@ const EITHER: [query: string, why: string] = [
 ]
 /** Queries about people only. */
 const BEHAVIOUR: (typeof EITHER)[] = [
-  [filtersOf({ has_done: french }), 'who was elsewhere too'],
+  [filtersOf({ has_done: french }), 'visitors who were elsewhere too'],
   [
     filtersOf(
       { has_not_done: { or: [french, { dimension: 'pathname', op: 'is', value: '/secret' }] } },
@@ -176,7 +176,7 @@ const BEHAVIOUR: (typeof EITHER)[] = [
         ],
       },
     ),
-    'who was not, by goal',
+    'visitors who were not, by goal',
   ],
 ]
 /** Required parameters. */
@@ -195,7 +195,7 @@ t.test('no read through a share shows anything outside its filters', async (t) =
   for (const { path, audience: about } of reads.filter(({ staticResult: fixed }) => !fixed)) {
     const known = path.replace('{id}', '1')
     if (/sessions|visitors/.test(path)) {
-      t.equal((await among.ask(known, '')).status, 403, `${path} is shown to nobody`)
+      t.equal((await among.ask(known, '')).status, 403, `${path} is never shared`)
       continue
     }
     const audiences = 'only' in about ? [about.only] : (about.allowed ?? ['human', 'agent', 'all'])
@@ -256,7 +256,7 @@ t.test('a filter on a dimension of one audience closes the other audience', asyn
       direct,
       [
         ['/api/stats/overview', 200, 'people have one'],
-        ['/api/agents/overview', 422, 'agents have none'],
+        ['/api/agents/overview', 422, 'agents do not have it'],
         ['/api/citation-gap', 422, 'nor would half of it'],
         ['/api/agents/coverage', 422, 'which shows both'],
       ],
@@ -265,7 +265,7 @@ t.test('a filter on a dimension of one audience closes the other audience', asyn
       gptbot,
       [
         ['/api/agents/overview', 200, 'agents have one'],
-        ['/api/stats/overview', 422, 'people have none'],
+        ['/api/stats/overview', 422, 'people do not have it'],
         ['/api/agents/coverage', 422, 'which shows both'],
       ],
     ],
@@ -276,7 +276,7 @@ t.test('a filter on a dimension of one audience closes the other audience', asyn
         ['/api/agents/overview', 422, 'agents do nothing'],
       ],
     ],
-    [{ dimension: 'goal', op: 'is', value: 'Gone' }, [['/api/stats/overview', 422, 'a goal that is no more']]],
+    [{ dimension: 'goal', op: 'is', value: 'Gone' }, [['/api/stats/overview', 422, 'a deleted goal']]],
   ]
   for (const [filter, asked] of cases) {
     const { ask, logged } = await open(t, rows, parseFilters([filter]))
@@ -311,5 +311,5 @@ t.test('the rate of a goal is relative to what the share shows', async (t) => {
   const rows = { events: [...INSIDE.events, ...OUTSIDE.events], agent_events: [] }
   const { ask } = await open(t, rows, parseFilters([{ dimension: 'goal', op: 'is', value: 'A' }]))
   const { data } = JSON.parse((await ask('/api/stats/goals', '')).text)
-  t.match(data, [{ name: 'A', rate: 1 }], 'who is seen has reached it')
+  t.match(data, [{ name: 'A', rate: 1 }], 'every visible visitor has reached it')
 })

@@ -106,7 +106,7 @@ t.test('shares can be created, read, changed and deleted, and are in the audit l
     ...{ created_at: '2026-11-21T10:00:00.000Z', expires_at: '2026-11-22T11:00:00.000Z' },
   }
   t.strictSame([made.status, made.etag, made.data], [201, '"1"', shown])
-  t.notMatch(made.text, /argon2|slack water/, 'neither the password nor what is kept of it')
+  t.notMatch(made.text, /argon2|slack water/, 'neither the password nor its hash')
   t.strictSame((await ask('GET', '/api/shares?site=1')).data, [shown])
   t.strictSame((await ask('GET', '/api/shares/1')).data, shown)
   const renamed = await ask('PATCH', '/api/shares/1', { name: 'All', scopes: ['agents', 'agents'] })
@@ -135,12 +135,12 @@ t.test('malformed shares are refused with the field', async (t) => {
   const bad: [body: unknown, field: string | undefined, why: string][] = [
     [[], undefined, 'no object'],
     [{}, 'site', 'nothing'],
-    [{ ...share, slug: 'mine' }, 'slug', 'nobody chooses one'],
+    [{ ...share, slug: 'mine' }, 'slug', 'the slug cannot be chosen'],
     [{ ...share, id: 1 }, 'id', 'nor this'],
     [{ ...share, scopes: [] }, 'scopes', 'it shows nothing'],
     [{ ...share, scopes: 'pages' }, 'scopes', 'no list'],
-    [{ ...share, scopes: ['sessions'] }, 'scopes[0]', 'who visited'],
-    [{ ...share, scopes: ['pages', 'visitors'] }, 'scopes[1]', 'who visited'],
+    [{ ...share, scopes: ['sessions'] }, 'scopes[0]', 'visitor ids'],
+    [{ ...share, scopes: ['pages', 'visitors'] }, 'scopes[1]', 'visitor ids'],
     [{ ...share, scopes: ['settings'] }, 'scopes[0]', 'no read'],
     [{ ...share, name: '' }, 'name', 'no name'],
     [{ ...share, name: 'a\u001b[2J' }, 'name', 'an escape'],
@@ -215,8 +215,8 @@ t.test('a share opens the reads of its scopes, for its site only', async (t) => 
     ['/api/stats/dimensions?', 200, 'what can be asked'],
     ['/api/stats/timeseries?site=1', 403, 'not named'],
     ['/api/agents/overview?site=1', 403, 'not named'],
-    ['/api/stats/sessions?site=1', 403, 'who visited'],
-    ['/api/stats/visitors?site=1', 403, 'who visited'],
+    ['/api/stats/sessions?site=1', 403, 'visitor ids'],
+    ['/api/stats/visitors?site=1', 403, 'visitor ids'],
     ['/api/stats/%70ages?site=1', 403, 'spelt otherwise'],
     ['/api/stats/overview?site=2', 404, 'another site of the same organisation'],
     ['/api/shares?site=1', 403, 'settings'],

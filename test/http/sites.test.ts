@@ -78,18 +78,18 @@ t.test('malformed sites are refused with the field', async (t) => {
     [{ domains: [`${'a.'.repeat(200)}example`] }, 422, 'domains[0]', 'too long'],
     [{ domains: stars.map((_, i) => `${i}.example`) }, 422, 'domains', '101'],
     [{ domains: ['two.example'] }, 409, 'domains', "another organisation's"],
-    [{ domains: ['www.two.example'] }, 409, 'domains', 'the same with www: a hit for it is theirs too'],
+    [{ domains: ['www.two.example'] }, 409, 'domains', 'the same hostname with www: its hits belong to that site'],
     [{ timezone: 'Mars/Olympus' }, 422, 'timezone', 'no zone'],
     [{ currency: 'eur' }, 422, 'currency', 'small'],
-    [{ currency: 'ABC' }, 422, 'currency', 'none there is'],
+    [{ currency: 'ABC' }, 422, 'currency', 'not a currency'],
     [{ excluded_paths: ['admin'] }, 422, 'excluded_paths[0]', 'no path'],
     [{ excluded_paths: [`/${'x'.repeat(200)}`] }, 422, 'excluded_paths[0]', '201 characters'],
     [{ excluded_paths: ['/**/a/**/b/**'] }, 422, 'excluded_paths[0]', 'three **'],
     [{ excluded_paths: ['/a\nb'] }, 422, 'excluded_paths[0]', 'two lines'],
     [{ excluded_paths: stars }, 422, 'excluded_paths', '101'],
     [{ respect_gpc: 'yes' }, 422, 'respect_gpc', 'no boolean'],
-    [{ visitor_salt: 'year' }, 422, 'visitor_salt', 'none of the four'],
-    [{ retention_days: 0 }, 422, 'retention_days', 'none at all'],
+    [{ visitor_salt: 'year' }, 422, 'visitor_salt', 'not one of the four'],
+    [{ retention_days: 0 }, 422, 'retention_days', '0 days'],
     [{ retention_days: 3_651 }, 422, 'retention_days', 'more than ten years'],
     [{ retention_days: 1.5 }, 422, 'retention_days', 'half a day'],
     [{ citation_threshold: -1 }, 422, 'citation_threshold', 'below'],
@@ -99,7 +99,7 @@ t.test('malformed sites are refused with the field', async (t) => {
     [{ origin: 'a.example' }, 422, 'origin', 'no scheme'],
     [{ id: 7 }, 422, 'id', 'ids are given'],
     [{ version: 7 }, 422, 'version', 'counted'],
-    [{ colour: 'red' }, 422, 'colour', 'a field that is none'],
+    [{ colour: 'red' }, 422, 'colour', 'an unknown field'],
     [JSON.stringify({ name: 'x'.repeat(10_000_000) }), 413, undefined, '10 MB'],
   ]
   for (const [body, status, field, why] of bad) {
@@ -124,7 +124,7 @@ t.test('of two changes at the same moment one gets a conflict', async (t) => {
   t.same(
     edits.map(({ status }) => status),
     [200, 409],
-    'the second saw what is no more',
+    'the second change was based on an old version',
   )
   t.match(edits[1]?.error, { code: 'conflict' })
   t.equal((await ask('PATCH', '/api/sites/1', { name: 'c' }, { 'if-match': '1' })).status, 400, 'no ETag')
@@ -190,7 +190,7 @@ t.test('members of several organisations have to name one', async (t) => {
     [{ org: 1, name: 'x', scopes: 'stats:read' }, 'scopes', 'no list'],
     [{ org: 1, name: 'x', expires_at: 'soon' }, 'expires_at', 'no instant'],
     [{ org: 1, name: 'x', expires_at: '2026-11-21T10:00:00Z' }, 'expires_at', 'now'],
-    [{ org: '1', name: 'x' }, 'org', 'a number is no string'],
+    [{ org: '1', name: 'x' }, 'org', 'a string instead of a number'],
     [{ org: 1, name: 'x', secret: 'y' }, 'secret', 'secrets are given'],
   ]
   for (const [body, field, why] of bad)

@@ -29,7 +29,7 @@ t.test('a body may have 64 KB and not a byte more, however it is sent', async (t
       [post(path, 'Transfer-Encoding: chunked\r\n', chunked(sized(65_536), ' ')), 413, 0, 'one more in chunks'],
       [post(path, 'Transfer-Encoding: chunked\r\n', chunked(...Array(200).fill(KB))), 413, 0, '3 MB in chunks'],
       [post(path, 'Content-Length: 99999999\r\n', 'x'), 413, 0, 'that says it is 100 MB'],
-      [post(path, 'Content-Length: 5\r\n', '{"s":1}'), 400, 0, 'that says it is shorter: no HTTP behind it'],
+      [post(path, 'Content-Length: 5\r\n', '{"s":1}'), 400, 0, 'with a shorter Content-Length: no HTTP follows'],
     ]
     for (const [bytes, status, hits, why] of rows) {
       // A body shorter than its Content-Length keeps the connection open: the answer comes before its end.
@@ -122,10 +122,10 @@ t.test('malformed or deeply nested JSON is dropped', async (t) => {
     [deep('[', ']', 30_000), 0, 'lists 30,000 deep'],
     [deep('[', '', 65_000), 0, 'and never closed'],
     [deep('{"a":', '', 13_000), 0, 'objects'],
-    [around(deep('[', ']', 30_000)), 1, 'properties that are a list are none'],
+    [around(deep('[', ']', 30_000)), 1, 'a list is not properties'],
     [around(`{"a":${deep('[', ']', 30_000)}}`), 0, 'a property that deep'],
     [around(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`), 0, 'properties that deep'],
-    [`{"s":1,"u":"https://a.com/x","x":${deep('[', ']', 30_000)}}`, 1, 'what nobody reads'],
+    [`{"s":1,"u":"https://a.com/x","x":${deep('[', ']', 30_000)}}`, 1, 'unknown keys'],
     ['{"__proto__":{"s":1,"u":"https://a.com/x"}}', 0, 'inherited'],
     ['{"s":1,"u":"https://a.com/x","__proto__":{"id":"x"},"p":{"__proto__":{"a":1},"b":2}}', 1, 'beside its own'],
     ['{"s":1,"u":"https://a.com/x","s":9}', 0, 'twice: the last counts'],
@@ -135,7 +135,7 @@ t.test('malformed or deeply nested JSON is dropped', async (t) => {
     [Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), 0, 'no UTF-8'],
     [Buffer.from('{"s":1,"u":"https://a.com/x"}', 'utf16le'), 0, 'UTF-16'],
     ['{"s":1,"u":"https://a.com/x"}{"s":1}', 0, 'two'],
-    ["{'s':1,'u':'https://a.com/x'}", 0, 'quotes that are none'],
+    ["{'s':1,'u':'https://a.com/x'}", 0, 'typographic quotes'],
     ['NaN', 0, 'no JSON'],
   ]
   for (const client of clients)

@@ -46,7 +46,14 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
     [site(2, 'https://a.com/'), {}, 403, 0, { '2 track foreign_host': 1 }, 'where it went is another site'],
     [site(1, 'https://a.com/private/x'), {}, 204, 0, { '1 track excluded_path': 1 }, 'excluded'],
     [site(1, 'https://a.com/private'), {}, 204, 1, {}, 'not quite'],
-    [site(1, 'https://a.com/private/x#/y'), {}, 204, 0, { '1 track excluded_path': 1 }, 'a route of what is'],
+    [
+      site(1, 'https://a.com/private/x#/y'),
+      {},
+      204,
+      0,
+      { '1 track excluded_path': 1 },
+      'a hash route of an excluded path',
+    ],
     [site(1, 'https://a.com/#/hidden'), {}, 204, 0, { '1 track excluded_path': 1 }, 'an excluded route'],
     [json(HIT), { Cookie: 'readership-opt-out=1' }, 204, 0, { '1 track opted_out': 1 }, 'opted out'],
     [json(HIT), { Cookie: 'a=b; readership-opt-out=1;c=d' }, 204, 0, { '1 track opted_out': 1 }, 'among others'],
@@ -60,10 +67,10 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
     ['null', {}, 204, 0, { '- track malformed': 1 }, 'null'],
     [json([HIT]), {}, 204, 0, { '- track malformed': 1 }, 'a batch at the endpoint for one hit'],
     [json({ u: U }), {}, 204, 0, { '- track malformed': 1 }, 'no site'],
-    [json({ s: 1 }), {}, 204, 0, { '1 track malformed': 1 }, 'no page: its owner is told'],
+    [json({ s: 1 }), {}, 204, 0, { '1 track malformed': 1 }, 'no URL: the owner sees the drop'],
     [json({ s: 9 }), {}, 204, 0, { '- track malformed': 1 }, 'no page of no site'],
     [json({ s: 1, u: '/x' }), {}, 204, 0, { '1 track malformed': 1 }, 'no URL'],
-    [json({ ...HIT, t: 'heartbeat' }), {}, 204, 0, { '1 track malformed': 1 }, 'a kind that nobody knows'],
+    [json({ ...HIT, t: 'heartbeat' }), {}, 204, 0, { '1 track malformed': 1 }, 'an unknown kind'],
     [json(HIT), { 'Content-Encoding': 'gzip' }, 204, 0, { '- track malformed': 1 }, 'compressed, it says'],
     [json(HIT), { 'Content-Encoding': 'identity, br' }, 204, 0, { '- track malformed': 1 }, 'in part'],
   ]
@@ -187,19 +194,25 @@ t.test('a batch records each payload by itself', async (t) => {
     [{ events: [HIT], s: 1, more: [] }, 204, 1, {}, 'beside other things'],
     [[], 204, 0, {}, 'of nothing'],
     [{ events: [] }, 204, 0, {}, 'an object of nothing'],
-    [HIT, 204, 0, { '- track malformed': 1 }, 'one payload is no batch'],
+    [HIT, 204, 0, { '- track malformed': 1 }, 'one payload is not a batch'],
     [{ events: HIT }, 204, 0, { '- track malformed': 1 }, 'nor so'],
     ['x', 204, 0, { '- track malformed': 1 }, 'text'],
-    [[null, 7, 'x', [HIT], {}], 204, 0, { '- track malformed': 5 }, 'items that are none'],
+    [[null, 7, 'x', [HIT], {}], 204, 0, { '- track malformed': 5 }, 'malformed items'],
     [[HIT, { s: 1 }], 204, 1, { '1 track malformed': 1 }, 'one of two'],
     [many(200), 204, 200, {}, 'as many as there may be'],
     [many(201), 204, 200, { '1 track over_batch': 1 }, 'one more'],
     [[...many(200), nobody, 7, { s: 3 }], 204, 200, { '- track over_batch': 2, '3 track over_batch': 1 }, 'whosever'],
-    [[...many(200), foreign], 204, 200, { '1 track over_batch': 1 }, 'behind the last nobody looks'],
+    [[...many(200), foreign], 204, 200, { '1 track over_batch': 1 }, 'payloads over the limit are not read'],
     [[HIT, foreign, nobody], 204, 1, { '1 track foreign_host': 1, '- track unknown_site': 1 }, 'one is good'],
     [[foreign, HIT], 204, 1, { '1 track foreign_host': 1 }, 'in any order'],
-    [[foreign, nobody], 403, 0, { '1 track foreign_host': 1, '- track unknown_site': 1 }, 'none is'],
-    [[foreign, 7], 403, 0, { '1 track foreign_host': 1, '- track malformed': 1 }, 'what is no payload excuses none'],
+    [[foreign, nobody], 403, 0, { '1 track foreign_host': 1, '- track unknown_site': 1 }, 'none is valid'],
+    [
+      [foreign, 7],
+      403,
+      0,
+      { '1 track foreign_host': 1, '- track malformed': 1 },
+      'a malformed payload does not excuse a foreign one',
+    ],
     [
       [foreign, { s: 1, u: 'https://a.com/private/x' }],
       204,
@@ -274,7 +287,7 @@ t.test('the pixel always returns the image', async (t) => {
     }
     const head = await send(client, 'HEAD', `/api/track/pixel.gif?${sound}`)
     t.same([head.status, head.body.length, head.headers['content-length']], [200, 0, '43'], `${client.name}: HEAD`)
-    t.same(since(), { hits: [], drops: {} }, 'nobody was shown it')
+    t.same(since(), { hits: [], drops: {} }, 'the image was not shown')
   }
 })
 

@@ -22,7 +22,7 @@ t.test('the script has a short name and a hashed name', async (t) => {
   const rows: [string, string | undefined, string][] = [
     ['/script.js', 'public, max-age=3600', 'the name that stays'],
     [`/script-${hash}.js`, 'public, max-age=31536000, immutable', 'for good'],
-    ['/script-00000000.js', 'public, max-age=3600', 'of another version: what is there now, and not for good'],
+    ['/script-00000000.js', 'public, max-age=3600', 'another version: the current script, not cached permanently'],
     [`/script-${hash}.js?site=7`, 'public, max-age=31536000, immutable', 'the site is for the script'],
     ['/script-0000000.js', undefined, 'seven digits'],
     ['/script-000000000.js', undefined, 'nine digits'],
@@ -43,7 +43,7 @@ t.test('the script has a short name and a hashed name', async (t) => {
 
 t.test('the script is sent compressed as accepted', async (t) => {
   const rows: [string | undefined, string | null, string][] = [
-    [undefined, null, 'nothing said'],
+    [undefined, null, 'no header'],
     ['gzip', 'gzip', 'the one'],
     ['gzip, deflate, br, zstd', 'br', 'the smallest'],
     ['GZIP;q=0.5', 'gzip', 'in any case, with a weight'],
@@ -51,7 +51,7 @@ t.test('the script is sent compressed as accepted', async (t) => {
     ['br; q=0.000', null, 'refused, with a blank'],
     ['br;q=0.001', 'br', 'a little'],
     ['identity', null, 'none'],
-    ['*', null, 'nobody asks so'],
+    ['*', null, 'a wildcard is ignored'],
     ['xbr, brr', null, 'others'],
   ]
   for (const [accepted, coding, why] of rows) {

@@ -41,8 +41,8 @@ t.test('erasure includes pending rows, and a returning person is a new visitor',
   for (let i = 0; i < 5; i++) seen('198.51.100.1', `/on/${i}`)
   seen('198.51.100.2', '/beside')
   const erased = await ask('DELETE', `/api/visitors/${id}?site=1`)
-  t.match(erased, { status: 200, data: { visitor_ids: [id], rows: 6 } }, 'the rows that were on their way are theirs')
-  t.match(await visitors(), [{ pageviews: 1 }], 'and no read has them right behind the answer')
+  t.match(erased, { status: 200, data: { visitor_ids: [id], rows: 6 } }, 'pending rows are included')
+  t.match(await visitors(), [{ pageviews: 1 }], 'no read returns them right after the response')
   t.not((await visitors())[0]?.id, id)
   t.match(await ask('DELETE', `/api/visitors/${id}?site=1`), { status: 200, data: { rows: 0 } }, 'once more')
 
