@@ -7,7 +7,7 @@ import { createCsvWriter } from './csv.js'
 import { createLayout, layoutRows, type TableLayout, visibleTables } from './layout.js'
 import { listReportReads, METRIC_NAMES, type NamedReport, readTitle } from './report-names.js'
 
-/** Rows of a list that are held at once, and lines that are made before others have their turn. */
+/** Bounds the rows of a list in memory, and the lines written before other work gets its turn. */
 const CHUNK_ROWS = 1_000
 const LINES_PER_BLOCK = 250
 
@@ -18,9 +18,9 @@ interface CsvPart {
 }
 
 /**
- * A report's lines as CSV, a few hundred at a time: lists whole, unless a page is asked for. Resolves with the first
- * answer at hand, so that what is wrong with the question is known before a line goes out; throws `ApiError`. `close`
- * ends the statement, also where no line was ever taken.
+ * Streams a report's lines as CSV, a few hundred at a time: whole lists, unless the query asks for a page. Resolves
+ * once the first response is there, so an invalid query fails before any line is sent; throws `ApiError`. `close` ends
+ * the statement, even if no line was read.
  */
 export async function createCsvLines(
   report: NamedReport,
@@ -56,7 +56,7 @@ export async function createCsvLines(
       const names = all.map(({ name }) => name).join(', ')
       throw new ApiError(
         'validation_error',
-        `There is no table ${quote(table ?? '')} in this report, but ${names}.`,
+        `This report has no table ${quote(table ?? '')}; its tables are ${names}.`,
         'table',
       )
     }

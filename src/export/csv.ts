@@ -1,14 +1,14 @@
 import type { LayoutRow, TableLayout } from './layout.js'
 
-/** What makes a spreadsheet read a cell as a formula (contract 5), and the mark that keeps it from that, itself. */
+/** Text that a spreadsheet computes as a formula, and the apostrophe that prevents it. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']/
-/** A comma, a quote or a line's end, and spaces at an end, which some readers cut off. */
+/** Text that needs quotes: a comma, a quote, a line break, and outer spaces, which some readers trim. */
 const QUOTED = /[",\r\n\t]|^\s|\s$/
 
 /**
- * One cell (RFC 4180). What is absent is empty, a text of no characters is `""`. Numbers stand as they are, a negative
- * one too. Text that a spreadsheet would take for a formula begins with an apostrophe, inside quotes; so does text that
- * begins with one, so that whoever takes one apostrophe away has the value.
+ * Formats one cell (RFC 4180). Absent values are empty, an empty text is `""`, numbers stay as they are, negative ones
+ * too. Text that a spreadsheet would compute gets an apostrophe before it and quotes around it. So does text that
+ * begins with an apostrophe, so that removing one always restores the value.
  */
 export function formatCell(value: unknown): string {
   if (value === undefined || value === null) return ''
@@ -20,7 +20,7 @@ export function formatCell(value: unknown): string {
 
 const quoteCell = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** A NUL ends the text in many readers of CSV: it is shown to be missing. */
+/** Shows a NUL as U+FFFD, because it ends the text in many CSV readers. */
 const cellText = (value: unknown): string => valueText(value).replaceAll('\0', '\ufffd')
 
 const valueText = (value: unknown): string => {
@@ -30,7 +30,10 @@ const valueText = (value: unknown): string => {
   return plain ? value.join('; ') : JSON.stringify(value)
 }
 
-/** Lines of these tables: one alone has its own columns; of several each line says its table, under the columns of all. */
+/**
+ * Returns the header and a line formatter. One table has its own columns; several share all columns, and each line
+ * names its table.
+ */
 export function createCsvWriter(tables: readonly TableLayout[]): { header: string; line(row: LayoutRow): string } {
   const [only] = tables
   const columnsOf = (table: TableLayout) => [...table.inherited, ...table.columns].map((column) => column.name)
@@ -51,5 +54,5 @@ export function createCsvWriter(tables: readonly TableLayout[]): { header: strin
   }
 }
 
-/** A line of nothing at all would be no line. */
+/** Formats a line; a single empty cell becomes `""`, because an empty line is no row. */
 const formatLine = (cells: readonly unknown[]): string => `${cells.map(formatCell).join(',') || '""'}\r\n`

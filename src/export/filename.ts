@@ -1,8 +1,8 @@
 import type { Window } from '../query/calendar.js'
 
 /**
- * `Content-Disposition` of a file that is to be kept: a name that every system takes, and the same in UTF-8 (RFC 6266),
- * of the site, the report and the days of the window in its zone.
+ * Returns the `Content-Disposition` of a download (RFC 6266): a file name in ASCII for any system, and the same in
+ * UTF-8, made of the site, the report and the days of the window in its time zone.
  */
 export function contentDisposition(
   of: { site: { id: number; name: string }; report: string; window: Window; tz: string },
@@ -18,7 +18,7 @@ export function contentDisposition(
 
 const MAX_NAME_CHARACTERS = 60
 
-/** Letters and digits of ASCII, accents left off; everything else is one hyphen. */
+/** Keeps ASCII letters and digits, drops accents, and replaces everything else by single hyphens. */
 const asciiName = (text: string): string =>
   text
     .normalize('NFKD')
@@ -27,14 +27,16 @@ const asciiName = (text: string): string =>
     .slice(0, MAX_NAME_CHARACTERS)
     .replace(/^-+|-+$/g, '')
 
-/** Letters and digits of any script: no separators of folders, no controls, no marks that turn the name around. */
+/**
+ * Keeps letters and digits of any script: no path separators, no control characters, no marks that reverse the text.
+ */
 const unicodeName = (text: string): string =>
   [...text.normalize('NFC').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-')]
     .slice(0, MAX_NAME_CHARACTERS)
     .join('')
     .replace(/^-+|-+$/g, '')
 
-/** RFC 8187: what is no attr-char is percent-encoded. */
+/** Percent-encodes everything but attr-char (RFC 8187). */
 const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 

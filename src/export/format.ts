@@ -4,15 +4,15 @@ import type { Condition, Filter } from '../query/filters.js'
 import { METRIC_INFO } from '../query/metrics.js'
 import type { LayoutColumn } from './layout.js'
 
-// Made once: `toLocaleString` makes one at each call, and a page has ten thousand numbers.
+// Reused formatters: `toLocaleString` makes one per call, and a page has ten thousand numbers.
 const ONE_DECIMAL = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
 const TWO_DECIMALS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 
-/** `1234567` as `1,234,567`, at most one decimal. */
+/** Formats `1234567` as `1,234,567`, with at most one decimal. */
 export const formatNumber = (value: number): string => ONE_DECIMAL.format(value)
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-/** Bytes as people read them, in powers of 1000. */
+/** Formats bytes in powers of 1000. */
 export function formatBytes(value: number): string {
   let unit = 0
   let amount = value
@@ -25,13 +25,13 @@ export function formatBytes(value: number): string {
 
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
-/** Seconds as `1m 05s`. */
+/** Formats seconds as `1m 05s`. */
 export const formatDuration = (seconds: number): string => {
   const whole = Math.round(seconds)
   return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, '0')}s`
 }
 
-/** Seconds as `3d 04h` or `4h 05m`, where minutes would be many. */
+/** Formats seconds as `3d 04h` or `4h 05m` from an hour on. */
 const formatAge = (seconds: number): string => {
   const two = (n: number) => String(n).padStart(2, '0')
   const hours = Math.floor(seconds / 3600)
@@ -39,7 +39,7 @@ const formatAge = (seconds: number): string => {
   return hours > 0 ? `${hours}h ${two(Math.floor((seconds % 3600) / 60))}m` : formatDuration(seconds)
 }
 
-/** A relative change: `+12.3 %`. */
+/** Formats a relative change as `+12.3 %`. */
 export const formatChange = (value: number): string =>
   `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${formatPercent(Math.abs(value))}`
 
@@ -51,7 +51,7 @@ const FORMAT_BY_TYPE: Record<(typeof METRIC_INFO)[keyof typeof METRIC_INFO]['typ
   mean: formatNumber,
   bytes: formatBytes,
 }
-/** What the reads measure besides the metrics. */
+/** Formats by field name: the metrics, and what reads return beside them. */
 const FORMAT_BY_NAME = new Map<string, Format>([
   ...Object.entries(METRIC_INFO).map(([name, { type }]) => [name, FORMAT_BY_TYPE[type]] as const),
   ['change', formatChange],
@@ -59,24 +59,24 @@ const FORMAT_BY_NAME = new Map<string, Format>([
   ['time_on_page', formatDuration],
   ['freshness_gap', formatAge],
   ['scroll_depth', (value) => `${formatNumber(value)} %`],
-  // Names, not amounts.
+  // Identifiers, not amounts.
   ...['id', 'line', 'status', 'last_status', 'asn'].map((name) => [name, String] as const),
 ])
 const formatDecimals: Format = (value) => TWO_DECIMALS.format(value)
 
-/** How a number of a column is written. */
+/** Returns the number format of a column. */
 export const columnFormat = ({ path, kind }: Pick<LayoutColumn, 'path' | 'kind'>): Format =>
   FORMAT_BY_NAME.get(path.at(-1) ?? '') ?? (kind === 'share' ? formatPercent : formatDecimals)
 
 const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'ttfb', 'url', 'utm'])
-/** `people.exit_rate` as `People exit rate`. */
+/** Formats `people.exit_rate` as `People exit rate`. */
 export const formatLabel = (name: string): string => {
   const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : word))
   return words.join(' ').replace(/^./, (letter) => letter.toUpperCase())
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
-/** Whether a text is an instant as the API writes it. */
+/** Reports whether a text is an instant as the API writes it. */
 export const isInstant = (text: string): boolean => INSTANT.test(text)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -89,10 +89,10 @@ const formatter = (tz: string, options: Intl.DateTimeFormatOptions): Intl.DateTi
 const DAY = { day: 'numeric', month: 'short', year: 'numeric' } as const
 const TIME = { hour: '2-digit', minute: '2-digit' } as const
 
-/** `26 Oct 2026, 13:00` there. */
+/** Formats an instant in a time zone as `26 Oct 2026, 13:00`. */
 export const formatInstant = (at: Date, tz: string): string => formatter(tz, { ...DAY, ...TIME }).format(at)
 
-/** A bucket's beginning, as short as its size allows. */
+/** Formats the beginning of a bucket, as short as its size allows. */
 export function formatBucket(at: Date, tz: string, granularity: string): string {
   if (granularity === 'month') return formatter(tz, { month: 'short', year: 'numeric' }).format(at)
   if (granularity === 'day' || granularity === 'week')
@@ -100,7 +100,7 @@ export function formatBucket(at: Date, tz: string, granularity: string): string 
   return formatter(tz, { day: 'numeric', month: 'short', ...TIME }).format(at)
 }
 
-/** Both ends of a window; an end at midnight is the day before it, whole. */
+/** Formats a window; an end at midnight shows as the day before, which it includes whole. */
 export function formatWindow({ start, end }: Window, tz: string): string {
   const midnight = (at: Date) => formatter(tz, { ...TIME, second: '2-digit' }).format(at) === '00:00:00'
   const day = (at: Date) => formatter(tz, DAY).format(at)
@@ -112,7 +112,7 @@ export function formatWindow({ start, end }: Window, tz: string): string {
 
 export const AUDIENCE_NAMES: Record<Audience, string> = { human: 'People', agent: 'Agents', all: 'People and agents' }
 
-/** Filters as a sentence: all of them have to hold. */
+/** Formats filters, all of which must match, as a phrase. */
 export const describeFilters = (filters: readonly Filter[]): string =>
   filters.map((filter) => describeFilter(filter)).join(' and ')
 

@@ -1,51 +1,51 @@
 import { z } from 'zod'
 
-/** A column of a table: where its value stands in a row of `data`, and what it is. */
+/** A column of a table: the path of its value in a row of `data`, and its kind. */
 export interface LayoutColumn {
-  /** Dotted: `people.before`. */
+  /** The path with dots: `people.before`. */
   readonly name: string
   readonly path: readonly string[]
-  /** `list`: of plain values; `json`: an object of any keys. */
+  /** `list`: a list of plain values; `json`: an object with any keys. */
   readonly kind: 'text' | 'number' | 'share' | 'list' | 'json'
 }
 
-/** A table that an answer is made of. Of rows that hold rows again there is a tree of them. */
+/** A table of a response. Rows that contain rows make a tree of tables. */
 export interface TableLayout {
   readonly name: string
-  /** From the row that they are in to these rows: one object, or a list of them. */
+  /** The path from the outer row to these rows: one object or a list. */
   readonly path: readonly string[]
-  /** Columns of the rows above, which say whose these rows are. */
+  /** Columns of the outer rows, which name the row that these belong to. */
   readonly inherited: readonly LayoutColumn[]
   readonly columns: readonly LayoutColumn[]
-  /** Not shown: it has nothing but what the tables in it inherit. */
+  /** False for a table that has only columns that its inner tables inherit. */
   readonly visible: boolean
-  /** Whether the tables in it inherit what its rows are told by. */
+  /** Whether inner tables inherit the columns that name a row. */
   readonly passesNames: boolean
   readonly tables: readonly TableLayout[]
 }
 
 export interface LayoutOptions {
-  /** Metrics that were asked for, in their order. Of those that a shape knows another has a column where `data` has it. */
+  /** Requested metrics, in their order. Another metric of the schema becomes a column only if `data` contains it. */
   readonly metrics: ReadonlySet<string>
-  /** Every name that is a metric's. */
+  /** The names of all metrics. */
   readonly known: ReadonlySet<string>
-  /** Whether there is a window compared with. */
+  /** Whether the query compares with another window. */
   readonly compared: boolean
-  /** The answer, or its first part. */
+  /** The response, or its first part. */
   readonly data: unknown
 }
 
-/** One row for a file: its cells stand under `inherited`, then `columns`. */
+/** One row of a file: its cells belong to the `inherited` columns, then to `columns`. */
 export interface LayoutRow {
   readonly table: TableLayout
   readonly cells: readonly unknown[]
 }
 
-/** The tables of a read, from the shape of its `data`: the same for the same question, whatever rows it finds. */
+/** Returns the tables of a read from the schema of its `data`: the same for the same query, whatever rows it finds. */
 export const createLayout = (name: string, schema: z.ZodType, options: LayoutOptions): TableLayout =>
   createTableLayout({ name, path: [], schema, above: [], root: true }, { ...options, seen: collectNames(options.data) })
 
-/** Every name of a value in it, at any depth. */
+/** Collects every field name, at any depth. */
 function collectNames(data: unknown, names = new Set<string>()): Set<string> {
   if (Array.isArray(data)) for (const one of data) collectNames(one, names)
   else if (isObject(data))
@@ -56,13 +56,13 @@ function collectNames(data: unknown, names = new Set<string>()): Set<string> {
   return names
 }
 
-/** Every table that is shown, the outer before the inner. */
+/** Lists the visible tables, outer ones first. */
 export const visibleTables = (layout: TableLayout): TableLayout[] => [
   ...(layout.visible ? [layout] : []),
   ...layout.tables.flatMap((table) => visibleTables(table)),
 ]
 
-/** The rows of an answer, each before those that are in it. */
+/** Yields the rows of a response, each before its inner rows. */
 export function* layoutRows(layout: TableLayout, data: unknown, above: readonly unknown[] = []): Generator<LayoutRow> {
   const found = valueAt(data, layout.path)
   for (const row of Array.isArray(found) ? found : found === undefined ? [] : [found]) {
@@ -78,7 +78,7 @@ const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((node, key) => (isObject(node) ? Reflect.get(node, key) : undefined), value)
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** What tells a row from its neighbours rather than measures it. */
+/** Reports whether a column names its row rather than measures it. */
 const isNameColumn = (column: LayoutColumn | undefined): boolean =>
   column !== undefined && (column.kind === 'text' || column.kind === 'list' || column.name === 'id')
 
@@ -99,7 +99,7 @@ function createTableLayout(
   const single = !(given instanceof z.ZodArray)
   const { columns, nested } = splitSchema(single ? given : unwrapSchema(given.element), options)
   const shown = nested.length === 0 || columns.some((column) => !isNameColumn(column))
-  // The one row of an answer has a table of its own, and tells nothing from anything.
+  // The single row of a response has a table of its own and needs no name.
   const hands = !(root && single && shown)
   const handed = hands ? columns.filter(isNameColumn) : []
   const taken = new Set(columns.map((column) => column.name))
@@ -119,7 +119,7 @@ function createTableLayout(
   }
 }
 
-/** What a row's shape holds: columns, those of objects in it among them, and lists of rows. */
+/** Splits a row's schema into columns, including those of nested objects, and lists of rows. */
 function splitSchema(schema: z.ZodType, options: LayoutContext): { columns: LayoutColumn[]; nested: NestedTable[] } {
   const columns: LayoutColumn[] = []
   const nested: NestedTable[] = []
@@ -171,7 +171,7 @@ function splitSchema(schema: z.ZodType, options: LayoutContext): { columns: Layo
   return { columns: ordered, nested }
 }
 
-/** A shape without the words around it. */
+/** Removes optional, nullable and default wrappers. */
 function unwrapSchema(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrapSchema(schema.unwrap())

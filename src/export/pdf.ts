@@ -5,11 +5,7 @@ import { ApiError } from '../errors.js'
 import type { Fonts } from './pdf/typesetter.js'
 import type { Sheet } from './sheet.js'
 
-/** Sheets to PDF. */
-export interface PdfRenderer {
-  /** Rejects where it cannot be drawn, takes longer than 30 s, or `signal` says that nobody waits for it. */
-  draw(sheet: Sheet, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>>
-}
+export type PdfRenderer = ReturnType<typeof createPdfRenderer>
 
 const MAX_CONCURRENT_PDFS = 2
 const DRAW_TIMEOUT_MS = 30_000
@@ -18,10 +14,10 @@ const HEAP_MB = 256
 const dataFile = (name: string): string => fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
 
 /**
- * Draws each sheet in a thread of its own, at most two at once: the proxy's thread does nothing but wait. `font` is a
- * file for what the shipped fonts lack; throws one line where it is none.
+ * Draws each sheet in a thread of its own, two at once, so the proxy's event loop stays free. `font` is a file for
+ * characters that the shipped fonts lack; throws a one-line message if it is not a font.
  */
-export function createPdfRenderer(font: string | undefined): PdfRenderer {
+export function createPdfRenderer(font: string | undefined) {
   if (font !== undefined) checkFont(font)
   const fonts: Fonts = {
     regular: dataFile('DejaVuSansCondensed.ttf'),
@@ -31,10 +27,10 @@ export function createPdfRenderer(font: string | undefined): PdfRenderer {
   let running = 0
   const waiting: (() => void)[] = []
   return {
-    async draw(sheet, signal) {
-      // A sheet that waits is memory of the thread that serves the site.
-      if (waiting.length >= MAX_WAITING_PDFS)
-        throw pdfError('Too many PDFs are being drawn: try again when they are done.')
+    /** Draws a sheet. Rejects if it fails, takes longer than 30 s, or `signal` aborts. */
+    async draw(sheet: Sheet, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+      // A waiting sheet takes memory in the process that serves the site.
+      if (waiting.length >= MAX_WAITING_PDFS) throw pdfError('Too many PDFs are being created: try again shortly.')
       while (running >= MAX_CONCURRENT_PDFS) await new Promise<void>((resolve) => waiting.push(resolve))
       running++
       try {
@@ -65,15 +61,15 @@ async function drawInThread(
   try {
     return await new Promise((resolve, reject) => {
       const late = setTimeout(
-        () => reject(pdfError('The PDF took longer than 30 s: ask for fewer rows.')),
+        () => reject(pdfError('The PDF took longer than 30 s: request fewer rows.')),
         DRAW_TIMEOUT_MS,
       )
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
       worker.once('message', (bytes: Uint8Array<ArrayBuffer>) => resolve(bytes))
-      worker.once('error', (cause) => reject(pdfError('The PDF could not be drawn: ask for fewer rows.', cause)))
+      worker.once('error', (cause) => reject(pdfError('The PDF could not be created: request fewer rows.', cause)))
       worker.once('exit', () => {
         clearTimeout(late)
-        reject(pdfError('The PDF was not drawn to its end.'))
+        reject(pdfError('The PDF was not completed.'))
       })
     })
   } finally {
@@ -81,7 +77,7 @@ async function drawInThread(
   }
 }
 
-/** By their first bytes: TrueType, OpenType, a collection of them, and both kinds of web font. */
+/** The first bytes of TrueType, OpenType, font collections and both kinds of web font. */
 const FONT_SIGNATURES: ReadonlySet<string> = new Set(['\0\x01\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2'])
 
 function checkFont(file: string): void {
@@ -94,5 +90,5 @@ function checkFont(file: string): void {
     throw new Error(`--pdf-font: cannot read ${file}`, { cause: error })
   }
   if (!FONT_SIGNATURES.has(bytes.toString('latin1')))
-    throw new Error(`--pdf-font: ${file} is no font that is known here.`)
+    throw new Error(`--pdf-font: ${file} is not a TrueType, OpenType or web font.`)
 }

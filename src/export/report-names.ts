@@ -6,25 +6,25 @@ import { METRIC_INFO } from '../query/metrics.js'
 import type { Read } from '../query/read.js'
 import { reads } from '../reads/index.js'
 
-/** A read as a file is asked for it. */
+/** A read requested as a report. */
 export interface NamedReport {
-  /** As asked for: `pages`, `agents/coverage`, `funnel/12`. */
+  /** The requested name: `pages`, `agents/coverage`, `funnel/12`. */
   readonly name: string
   readonly read: Read
-  /** Of the read's path, by name. */
+  /** Values of the path's parameters, by name. */
   readonly words: Readonly<Record<string, string>>
 }
 
-/** `/api/stats/pages` is `pages`, `/api/agents/coverage` is `agents/coverage`. */
+/** Returns `pages` for `/api/stats/pages`, `agents/coverage` for `/api/agents/coverage`. */
 const reportName = (read: Read): string => read.path.replace(/^\/api\/(stats\/)?/, '')
 
-/** What a site can be asked is a report; what answers the same of every site is none. */
+/** Reads whose response depends on a site, by report name. */
 const reports = new Map(reads.filter((read) => !read.staticResult).map((read) => [reportName(read), read]))
 
-/** The names of all reports; `{id}` stands for a word of one's own. */
+/** All report names; `{id}` stands for a path parameter. */
 export const REPORT_NAMES: readonly string[] = [...reports.keys()]
 
-/** Throws `validation_error`, field `report`, for a name that is none. */
+/** Returns the report of a name. Throws `validation_error`, field `report`, for an unknown one. */
 export function findReport(asked = 'overview'): NamedReport {
   const name = asked.replace(/^\/?(api\/)?(stats\/)?/, '')
   for (const [pattern, read] of reports) {
@@ -33,7 +33,7 @@ export function findReport(asked = 'overview'): NamedReport {
   }
   throw new ApiError(
     'validation_error',
-    `There is no report ${quote(asked)}: it is one of ${REPORT_NAMES.join(', ')}.`,
+    `There is no report ${quote(asked)}; the reports are ${REPORT_NAMES.join(', ')}.`,
     'report',
   )
 }
@@ -51,19 +51,19 @@ function matchPath(pattern: string, name: string): Record<string, string> | unde
   return words
 }
 
-/** A report that shows the course of time has another read's beside its own. */
+/** Reports that include the response of a second read, as a chart. */
 const COMPANION_READS: Readonly<Record<string, string>> = { overview: 'timeseries' }
 
-/** The reads that a report is made of: its own first. */
+/** Returns the reads of a report, its own first. */
 export const listReportReads = (report: NamedReport): readonly NamedReport[] => {
   const course = COMPANION_READS[report.name]
   return course === undefined ? [report] : [report, findReport(course)]
 }
 
-/** Every name that is a metric's. */
+/** The names of all metrics. */
 export const METRIC_NAMES: ReadonlySet<string> = new Set(Object.keys(METRIC_INFO))
 
-/** What any report takes besides the envelope, for whoever reads the document: the reports check it themselves. */
+/** Parameters of single reports, for the API document; the reads check them. */
 const OWN_PARAMETERS: z.ZodRawShape = Object.fromEntries(
   [...new Set([...reports.values()].flatMap((read) => Object.keys(read.query)))]
     .filter((name) => !(name in ENVELOPE_SHAPE) && !(name in PAGING_SHAPE))
@@ -72,7 +72,7 @@ const OWN_PARAMETERS: z.ZodRawShape = Object.fromEntries(
       z
         .string()
         .optional()
-        .describe(`Of ${[...reports].flatMap(([report, read]) => (name in read.query ? [report] : [])).join(', ')}.`),
+        .describe(`For ${[...reports].flatMap(([report, read]) => (name in read.query ? [report] : [])).join(', ')}.`),
     ]),
 )
 
@@ -81,17 +81,17 @@ export const ReportParameter = z
   .max(200)
   .optional()
   .describe(
-    `A read by its path below \`/api/stats\` or \`/api\`: ${REPORT_NAMES.join(', ')}. Default \`overview\`, with its timeseries.`,
+    `The path of a read below \`/api/stats\` or \`/api\`: ${REPORT_NAMES.join(', ')}. Default \`overview\`, with its timeseries.`,
   )
 
-/** The parameters of both files. */
+/** The parameters of both file endpoints. */
 export const ExportQuery = z.object({
   ...ENVELOPE_SHAPE,
   report: ReportParameter,
-  limit: PAGING_SHAPE.limit.describe('Rows of a page, where a list is not wanted whole.').optional(),
+  limit: PAGING_SHAPE.limit.describe('Rows of a page; without it, lists are returned whole.').optional(),
   page: PAGING_SHAPE.page.optional(),
   ...OWN_PARAMETERS,
 })
 
-/** The last word of a read's path that is no word of one's own: what its first table is called. */
+/** Returns the last fixed word of a read's path: the name of its first table. */
 export const readTitle = ({ path }: Read): string => path.split('/').findLast((word) => !word.startsWith('{')) ?? ''

@@ -5,12 +5,12 @@ import { AUDIENCE_NAMES, columnFormat, describeFilters, formatBucket, formatLabe
 import type { Chart, Sheet } from './sheet.js'
 import { AgentTimeSeries, createTables, type Points, TimeSeries } from './sheet-tables.js'
 
-/** Lines of a chart that can be told apart. */
+/** More lines cannot be told apart. */
 const MAX_CHART_LINES = 5
 
-/** A part of a report with its answer. */
+/** One read of a report with its response. */
 export interface SheetPart {
-  /** The last word of its name. */
+  /** The last word of the read's path. */
   readonly title: string
   readonly read: Read
   readonly plan: Plan
@@ -19,7 +19,7 @@ export interface SheetPart {
 
 const ATTRIBUTION = { text: 'readership \u00b7 IP Geolocation by DB-IP', link: 'https://db-ip.com' }
 
-/** A report's answers as a sheet: title, window, audience, filters and warnings, then charts and tables. */
+/** Turns a report's responses into a sheet: title, window, audience, filters and warnings, then charts and tables. */
 export function createSheet(
   of: { site: string; report: string; segment: string | undefined; now: Date },
   answers: readonly SheetPart[],
@@ -102,13 +102,13 @@ function createCharts({ answered, plan }: SheetPart): Chart[] {
   ]
 }
 
-/** From 0 in at most five round steps to the largest value or above it. */
+/** Returns an axis from 0 to the largest value or above it, in at most five round steps. */
 function createAxis(series: Chart['series'], format: (value: number) => string): Chart['axis'] {
   const most = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
   const rough = most / 5
   const power = 10 ** Math.floor(Math.log10(rough || 1))
   const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? 1
-  // Half a visitor is none.
+  // Counts get whole steps.
   const whole = series.every(({ values }) => values.every((value) => value === undefined || Number.isInteger(value)))
   const size = whole ? Math.max(1, Math.ceil(step)) : step || 1
   const steps = Math.max(1, Math.ceil(most / size - 1e-9))

@@ -12,10 +12,10 @@ import {
 import { METRIC_NAMES } from './report-names.js'
 import type { Cell, Table } from './sheet.js'
 
-/** Rows of a table that are printed. */
+/** Bounds the printed rows of a table. */
 export const MAX_PRINTED_ROWS = 1_000
 export const Points = z.array(z.object({ t: z.string(), value: z.number().optional() }))
-/** The course of one metric, and of several agents: what a chart is drawn of. */
+/** The time series of one metric and of several agents: the data of a chart. */
 export const TimeSeries = z.object({
   metric: z.string(),
   granularity: z.string(),
@@ -27,20 +27,20 @@ export const AgentTimeSeries = z.object({
   series: z.array(z.object({ name: z.string(), buckets: Points })),
 })
 
-/** An answer, and what is to be known of the question. */
+/** A response with what is known of its query. */
 export interface TableInput {
-  /** What its first table is called. */
+  /** The name of the first table. */
   readonly title: string
   readonly read: Pick<Read, 'data'>
   readonly tz: string
   readonly compared: boolean
   readonly data: unknown
   readonly metrics: ReadonlySet<string>
-  /** Rows there are, where those of `data` are a page. */
+  /** Number of rows in all, if `data` is a page of them. */
   readonly total: number | undefined
 }
 
-/** Its tables in words, at most 1,000 rows of each; what is empty is left out. */
+/** Turns a response into printed tables of at most 1,000 rows; empty ones are left out. */
 export function createTables({ title, read, tz, compared, data, metrics, total: all }: TableInput): Table[] {
   const course = TimeSeries.safeParse(data).data
   if (course) return [createTimeSeriesTable(course, tz)]
@@ -52,14 +52,14 @@ export function createTables({ title, read, tz, compared, data, metrics, total: 
     const kept = rows.get(row.table)
     if (kept && kept.length < MAX_PRINTED_ROWS) kept.push(row)
   }
-  // A chart shows what these would fill pages with.
+  // The chart already shows the buckets.
   const charted = AgentTimeSeries.safeParse(data).success
   const single = !Array.isArray(data)
   const tables = [...rows].flatMap(([table, kept]) => {
     if (charted && table.name.endsWith('buckets')) return []
     const counted = counts.get(table) ?? 0
     const total = table.path.length === 0 ? (all ?? counted) : counted
-    // What the one row above says of all rows is said of none.
+    // The columns of a single outer row are not repeated in inner rows.
     const above = single && table !== layout ? layout.columns : []
     return [createTable(table, kept, { total, above, figures: single && table === layout, tz })]
   })
@@ -85,7 +85,7 @@ function createTable(
     const at = (group = '') => cells[place.get(`${group}${column.name}`) ?? -1]
     const text = cellText(at(), column, tz)
     const [moved, then] = [at('change.'), at('comparison.')]
-    // What is compared stands below what it is compared with, not beside it.
+    // The comparison stands below the value, not beside it.
     if (typeof moved === 'number') return { text, note: formatChange(moved) }
     return typeof then === 'number' && then !== at() ? { text, note: `was ${columnFormat(column)(then)}` } : text
   }
@@ -93,7 +93,7 @@ function createTable(
   const own = table.columns.filter((column) => shown.includes(column))
   const kept = figures ? own : shown
   const texts = rows.map(({ cells }) => kept.map((column) => cellOf(cells, column)))
-  // A column with nothing in it is not worth its room.
+  // Empty columns are left out.
   const filled = kept.flatMap((_, i) => (rows.length === 0 || texts.some((row) => row[i] !== '') ? [i] : []))
   const numbers = kept.filter((column, i) => isRightAligned(column) && filled.includes(i))
   const ranked = RANKING.flatMap((name) => numbers.find((column) => column.name === name) ?? [])[0]
@@ -117,13 +117,13 @@ function createTable(
   }
 }
 
-/** What rows may be ranked by, the first that a table has. */
+/** Metrics that rows may be ranked by; the first that a table has counts. */
 const RANKING = ['visitors', 'fetches', 'conversions', 'count', 'sessions', 'pageviews', 'events', 'size']
 
 const isRightAligned = (column: LayoutColumn | undefined): boolean =>
   column?.kind === 'number' || column?.kind === 'share'
 
-/** Of a cell's text more is never printed. */
+/** Bounds a cell's text. */
 const MAX_CELL_CHARACTERS = 400
 
 const cellText = (value: unknown, column: LayoutColumn, tz: string): string => {
@@ -140,7 +140,7 @@ function valueText(value: unknown, column: LayoutColumn, tz: string): string {
   return JSON.stringify(value)
 }
 
-/** Both windows beside each other, bucket by bucket. */
+/** Puts both windows side by side, bucket by bucket. */
 function createTimeSeriesTable(
   { metric, granularity, buckets, comparison }: z.infer<typeof TimeSeries>,
   tz: string,

@@ -1,44 +1,44 @@
-/** What a printed report says, in words: all that the page is drawn from. */
+/** A printed report in words: everything that the page is drawn from. */
 export interface Sheet {
   readonly title: string
   readonly subtitle: string
-  /** What it is about, line by line. */
+  /** Window, audience, filters, one per line. */
   readonly facts: readonly (readonly [label: string, text: string])[]
-  /** What its numbers are based on. */
+  /** Warnings about the numbers. */
   readonly notes: readonly string[]
   readonly charts: readonly Chart[]
   readonly tables: readonly Table[]
-  /** Stands on every page. */
+  /** Printed on every page. */
   readonly attribution: { readonly text: string; readonly link: string }
   readonly created: Date
 }
 
 export interface Chart {
   readonly title: string
-  /** Of the buckets, in their order. */
+  /** The labels of the buckets, in their order. */
   readonly labels: readonly string[]
   readonly series: readonly Series[]
-  /** The values of the axis, from 0 up, and how they are written. */
+  /** The ticks of the axis, from 0 up. */
   readonly axis: readonly { readonly value: number; readonly text: string }[]
 }
 export interface Series {
   readonly name: string
-  /** Undefined where there is nothing to say. */
+  /** Undefined in a bucket without a value. */
   readonly values: readonly (number | undefined)[]
-  /** Drawn behind, broken: what is compared with. */
+  /** Set for the comparison, which is drawn dashed and behind. */
   readonly before?: true
 }
 
 export interface Table {
   readonly title: string
-  /** Beside the title. */
+  /** Printed beside the title. */
   readonly remark?: string
   readonly columns: readonly { readonly title: string; readonly right: boolean }[]
   readonly rows: readonly (readonly Cell[])[]
-  /** The column that rows are ranked by, and what each row has there. */
+  /** The column that the rows are ranked by, and each row's value there. */
   readonly measured?: { readonly column: number; readonly values: readonly number[] }
-  /** One row, shown as figures with their names. */
+  /** Set for a single row, drawn as figures with their names. */
   readonly figures?: boolean
 }
-/** A text, and the smaller one below it. */
+/** A text, or a text with a smaller note below it. */
 export type Cell = string | { readonly text: string; readonly note: string }

@@ -23,7 +23,7 @@ table,tbody,tr,td{display:block}thead{position:absolute;left:-99rem}tr{border-bo
 
 type Html = ReturnType<typeof html>
 
-/** A description: what stands between backticks is code. */
+/** Renders a description; text between backticks is code. */
 const inlineCode = (text: string): Html =>
   html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`
 
@@ -35,10 +35,10 @@ const nameCell = (text: string, required: boolean): Html =>
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** `anchor` as links to a shared one name it. */
+/** Renders parameters; `anchor` is the link target of a shared one. */
 const parameterTable = (parameters: readonly (Parameter & { anchor?: string })[]): Html =>
   table(
-    ['Parameter', 'Is', 'Means', 'Example'],
+    ['Parameter', 'Type', 'Description', 'Example'],
     parameters.map(({ anchor, name, required, description, schema, content, example }) => {
       const value = content?.['application/json']
       return html`<tr${anchor === undefined ? '' : html` id="parameter-${anchor}"`}>${nameCell(name, required)}<td>${
@@ -51,7 +51,7 @@ const parameterTable = (parameters: readonly (Parameter & { anchor?: string })[]
 
 const fieldTable = (fields: readonly SchemaField[]): Html =>
   table(
-    ['Field', 'Is', 'Means'],
+    ['Field', 'Type', 'Description'],
     fields.map(
       ({ path, type, required, description }) =>
         html`<tr>${nameCell(path, required)}<td>${type}</td><td>${inlineCode(description)}</td></tr>`,
@@ -78,7 +78,7 @@ function operationArticle(path: string, method: string, operation: ApiOperation)
 ${own.length > 0 ? html`<h4>Parameters</h4>${parameterTable(own)}` : ''}
 ${
   common.length > 0
-    ? html`<p>${own.length > 0 ? 'And' : 'Takes'} ${common.map(
+    ? html`<p>${own.length > 0 ? 'Also accepts' : 'Accepts'} ${common.map(
         (name, i) => html`${i > 0 ? ', ' : ''}<a href="#parameter-${name}"><code>${name.replace(/_+$/, '')}</code></a>`,
       )}.</p>`
     : ''
@@ -89,11 +89,11 @@ ${replies.map(([status, reply]) => ('$ref' in reply ? '' : responseDetails(statu
     ([status, reply]) =>
       '$ref' in reply || reply.content?.['application/json']?.example === undefined || !status.startsWith('2')
         ? ''
-        : jsonBlock(reply.content['application/json'].example, 'Answer'),
+        : jsonBlock(reply.content['application/json'].example, 'Response'),
   )}</details>
 ${
   failures.length > 0
-    ? html`<p>Fails with ${failures.map(
+    ? html`<p>Errors: ${failures.map(
         ({ status, name }, i) => html`${i > 0 ? ', ' : ''}<a href="#failure-${name}">${status}</a>`,
       )}.</p>`
     : ''
@@ -114,10 +114,10 @@ const errorArticle = (name: string, { description, content, headers = {} }: ApiR
     headers,
   ).map(
     ([header, { description }]) => html`<p><code>${header}</code>: ${description}</p>`,
-  )}${jsonBlock(status, `${name}, as it is answered`)}</article>`
+  )}${jsonBlock(status, `${name}: response body`)}</article>`
 }
 
-/** The document for a reader without tools: one page, no script, nothing loaded from anywhere. */
+/** Renders the API document as one HTML page without scripts, styles or images from elsewhere. */
 export function docsPage(document: OpenApiDocument): Html {
   const { tags, paths, components, info } = document
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -127,39 +127,39 @@ export function docsPage(document: OpenApiDocument): Html {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>readership API</title><style>${style}</style></head><body>
-<a class="skip" href="#main">To the endpoints</a>
+<a class="skip" href="#main">Skip to the endpoints</a>
 <div class="page"><nav aria-label="Endpoints">${tags.map(
     ({ name }) =>
       html`<h2><a href="#tag-${name}">${name}</a></h2><ul>${of(name).map(
         ({ path, method, operation }) =>
           html`<li><a href="#${operation.operationId}">${method === 'get' ? '' : `${method.toUpperCase()} `}${path}</a></li>`,
       )}</ul>`,
-  )}<h2>For all</h2><ul><li><a href="#parameters">Parameters</a></li><li><a href="#filters">Filters</a></li><li><a href="#meta">Meta</a></li><li><a href="#failures">Failures</a></li></ul></nav>
+  )}<h2>Reference</h2><ul><li><a href="#parameters">Parameters</a></li><li><a href="#filters">Filters</a></li><li><a href="#meta">Meta</a></li><li><a href="#failures">Errors</a></li></ul></nav>
 <main id="main"><h1>readership API</h1>
-<p>${info.description} Version ${info.version}. The machine's version of this page is <a href="openapi.json">openapi.json</a>.</p>
-<p>Make a key with <code>readership keys create --name me</code> and send it:</p>
-<pre tabindex="0" role="region" aria-label="A first request">SERVICE=http://127.0.0.1:8081 # this page's address without /api/docs
+<p>${info.description} Version ${info.version}. The same as an OpenAPI document: <a href="openapi.json">openapi.json</a>.</p>
+<p>Create a key with <code>readership keys create --name me</code> and send it:</p>
+<pre tabindex="0" role="region" aria-label="Example request">SERVICE=http://127.0.0.1:8081 # this page's address without /api/docs
 curl -H "Authorization: Bearer $KEY" "$SERVICE/api/stats/overview?site=1&amp;range=7d"</pre>
-<p>Answers are <code>{"data": …, "meta": …}</code>, failures <code>{"error": {"code", "message", "field"?}}</code>. A number that cannot
-be known is absent, never 0. Examples are true calls; their lists are cut to two.</p>
+<p>Responses are <code>{"data": …, "meta": …}</code>, errors <code>{"error": {"code", "message", "field"?}}</code>. An unknown number is
+absent, never 0. Examples are recorded calls; their lists are cut to two entries.</p>
 ${tags.map(
   ({ name, description }) =>
     html`<section aria-labelledby="tag-${name}"><h2 id="tag-${name}">${name}</h2><p>${description}</p>${of(name).map(
       ({ path, method, operation }) => operationArticle(path, method, operation),
     )}</section>`,
 )}
-<section aria-labelledby="parameters"><h2 id="parameters">Parameters that endpoints share</h2>${parameterTable(
+<section aria-labelledby="parameters"><h2 id="parameters">Shared parameters</h2>${parameterTable(
     Object.entries(components.parameters).map(([anchor, one]) => ({ ...one, anchor })),
   )}</section>
 <section aria-labelledby="filters"><h2 id="filters">Filters</h2><p>${components.schemas.Filters?.description ?? ''} Groups:
-<code>{"and": […]}</code>, <code>{"or": […]}</code>, <code>{"not": {…}}</code>, and of what a visitor else did in the window
+<code>{"and": […]}</code>, <code>{"or": […]}</code>, <code>{"not": {…}}</code>, and for what a visitor did elsewhere in the window
 <code>{"has_done": {…}}</code>, <code>{"has_not_done": {…}}</code>. A condition has:</p>${fieldTable(
     listFields(components.schemas.Condition ?? {}),
   )}</section>
 <section aria-labelledby="meta"><h2 id="meta">Meta</h2><p>${components.schemas.Meta?.description ?? ''}</p>${fieldTable(
     listFields(components.schemas.Meta ?? {}),
   )}</section>
-<section aria-labelledby="failures"><h2 id="failures">Failures</h2>${fieldTable(
+<section aria-labelledby="failures"><h2 id="failures">Errors</h2>${fieldTable(
     listFields(components.schemas.Error ?? {}),
   )}${Object.entries(components.responses).map(([name, reply]) => errorArticle(name, reply))}</section>
 </main></div></body></html>`

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { DIMENSIONS } from '../query/dimensions.js'
 import { OPERATORS } from '../query/operators.js'
 
-/** A JSON Schema (2020-12, which OpenAPI 3.1 has as its own). */
+/** A JSON Schema (2020-12, the version of OpenAPI 3.1). */
 export type JsonSchema = z.core.JSONSchema.JSONSchema
 
 export const componentRef = (kind: 'schemas' | 'responses' | 'parameters', name: string) => ({
   $ref: `#/components/${kind}/${name}`,
 })
 
-/** What zod says that a reader of the document needs not be told: its own bounds, and patterns beside a format. */
+/** Removes what zod adds and readers do not need: default bounds, and patterns beside a format. */
 function simplify(schema: JsonSchema): void {
   if (schema.format !== undefined || schema.type === 'integer') delete schema.pattern
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
-  // What an answer has in a later version is no fault of the answer.
+  // A later version may add fields to a response.
   if (schema.additionalProperties === false) delete schema.additionalProperties
   const { propertyNames, additionalProperties } = schema
   if (typeof propertyNames === 'object' && propertyNames.enum && typeof additionalProperties === 'object') {
@@ -25,8 +25,8 @@ function simplify(schema: JsonSchema): void {
 }
 
 /**
- * A zod schema as JSON Schema: `input` is what a caller sends, `output` what is answered. What has an id, and what holds
- * itself, goes into `named` and is referred to.
+ * Converts a zod schema to JSON Schema: `input` for requests, `output` for responses. Schemas with an id and recursive ones
+ * are added to `named` and referenced.
  */
 export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: Record<string, JsonSchema>): JsonSchema {
   const made = z.toJSONSchema(schema, {
@@ -38,7 +38,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: R
   const text = (one: object) => JSON.stringify(one)
   let all = text({ own, defs: $defs })
   for (const name of Object.keys($defs)) {
-    // What holds itself has no name of its own, and the same one in every schema.
+    // Recursive schemas have no name of their own; zod numbers them afresh in each schema.
     let known = name.startsWith('__') ? 'Nested' : name
     while (named[known] && name.startsWith('__')) known += '_'
     all = all.replaceAll(`"#/$defs/${name}"`, `"#/components/schemas/${known}"`)
@@ -50,10 +50,10 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: R
   return parts.own
 }
 
-/** The `filters` parameter (contract 4), in canonical names: a condition, a group of them, or a list, which is AND. */
+/** The `filters` parameter in canonical names: a condition, a group, or a list whose filters must all match. */
 export const FILTER_SCHEMAS: Record<string, JsonSchema> = {
   Filters: {
-    description: 'A list of filters, all of which have to hold, or one. At most 50 conditions, nested at most 5 deep.',
+    description: 'A list of filters, all of which must match, or one. At most 50 conditions, nested at most 5 deep.',
     anyOf: [{ type: 'array', items: componentRef('schemas', 'Filter') }, componentRef('schemas', 'Filter')],
   },
   Filter: {
@@ -75,7 +75,7 @@ export const FILTER_SCHEMAS: Record<string, JsonSchema> = {
     type: 'object',
     properties: {
       dimension: {
-        description: 'Which of them an audience has, and names that are taken too: GET /api/stats/dimensions.',
+        description: 'GET /api/stats/dimensions lists the dimensions of each audience and their aliases.',
         anyOf: [
           { type: 'string', enum: DIMENSIONS.map(({ name }) => name) },
           { type: 'string', pattern: '^prop:.+', description: 'A property of events, by its key.' },
@@ -84,7 +84,7 @@ export const FILTER_SCHEMAS: Record<string, JsonSchema> = {
       op: { type: 'string', enum: OPERATORS.map(({ name }) => name) },
       value: {
         description:
-          'What it is compared with: one, or a list of which any (under a negative: none) has to be; two numbers for `between`, none for `is_set`. Patterns are RE2, at most 500 characters.',
+          'One value, or a list of which any must match (none for a negative operator); two numbers for `between`, no value for `is_set`. Patterns are RE2 with at most 500 characters.',
         anyOf: [
           { type: ['string', 'number', 'boolean'] },
           { type: 'array', items: { type: ['string', 'number', 'boolean'] }, minItems: 1, maxItems: 1000 },

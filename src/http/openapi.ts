@@ -29,7 +29,7 @@ export interface ApiOperation {
   parameters?: (Parameter | Reference)[]
   requestBody?: { required: true; content: Content }
   responses: Record<string, ApiResponseObject | Reference>
-  /** The call that the examples are of. */
+  /** The call that the examples were recorded with. */
   'x-codeSamples'?: { lang: string; source: string }[]
 }
 export interface OpenApiDocument {
@@ -46,41 +46,41 @@ export interface OpenApiDocument {
   }
 }
 
-/** What the groups of routes are about; one that is not here is its own description. */
+/** Descriptions of the groups of routes. */
 const TAG_DESCRIPTIONS: Record<string, string> = {
-  stats: 'What people read, and where a question has both answers, what agents did.',
-  agents: 'What agents fetched: crawlers, assistants and all others that are not people.',
-  'citation-gap': 'What agents took of each URL, and what came back in people.',
-  policy: 'robots.txt and llms.txt as parsed, and who kept to them.',
-  content: 'What becomes of each URL over time.',
+  stats: 'What people did on the site and, where the audience allows it, what agents did.',
+  agents: 'Fetches of agents: crawlers, AI assistants and other automated clients.',
+  'citation-gap': 'How often agents fetched each URL, and how many visitors AI assistants sent back.',
+  policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
+  content: 'How the readership of each URL changes over time.',
   sites: 'The sites of this instance.',
-  goals: 'What a site wants its visitors to do.',
-  funnels: 'Steps that lead to something, in order.',
+  goals: 'Pages and events that count as conversions.',
+  funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',
-  flags: 'What a site shows to some of its visitors alone.',
-  shares: 'Links that show some reads of a site to whoever has them.',
-  alerts: 'What is told to webhooks and mailboxes when a number, an agent or a policy changes.',
-  reports: 'A week or a month of both readerships, by mail.',
-  orgs: 'Who sites belong to, and what was done in it.',
-  members: 'Who is in an organisation, and as what.',
-  invitations: 'How people come into an organisation.',
-  visitors: 'Erasing a person.',
+  flags: 'Feature flags for a share of the visitors.',
+  shares: 'Links that open some reads of a site without an account.',
+  alerts: 'Webhooks and mails when a metric, an agent or a policy changes.',
+  reports: 'Weekly and monthly mails about people and agents.',
+  orgs: 'Organisations, which own sites, and their audit logs.',
+  members: 'Members of an organisation and their roles.',
+  invitations: 'Invitations to an organisation.',
+  visitors: 'Erasure of a person.',
   keys: 'API keys.',
-  account: 'Who signs in: accounts, sessions and two-factor sign-in. For browsers; API keys are refused.',
-  track: 'What browsers send. No credential: a hit is taken for a hostname of its site.',
-  ingest: 'What comes in from elsewhere.',
-  service: 'Health and counters of the service itself.',
+  account: 'Accounts, sign-in sessions and two-factor sign-in. For browsers; API keys are rejected.',
+  track: 'Hits of browsers. Needs no credential: a hit is accepted only for a hostname of its site.',
+  ingest: 'Rows of other servers.',
+  service: 'Health and metrics of the service itself.',
 }
 
 const ACCESS_DESCRIPTIONS: Partial<Record<Route['access'], string>> = {
-  signed: "a signature by the site's ingest key, or the scope ingest:write",
-  person: 'somebody who is signed in; API keys are refused',
-  viewer: 'a member, signed in; API keys are refused',
-  admin: 'an admin, signed in; API keys are refused',
-  owner: 'an owner, signed in; API keys are refused',
+  signed: "a signature with the site's ingest key, or the scope ingest:write",
+  person: 'a signed-in person; API keys are rejected',
+  viewer: 'a signed-in member; API keys are rejected',
+  admin: 'a signed-in admin; API keys are rejected',
+  owner: 'a signed-in owner; API keys are rejected',
 }
 
-/** What a caller needs, in words. */
+/** Describes what a caller needs. */
 export const describeAccess = ({ access }: Pick<Route, 'access'>): string =>
   ACCESS_DESCRIPTIONS[access] ?? `the scope ${access}`
 
@@ -90,7 +90,7 @@ const describeResponses = (failures: NonNullable<Route['otherResponses']>): Reco
 const operationId = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
 
-/** A call as it is typed, with a key where one is needed. */
+/** Returns a call as a shell command, with a key if one is needed. */
 const curlCommand = ({ method, access }: Route, { request, body }: Example): string =>
   [
     'curl',
@@ -103,7 +103,7 @@ const curlCommand = ({ method, access }: Route, { request, body }: Example): str
     `"$SERVICE${request}"`,
   ].join(' ')
 
-/** A route as the document has it: what the table says, what follows from it, and a true call of it. */
+/** Describes a route by the route table and a recorded call. */
 function describeOperation(
   route: Route,
   call: Example | undefined,
@@ -134,20 +134,20 @@ function describeOperation(
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
-    description: guarded ? `Needs ${describeAccess(route)}.` : 'Open.',
+    description: guarded ? `Requires ${describeAccess(route)}.` : 'Open to anyone.',
     security: credentialKinds(route.access).map((kind) => ({ [kind]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
     responses: {
-      [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'The answer.', content },
-      ...(route.path === '/readyz' ? { 503: { description: 'Rows are not being stored.', content } } : {}),
+      [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'Success.', content },
+      ...(route.path === '/readyz' ? { 503: { description: 'Rows cannot be stored at the moment.', content } } : {}),
       ...(route.otherResponses ? describeResponses(route.otherResponses) : errorReferences(route)),
     },
     ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curlCommand(route, call) }] } : {}),
   }
 }
 
-/** The document that is served at `/api/openapi.json`: every route of the table but the operator's own. */
+/** Creates the document that is served at `/api/openapi.json`: every route except the operator's. */
 export function createOpenApiDocument(
   routes: readonly Route[],
   version: string,
@@ -168,10 +168,10 @@ export function createOpenApiDocument(
     info: {
       title: 'readership',
       version,
-      description: "Analytics of a site's two readerships, people and agents.",
+      description: 'Web analytics that counts people and AI agents separately.',
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    // From where the document lies: the service may lie under a base path.
+    // Relative to the document's URL, because the service may be served under a base path.
     servers: [{ url: '..', description: 'This service.' }],
     tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({
       name,
@@ -191,21 +191,22 @@ export function createOpenApiDocument(
           type: 'apiKey',
           in: 'cookie',
           name: SESSION_COOKIE,
-          description: 'Set by `POST /api/auth/login`, for browsers: what it writes takes a same-origin proof as well.',
+          description:
+            'Set by `POST /api/auth/login`, for browsers. Requests that change something must also be proven same-origin.',
         },
         share: {
           type: 'apiKey',
           in: 'query',
           name: 'share',
           description:
-            'The `slug` of a share; where it has a password, the token that `POST /api/share/{slug}/unlock` gives.',
+            'The `slug` of a share link; for one with a password, the token that `POST /api/share/{slug}/unlock` returns.',
         },
         ingest_signature: {
           type: 'apiKey',
           in: 'header',
           name: SIGNATURE_HEADER,
           description:
-            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with the site's ingest key, over the digits of t, a period and the bytes of the body. Within five minutes of the server's clock, and once.",
+            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with the site's ingest key, of the digits of t, a period and the bytes of the body. `t` must be within five minutes of the server's clock, and each signature is accepted once.",
         },
       },
     },

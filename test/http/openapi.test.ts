@@ -23,7 +23,7 @@ if (process.argv.includes('--write'))
   t.test('the examples are recorded', async (t) => {
     const { record } = await open(t)
     const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
-    for (const folder of ['src', 'dist/src']) writeFileSync(`${folder}/http/examples.json`, text)
+    for (const file of ['test/http/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)
   })
 else {
   const opened = await open(t)

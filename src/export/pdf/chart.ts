@@ -6,10 +6,10 @@ const COLOURS = ['#0969da', '#bc4c00', '#1a7f37', '#8250df', '#bf3989']
 const BEFORE = '#8c959f'
 const HEIGHT = 150
 const SMALL: Style = { size: 7, colour: GREY }
-/** More points than that are a line alone. */
+/** Lines with more points are drawn without dots. */
 const MAX_DOTS = 40
 
-/** Lines over the buckets of a window, above an axis that begins at 0. */
+/** Draws lines over the buckets of a window, above an axis that begins at 0. */
 export function drawChart(page: Page, chart: Chart): void {
   const { type } = page
   const { doc } = type
@@ -46,7 +46,7 @@ export function drawChart(page: Page, chart: Chart): void {
       .lineCap('round')
     if (series.before) doc.dash(2, { space: 2.5 })
     points.forEach(({ i, value }, n) => {
-      // Where a bucket has nothing to say there is a gap.
+      // A bucket without a value leaves a gap.
       if (n > 0 && points[n - 1]?.i === i - 1) doc.lineTo(x(i), y(value))
       else doc.moveTo(x(i), y(value))
     })
@@ -80,7 +80,7 @@ function drawLegend({ type, left, width, y }: Page, chart: Chart): void {
 const seriesColour = ({ series }: Chart, line: Chart['series'][number]): string =>
   line.before ? BEFORE : (COLOURS[series.filter(({ before }) => !before).indexOf(line) % COLOURS.length] ?? BEFORE)
 
-/** As many labels as stand apart. */
+/** Draws as many labels as fit side by side. */
 function drawLabels({ type, left, width }: Page, { labels }: Chart, x: (i: number) => number, bottom: number): void {
   const widest = Math.max(0, ...labels.map((label) => type.width(label, SMALL))) + 12
   const every = Math.max(1, Math.ceil((labels.length * widest) / width))

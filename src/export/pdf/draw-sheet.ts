@@ -4,7 +4,7 @@ import { CONTENT_WIDTHS, createPage, drawFooters, GREY, type Page } from './page
 import { comfortableWidth, drawFigures, drawTable } from './table.js'
 import { createTypesetter, type Fonts } from './typesetter.js'
 
-/** A sheet as a PDF: title and what it is about, figures, charts, tables, and on each page its number. Throws where a font cannot be read. */
+/** Draws a sheet as a PDF: heading, figures, charts, tables and page numbers. Throws if a font cannot be read. */
 export async function drawSheet(sheet: Sheet, fonts: Fonts): Promise<Buffer> {
   const type = createTypesetter(fonts, {
     Title: `${sheet.title}: ${sheet.subtitle}`,

@@ -3,38 +3,31 @@ import type { Typesetter } from './typesetter.js'
 
 export type Orientation = 'portrait' | 'landscape'
 
-/** Where on the paper the next thing goes: a page begins where one needs it. Lengths are points. */
-export interface Page {
-  readonly type: Typesetter
-  readonly left: number
-  readonly width: number
-  /** Where the next thing goes. */
-  y: number
-  /** Room that is left on this page. */
-  remaining(): number
-  /** A new page. */
-  addPage(): void
-}
-
 const MARGIN = 40
 const FOOTER_HEIGHT = 40
 export const GREY = '#59636e'
 export const RULE = '#d1d9e0'
 const LINK = '#0969da'
-/** Of A4 between its margins. */
+/** The width of A4 between the margins. */
 export const CONTENT_WIDTHS: Record<Orientation, number> = {
   portrait: 595.28 - 2 * MARGIN,
   landscape: 841.89 - 2 * MARGIN,
 }
 
-export function createPage(type: Typesetter, layout: Orientation): Page {
-  const page: Page = {
+export type Page = ReturnType<typeof createPage>
+
+/** Begins the first page and keeps the current position on the paper. Lengths are points. */
+export function createPage(type: Typesetter, layout: Orientation) {
+  const page = {
     type,
     left: MARGIN,
     width: CONTENT_WIDTHS[layout],
+    /** The vertical position of the next element. */
     y: MARGIN,
-    remaining: () => type.doc.page.height - FOOTER_HEIGHT - page.y,
-    addPage() {
+    /** Returns the height that is left on this page. */
+    remaining: (): number => type.doc.page.height - FOOTER_HEIGHT - page.y,
+    /** Begins a new page. */
+    addPage(): void {
       type.doc.addPage({ size: 'A4', layout, margin: 0 })
       page.y = MARGIN
     },
@@ -43,7 +36,7 @@ export function createPage(type: Typesetter, layout: Orientation): Page {
   return page
 }
 
-/** On every page: whose figures these are, and which page of how many. */
+/** Draws the attribution, the title and the page number on every page. */
 export function drawFooters({ doc, draw, width, lines }: Typesetter, { title, subtitle, attribution }: Sheet): void {
   const style = { size: 7, colour: GREY }
   const { start, count } = doc.bufferedPageRange()

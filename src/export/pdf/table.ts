@@ -8,20 +8,19 @@ const NOTE: Style = { size: 6.5, colour: GREY }
 const GAP = 10
 const LINE = 10.5
 const NOTE_LINE = 8
-/** Lines of a cell. */
 const MAX_CELL_LINES = 3
-/** A column of text gives way to its neighbours down to this, and takes no more than that. */
+/** A text column shrinks to the first and grows to the second. */
 const MIN_TEXT_WIDTH = 46
 const MAX_TEXT_WIDTH = 260
-/** Room for an instant, a hostname, the name of an agent. */
+/** Enough for an instant, a hostname or an agent's name. */
 const COMFORTABLE_TEXT_WIDTH = 84
-/** Rows that are measured to find a column's width. */
+/** Bounds the rows that are measured to find a column's width. */
 const MEASURED_ROWS = 300
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
 const cellNote = (cell: Cell): string => (typeof cell === 'string' ? '' : cell.note)
 
-/** What a column would take if it could, and the least that it can live with. */
+/** The width that a column would like to have, and the least that it accepts. */
 interface ColumnWidth {
   readonly wish: number
   readonly least: number
@@ -36,27 +35,27 @@ const measureColumns = (type: Typesetter, { columns, rows }: Table): ColumnWidth
       ...cells.map((cell) => Math.max(type.width(cellText(cell), TEXT), type.width(cellNote(cell), NOTE))),
     )
     const word = Math.max(...title.split(' ').map((part) => type.width(part, HEAD)))
-    // Numbers are never cut; a title may stand in two lines.
+    // Numbers are never truncated; a title may take two lines.
     if (right) return { wish: Math.max(content, word), least: Math.max(content, word), text: false }
     const wish = Math.min(MAX_TEXT_WIDTH, Math.max(content, word))
     return { wish, least: Math.min(wish, Math.max(MIN_TEXT_WIDTH, Math.min(word, MAX_TEXT_WIDTH))), text: true }
   })
 
-/** Points that a table takes where short texts stand in one line. */
+/** Returns the width of a table whose short texts fit on one line. */
 export const comfortableWidth = (type: Typesetter, table: Table): number =>
   measureColumns(type, table).reduce(
     (sum, { wish, least }) => sum + Math.max(least, Math.min(wish, COMFORTABLE_TEXT_WIDTH)) + GAP,
     -GAP,
   )
 
-/** A table over as many pages as it takes, its head on each; of columns that no page has room for, the rest below. */
+/** Draws a table over as many pages as it needs, its head on each. Columns that do not fit follow below. */
 export function drawTable(page: Page, table: Table): void {
   if (table.columns.length === 0) return
   const { type } = page
   const wishes = measureColumns(type, table)
   let from = 0
   while (from < wishes.length) {
-    // What names the rows stands before each group of columns.
+    // Each group of columns begins with the column that names the rows.
     const first = from === 0 ? [] : [0]
     const columns = [...first]
     let used = columns.reduce((sum, i) => sum + (wishes[i]?.least ?? 0) + GAP, -GAP)
@@ -72,7 +71,7 @@ export function drawTable(page: Page, table: Table): void {
   }
 }
 
-/** The room for each column: its wish where there is enough, else the widest give way down to what they can live with. */
+/** Distributes the width: each column gets what it wants if there is enough, otherwise the widest shrink first. */
 function distributeWidth(columns: readonly ColumnWidth[], width: number): number[] {
   const room = width - GAP * (columns.length - 1)
   const at = (cap: number) => columns.map(({ wish, least }) => Math.min(wish, Math.max(cap, least)))
@@ -87,7 +86,7 @@ function distributeWidth(columns: readonly ColumnWidth[], width: number): number
     }
     return at(low).map((each) => Math.min(each, room))
   }
-  // What is left makes the texts wider, so that the numbers stand at the edge; a small table stays one.
+  // The rest widens text columns, so that numbers align at the edge; a small table stays small.
   const texts = columns.filter(({ text }) => text).length
   const more = Math.min(room - wished, wished) / Math.max(1, texts)
   return columns.map(({ wish, text }) => wish + (text ? more : 0))
@@ -117,7 +116,7 @@ function drawColumns(
       .strokeColor(colour)
       .stroke()
   const head = () => {
-    // One line stands on the rule, beside two of another.
+    // Titles of one line are aligned at the bottom with those of several.
     for (const [n, lines] of titles.entries())
       for (const [i, line] of lines.entries()) put(line, n, page.y + headHeight - 5 - (lines.length - i) * 9.5, HEAD)
     page.y += headHeight
@@ -154,13 +153,13 @@ function drawColumns(
     page.y += 2.5
   }
   if (table.rows.length === 0) {
-    type.draw('Nothing in this window.', page.left, page.y + 2, { ...TEXT, colour: GREY })
+    type.draw('No data in this window.', page.left, page.y + 2, { ...TEXT, colour: GREY })
     page.y += LINE + 6
   }
   page.y += 16
 }
 
-/** One row as figures, each below its name. */
+/** Draws one row as figures, each below its name. */
 export function drawFigures(page: Page, { columns, rows }: Table): void {
   const { type } = page
   const [row = []] = rows

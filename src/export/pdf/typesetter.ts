@@ -9,34 +9,26 @@ export interface Style {
   readonly colour?: string
 }
 
-/** Text in the fonts there are: measured, broken into lines, drawn. Lengths are points. */
-export interface Typesetter {
-  readonly doc: PDFKit.PDFDocument
-  width(text: string, style: Style): number
-  /** Lines that fit, at most so many; what does not fit ends in an ellipsis. */
-  lines(text: string, width: number, most: number, style: Style): string[]
-  /** One line, its upper left corner at `x`, `y`. */
-  draw(text: string, x: number, y: number, style: Style): void
-}
-
-/** Files. */
+/** Font files. */
 export interface Fonts {
   readonly regular: string
   readonly bold: string
-  /** For what these two lack; absent where the operator named none. */
+  /** For characters that the other two lack; set by `--pdf-font`. */
   readonly fallback?: string | undefined
 }
 
 export const INK = '#1f2328'
-/** Shown for a character that no font has, and for one that would do something rather than be seen. */
+/** Stand for a character that no font has, and for a control character. */
 const MISSING = '\u25a1'
 const HIDDEN = '\ufffd'
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 const BETWEEN = /[\s\p{M}]/u
 
-/** Throws where a font cannot be read. */
-export function createTypesetter(fonts: Fonts, info: Record<string, string | Date>): Typesetter {
+export type Typesetter = ReturnType<typeof createTypesetter>
+
+/** Measures, breaks and draws text in the available fonts. Lengths are points. Throws if a font cannot be read. */
+export function createTypesetter(fonts: Fonts, info: Record<string, string | Date>) {
   const doc = new PDFDocument({ size: 'A4', margin: 0, bufferPages: true, autoFirstPage: false, info, lang: 'en' })
   const faces = new Map(
     [openFace('regular', fonts.regular), openFace('bold', fonts.bold)].map((face) => [face.name, face]),
@@ -46,14 +38,14 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
     doc.registerFont(name, file, member)
 
   const own = (weight: Weight | undefined): Face => faces.get(weight ?? 'regular') ?? fail()
-  /** The face that has the character, where one has. */
+  /** Returns the face that has the character, if any. */
   const faceOf = (character: string, weight: Weight | undefined): Face | undefined =>
     [own(weight), more].find((face) => face?.has(character))
   const shown = (text: string, weight: Weight | undefined): string => {
     let kept = ''
     for (const character of text.replace(CONTROL, HIDDEN)) {
       if (faceOf(character, weight)) kept += character
-      // A mark changes the look of what it stands on, and that is there.
+      // A combining mark that no font has is left out; its base character stays.
       else if (!/\p{M}/u.test(character)) kept += MISSING
     }
     return kept
@@ -66,14 +58,16 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
 
   return {
     doc,
-    width: (text, style) => measured(shown(text, style.weight), style),
-    lines: (text, width, most, style) =>
+    width: (text: string, style: Style): number => measured(shown(text, style.weight), style),
+    /** Breaks a text into at most `most` lines; the last ends in an ellipsis if the text does not fit. */
+    lines: (text: string, width: number, most: number, style: Style): string[] =>
       breakLines(shown(text, style.weight), width, most, (part) => measured(part, style)),
-    draw(text, x, y, { size, weight, colour = INK }) {
+    /** Draws one line with its upper left corner at `x`, `y`. */
+    draw(text: string, x: number, y: number, { size, weight, colour = INK }: Style): void {
       let at = x
       for (const { name, text: run } of splitRuns(shown(text, weight), (one) => faceOf(one, weight) ?? own(weight))) {
         doc.font(name).fontSize(size).fillColor(colour)
-        // On one line, whatever the font's own height is.
+        // Runs of different fonts share a baseline.
         doc.text(run, at, y + size, { lineBreak: false, baseline: 'alphabetic' })
         at += doc.widthOfString(run)
       }
@@ -84,10 +78,10 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
 interface Face {
   readonly name: string
   readonly file: string
-  /** Of a file that holds several fonts. */
+  /** The font's name in a file that holds several. */
   readonly member: string | undefined
   has(character: string): boolean
-  /** At a size of 1. */
+  /** At font size 1. */
   width(character: string): number
 }
 
@@ -115,10 +109,10 @@ function openFace(name: string, file: string): Face {
 }
 
 function fail(): never {
-  throw new Error('There is no font.')
+  throw new Error('The font file contains no font.')
 }
 
-/** Text cut where the font or the direction changes; words that run to the left stand in that order. */
+/** Splits text where the font or the direction changes; right-to-left words are put in visual order. */
 function splitRuns(text: string, faceOf: (character: string) => Face): { name: string; text: string }[] {
   const runs: { name: string; text: string; turned: boolean }[] = []
   for (const character of text) {
@@ -128,7 +122,7 @@ function splitRuns(text: string, faceOf: (character: string) => Face): { name: s
     if (last && last.name === name && last.turned === turned) last.text += character
     else runs.push({ name, text: character, turned })
   }
-  // Its font sets a word's letters from the right; the words are set so here.
+  // The font arranges the letters of a word from the right; the order of the words is reversed here.
   return runs.flatMap(({ name, text, turned }) =>
     turned
       ? text
@@ -139,7 +133,7 @@ function splitRuns(text: string, faceOf: (character: string) => Face): { name: s
   )
 }
 
-/** Behind these a line may end; elsewhere only where a word is longer than a line. */
+/** A line may break after these characters; elsewhere only inside a word that is longer than a line. */
 const BREAK_AFTER = /(?<=[\s/\-_,;:?&=+|])/u
 
 function breakLines(text: string, width: number, most: number, measure: (text: string) => number): string[] {
@@ -166,7 +160,7 @@ function breakLines(text: string, width: number, most: number, measure: (text: s
   return line === '' && lines.length > 0 ? lines : [...lines, line.trimEnd()]
 }
 
-/** As much of a word as fits, at least one character of it. */
+/** Returns as much of a word as fits, at least one character, and the rest. */
 function splitWord(word: string, width: number, measure: (text: string) => number): [string, string] {
   let used = 0
   let at = 0
