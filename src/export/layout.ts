@@ -24,7 +24,7 @@ export interface TableLayout {
   readonly tables: readonly TableLayout[]
 }
 
-export interface LayoutOptions {
+interface LayoutOptions {
   /** Requested metrics, in their order. Another metric of the schema becomes a column only if `data` contains it. */
   readonly metrics: ReadonlySet<string>
   /** The names of all metrics. */

@@ -9,7 +9,7 @@ import { AgentTimeSeries, createTables, type Points, TimeSeries } from './sheet-
 const MAX_CHART_LINES = 5
 
 /** One read of a report with its response. */
-export interface SheetPart {
+interface SheetPart {
   /** The last word of the read's path. */
   readonly title: string
   readonly read: Read

@@ -28,7 +28,7 @@ export const AgentTimeSeries = z.object({
 })
 
 /** A response with what is known of its query. */
-export interface TableInput {
+interface TableInput {
   /** The name of the first table. */
   readonly title: string
   readonly read: Pick<Read, 'data'>

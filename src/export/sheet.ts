@@ -21,11 +21,11 @@ export interface Chart {
   /** The ticks of the axis, from 0 up. */
   readonly axis: readonly { readonly value: number; readonly text: string }[]
 }
-export interface Series {
+interface Series {
   readonly name: string
   /** Undefined in a bucket without a value. */
   readonly values: readonly (number | undefined)[]
-  /** Set for the comparison, which is drawn dashed and behind. */
+  /** Set for the comparison, which is drawn dashed and below the others. */
   readonly before?: true
 }
 

@@ -12,7 +12,7 @@ import { createKeyLock } from './key-lock.js'
 import { type Call, jsonResponse, type Route, TotalMeta } from './route.js'
 import { createRecordAccess, recordRoutes } from './site-records.js'
 
-export interface AlertRoutesDeps {
+interface AlertRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly alerts: Alerts
   readonly notify: Pick<Notify, 'testAlert' | 'countTests' | 'deliveries' | 'canMail'>

@@ -19,7 +19,7 @@ import type { Store } from '../store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
 import type { Route } from './route.js'
 
-export type ExportDeps = Omit<ReadDeps, 'store'> & {
+type ExportDeps = Omit<ReadDeps, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
   pdf: PdfRenderer
   /** Called when a file fails after its first bytes. */

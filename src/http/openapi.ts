@@ -81,7 +81,7 @@ const ACCESS_DESCRIPTIONS: Partial<Record<Route['access'], string>> = {
 }
 
 /** Describes what a caller needs. */
-export const describeAccess = ({ access }: Pick<Route, 'access'>): string =>
+const describeAccess = ({ access }: Pick<Route, 'access'>): string =>
   ACCESS_DESCRIPTIONS[access] ?? `the scope ${access}`
 
 const describeResponses = (failures: NonNullable<Route['otherResponses']>): Record<string, ApiResponseObject> =>

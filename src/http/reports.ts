@@ -8,7 +8,7 @@ import { createTestLimit, QueuedCount, testResponse, WarningsMeta } from './aler
 import { jsonResponse, type Route, TotalMeta } from './route.js'
 import { createRecordAccess, recordRoutes } from './site-records.js'
 
-export interface ReportRoutesDeps {
+interface ReportRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly reports: Collection<OneReport>
   readonly notify: Pick<Notify, 'testReport' | 'countTests' | 'deliveries' | 'canMail'>

@@ -9,7 +9,7 @@ export const AuditEntry = z.object({
   at: z.iso.datetime(),
   org: z.int(),
   actor_kind: z.enum(['operator', 'user', 'key', 'system']),
-  actor: z.string().describe("Who did it: an e-mail address or a key's prefix."),
+  actor: z.string().describe("The actor: an e-mail address or a key's prefix."),
   action: z.string(),
   object: z.string().describe('The kind of object that it was done to.'),
   object_id: z.string().optional(),
@@ -31,7 +31,7 @@ export interface AuditFilter {
 }
 
 /** How long a line is kept. */
-export const AUDIT_RETENTION_MS = 400 * 86_400_000
+const AUDIT_RETENTION_MS = 400 * 86_400_000
 
 const StoredEntry = z
   .object({

@@ -1,7 +1,7 @@
 import { Sql, sql } from '../sql.js'
 import { insertWithNextId } from './ids.js'
 
-/** Who did something, and from where. */
+/** The actor of an audited action, with their address. */
 export interface AuditActor {
   readonly kind: 'operator' | 'user' | 'key' | 'system'
   /** An e-mail address or a key's prefix, for the reader of the log. */
@@ -10,7 +10,7 @@ export interface AuditActor {
   readonly ip?: string
 }
 
-/** Who, when and for which organisation: every write takes one, so that the log has it in the same transaction. */
+/** Actor, time and organisation: every write takes one, so that the log has it in the same transaction. */
 export interface AuditContext {
   readonly by: AuditActor
   /** The organisation's id, or the SQL that gives it within the transaction. */
@@ -18,7 +18,7 @@ export interface AuditContext {
   readonly at: Date
 }
 
-/** What was done. */
+/** An action and its object. */
 export interface AuditedAction {
   /** `create`, `change`, `delete`, or the verb of another action: `rotate`, `invite`. */
   readonly action: string
@@ -26,7 +26,7 @@ export interface AuditedAction {
   readonly object: string
   /** The object's id; `lastId` of its kind while it is being created. */
   readonly id?: number | string | Sql
-  /** What changed, never a secret. */
+  /** Changed values, never a secret. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 

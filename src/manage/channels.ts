@@ -12,7 +12,7 @@ const WebhookUrl = z
     return z.NEVER
   })
 
-/** Where an alert is sent. */
+/** A recipient of alerts. */
 export const Channel = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('webhook'), target: WebhookUrl }),

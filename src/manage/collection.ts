@@ -38,7 +38,7 @@ export interface Collection<O extends SiteRecord> {
 }
 
 /** How a kind of record is stored in a table of `control.duckdb`. */
-export interface CollectionTable<O extends SiteRecord> {
+interface CollectionTable<O extends SiteRecord> {
   readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports'
   /** The kind of record in messages: `goal`. */
   readonly label: string
@@ -52,7 +52,10 @@ export interface CollectionTable<O extends SiteRecord> {
   initialColumns?(): Readonly<Record<string, Param>>
 }
 
-/** Makes a collection over one table, cached in memory. Writes run one after the other, so names stay unique. */
+/**
+ * Makes a collection over one table, cached in memory. Writes run one after the other, so names stay unique. Long because
+ * its methods share the cache, the lock and the checks.
+ */
 export function createCollection<O extends SiteRecord>(
   records: Records,
   { table, label, maxPerSite, nameField = 'name', fromRow, toColumns, initialColumns }: CollectionTable<O>,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { asciiHostname } from '../hostname.js'
 
-/** What RFC 5321 allows before the @ without quotes. Quoted forms are rejected: nobody uses them, and quotes break mail headers. */
+/** Matches the part before the @ that needs no quotes (RFC 5321). Quoted forms are rejected: they are not in use, and quotes break mail headers. */
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const HOST_LABELS = /^(?!-)[a-z0-9-]+(?<!-)(\.(?!-)[a-z0-9-]+(?<!-))*$/
 

@@ -10,7 +10,7 @@ export interface FlagResult {
   readonly variant?: string
 }
 
-/** Returns the visitor's value of a dimension; null if there is none. */
+/** Returns the visitor's value of a dimension; null if it is unknown. */
 export type DimensionReader = (dimension: FlagDimension) => string | null
 
 /**

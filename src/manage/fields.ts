@@ -18,7 +18,7 @@ export const JsonText = z.string().transform((text): unknown => JSON.parse(text)
 
 type ApiField<V> = V extends Date ? string : V
 /** A stored row as the API shows it. */
-export type ApiFields<T> = { [K in keyof T as null extends T[K] ? never : K]: ApiField<T[K]> } & {
+type ApiFields<T> = { [K in keyof T as null extends T[K] ? never : K]: ApiField<T[K]> } & {
   [K in keyof T as null extends T[K] ? K : never]?: ApiField<NonNullable<T[K]>>
 }
 

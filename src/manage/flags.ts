@@ -8,7 +8,7 @@ import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersOutput, JsonText, omitNulls, SiteId, SomeFiltersInput, Version } from './fields.js'
 
 /** Dimensions that a flag's filters may use: those of the page and the request, nothing that is stored. */
-export const FLAG_DIMENSIONS = [
+const FLAG_DIMENSIONS = [
   ...['hostname', 'pathname', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
   ...['language', 'browser', 'os', 'device_type'],
 ] as const

@@ -23,7 +23,7 @@ const StoredKey = z.object({
 })
 
 /** After a rotation every server of a fleet has a day to receive the new key. */
-export const INGEST_KEY_OVERLAP_MS = 24 * 3_600_000
+const INGEST_KEY_OVERLAP_MS = 24 * 3_600_000
 
 /** Formats 256 random bits, which need no slow hash, with a prefix that secret scanners recognise. */
 const formatKey = (random: Buffer): string => `svci_${random.toString('base64url')}`

@@ -36,7 +36,7 @@ export const AcceptInvitation = z.strictObject({
   token: z.string().max(1_000).describe("The last part of the invitation's link."),
 })
 
-export const INVITATION_LIFETIME_MS = 7 * 86_400_000
+const INVITATION_LIFETIME_MS = 7 * 86_400_000
 /** Bounds the open invitations of an organisation. */
 const MAX_OPEN_INVITATIONS = 100
 /** Bounds what one person sends in an hour: each is a mail to an address that did not ask for it. */
@@ -77,7 +77,7 @@ export type Invitations = ReturnType<typeof createInvitations>
 
 /**
  * Invitations to organisations. Everything that writes accounts and memberships shares `lock`; `random(n)` gives n random
- * bytes, `emailOf` the address of an account.
+ * bytes, `emailOf` the address of an account. Long because its methods share the checks and the lock.
  */
 export function createInvitations(deps: {
   records: Records

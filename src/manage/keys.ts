@@ -10,7 +10,7 @@ import { listOrgIds } from './orgs.js'
 import type { Sites } from './sites.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-/** What an API key may open. */
+/** The rights that an API key can have. */
 export const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
 export type Scope = (typeof SCOPES)[number]
 
@@ -78,7 +78,7 @@ const MAX_ACTIVE_KEYS = 1_000
 
 export type Keys = ReturnType<typeof createKeys>
 
-/** The API keys; `random(n)` gives n random bytes. */
+/** The API keys; `random(n)` gives n random bytes. Long because its methods share the cache and the counted uses. */
 export function createKeys(deps: {
   records: Records
   sites: Pick<Sites, 'get'>

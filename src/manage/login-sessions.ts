@@ -82,7 +82,7 @@ function addSessions(
 
 export type LoginSessions = ReturnType<typeof createLoginSessions>
 
-/** The sign-in sessions; `random(n)` gives n random bytes. */
+/** The sign-in sessions; `random(n)` gives n random bytes. Long because its methods share the cache and the times of use. */
 export function createLoginSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }) {
   const { records, now, random } = deps
   const cache = createTableCache((before: SessionTable | undefined) => loadSessions(records, before))

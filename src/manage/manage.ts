@@ -20,7 +20,7 @@ import { createShares } from './shares.js'
 import { createSites } from './sites.js'
 import { createUsers } from './users.js'
 
-export interface ManageDeps {
+interface ManageDeps {
   records: Records
   now: () => Date
   random: typeof randomBytes

@@ -27,7 +27,10 @@ export interface MemberRef {
 
 export type Members = ReturnType<typeof createMembers>
 
-/** The members of all organisations. Everything that writes accounts and memberships shares `lock`. */
+/**
+ * The members of all organisations. Everything that writes accounts and memberships shares `lock`. Long because its methods
+ * share the checks of roles.
+ */
 export function createMembers(records: Records, lock: Lock = createLock()) {
   const cache = createTableCache(async () => {
     const rows = await records.query(
@@ -59,7 +62,7 @@ export function createMembers(records: Records, lock: Lock = createLock()) {
     if (role !== 'owner' || to === 'owner') return
     const others = (await ofOrg(org)).filter((each) => each.role === 'owner' && each.user_id !== user_id)
     if (others.length === 0)
-      throw new ApiError('conflict', 'This is the only owner of the organisation: make somebody else an owner first.')
+      throw new ApiError('conflict', 'This is the only owner of the organisation: make another member an owner first.')
   }
   const setRole = (org: number, user: number, role: Role): Sql =>
     sql`update members set role = ${role} where org = ${org} and user_id = ${user}`

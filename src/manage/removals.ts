@@ -17,7 +17,7 @@ export type RemovalTarget =
   | { readonly site: number; readonly before: Date }
   | { readonly site: number; readonly key: string; readonly hostnames: readonly string[] }
 
-/** What all steps of a key have removed so far: event rows, and the ids they had; `more` if another step is needed. */
+/** The event rows that all steps of a key have removed so far, and their visitor ids; `more` if another step is needed. */
 export const RemovalProgress = z.object({ rows: z.int(), more: z.boolean(), visitor_ids: z.array(z.string()) })
 export type RemovalProgress = z.infer<typeof RemovalProgress>
 
@@ -50,7 +50,7 @@ const PendingRemoval = z
   })
 type PendingRemoval = z.infer<typeof PendingRemoval>
 
-export interface RemovalsDeps {
+interface RemovalsDeps {
   records: Records
   sites: Pick<Sites, 'list'>
   /** Does one step in the store, all or nothing. May reject; it is retried. */
@@ -77,7 +77,8 @@ export type Removals = ReturnType<typeof createRemovals>
 
 /**
  * Removes rows: erased people, deleted sites, expired rows. A request is written down before the first step, so it is
- * carried out whatever crashes meanwhile. Steps run one after the other, people before sites.
+ * carried out whatever crashes meanwhile. Steps run one after the other, people before sites. Long because its methods
+ * share the state of the running removal.
  */
 export function createRemovals(deps: RemovalsDeps) {
   const { records, remove, forget, now, after, log, erase_timeout_ms = 30_000 } = deps
@@ -236,6 +237,6 @@ export function createRemovals(deps: RemovalsDeps) {
   }
 }
 
-/** Returns what the audit log may keep of an erased person: whoever has the id can check that it was erased. */
+/** Returns a digest for the audit log: the holder of an id can check that it was erased, and the log does not name it. */
 const visitorDigest = (site: number, visitor: string): string =>
   createHash('sha256').update(`${site} ${visitor}`).digest('hex').slice(0, 16)

@@ -1,4 +1,4 @@
-/** What a member of an organisation may do, from the most to the least. */
+/** The roles of an organisation's members, from the most rights to the fewest. */
 export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -8,7 +8,7 @@ export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf
 /**
  * Reports whether a member with `role` may change a member from `from` to `to`; `to` is undefined when the member leaves,
  * `self` when both are the same person. Everyone may leave or lower their own role; an admin decides about all but owners;
- * nobody gives a role above their own.
+ * a role above one's own cannot be given.
  */
 export function canAssignRole(role: Role, self: boolean, from: Role, to: Role | undefined): boolean {
   if (to !== undefined && !includesRole(role, to)) return false

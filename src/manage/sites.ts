@@ -28,7 +28,10 @@ export const Site = z.object({
   visitor_salt: z.enum(['day', 'week', 'month', 'never']),
   retention_days: z.int().optional().describe('Age in days at which rows are deleted; absent: they are kept.'),
   citation_threshold: z.number().optional(),
-  origin: z.string().optional().describe('Where robots.txt and llms.txt are fetched for rows that other servers send.'),
+  origin: z
+    .string()
+    .optional()
+    .describe('The origin whose robots.txt and llms.txt apply to rows that other servers send.'),
 })
 export type Site = z.infer<typeof Site>
 
@@ -132,7 +135,7 @@ export type Sites = ReturnType<typeof createSites>
 
 /**
  * The sites of this instance. `onChange` is awaited after every write and before the caller gets its result, so that other
- * caches that depend on sites are current by then.
+ * caches that depend on sites are current by then. Long because its methods share the cache and the lock.
  */
 export function createSites(records: Records, onChange: () => Promise<void> = async () => {}) {
   const cache = createTableCache(async () => {

@@ -51,7 +51,7 @@ const COMPARE = {
 const isConclusive = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'>, verdict: boolean): boolean =>
   kind !== 'change' && (metric === undefined || isCount(metric)) && verdict === (op === 'gt' || op === 'gte')
 
-export interface AlertEvaluatorDeps extends MeasureDeps {
+interface AlertEvaluatorDeps extends MeasureDeps {
   alerts: Pick<Alerts, 'list' | 'get' | 'invalidate'>
   sites: Pick<Sites, 'list'>
   records: Records
@@ -65,7 +65,7 @@ export interface AlertEvaluatorDeps extends MeasureDeps {
   wakeDelivery(): void
 }
 
-/** What is known of an alert beside its record. */
+/** The progress of an alert's evaluation, beside its record. */
 interface EvaluationState {
   state: AlertState
   /** The state that the table holds. */
@@ -78,7 +78,7 @@ interface EvaluationState {
   failing: boolean
 }
 
-/** Evaluates alerts by the reads of the API: each once a minute, unless it is expensive. */
+/** Evaluates alerts by the reads of the API: each once a minute, unless it is expensive. Long because the steps of one evaluation share its state. */
 export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
   const { alerts, sites, records, missingMs, now, clock, log, wakeDelivery } = deps
   const states = new Map<number, EvaluationState>()

@@ -24,7 +24,7 @@ export const AlertEvent = z.object({
     window_minutes: z.int(),
   }),
   window: z.object({ start: z.iso.datetime(), end: z.iso.datetime() }),
-  /** What was compared with the alert's value; absent in a test. */
+  /** The measured value that was compared with the alert's limit; absent in a test. */
   value: z.number().optional(),
   /** For kind `change`: the metric in the window and in the one before. */
   now: z.number().optional(),

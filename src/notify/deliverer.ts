@@ -1,6 +1,6 @@
 import type { AttemptResult, Notice, Outbox } from './outbox.js'
 
-export interface DelivererDeps {
+interface DelivererDeps {
   outbox: Outbox
   /** Makes one attempt. */
   send(notice: Notice): Promise<AttemptResult>
@@ -20,7 +20,7 @@ const MAX_CONCURRENT_ATTEMPTS = 32
 export function createDeliverer({ outbox, send, now, log, onFinish }: DelivererDeps) {
   const running = new Map<number, Promise<void>>()
   let unwritten: { notice: Notice; result: AttemptResult; at: Date }[] = []
-  /** Whether the outbox may hold attempts that nobody is making, as it may after a start. */
+  /** Whether the outbox may hold attempts that are not running, as it may after a start. */
   let mustRecover = true
   let lastPass: Promise<unknown> = Promise.resolve()
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What an alert remembers from one evaluation to the next. */
+/** The state of an alert between evaluations. */
 export const AlertState = z.object({
   /** Digest of what was evaluated: a changed definition starts afresh. */
   of: z.string().default(''),

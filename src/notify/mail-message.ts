@@ -5,7 +5,7 @@ export interface MailMessage {
   /** A single line. */
   readonly subject: string
   readonly text: string
-  /** Of several mails with the same key only one is sent. */
+  /** Makes repeated mails recognisable: the same key gives the same `Message-ID`. */
   readonly key?: string
   readonly attachments?: readonly MailAttachment[]
 }

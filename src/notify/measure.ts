@@ -16,7 +16,7 @@ export interface Measurement {
   /** For kind `change`: the metric in the window and in the one before. */
   readonly now?: number
   readonly before?: number
-  /** What was counted, as the reads show it: at most `MAX_DETAILS` rows. */
+  /** The counted rows as the reads show them, at most `MAX_DETAILS`. */
   readonly details: readonly Readonly<Record<string, unknown>>[]
 }
 

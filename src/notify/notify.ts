@@ -16,7 +16,7 @@ import { createReportScheduler } from './report-scheduler.js'
 import { sendNotice } from './send-notice.js'
 import { waitAtMost } from './wait-at-most.js'
 
-export interface NotifyDeps {
+interface NotifyDeps {
   records: Records
   alerts: Alerts
   reports: Collection<Report>
@@ -51,7 +51,10 @@ const MINUTES_PER_PRUNE = 60
 
 export type Notify = ReturnType<typeof startNotify>
 
-/** Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. */
+/**
+ * Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. Long because it wires
+ * the parts of this folder and their timers.
+ */
 export function startNotify(deps: NotifyDeps) {
   const { records, now, log, random } = deps
   const fraction = () => random(4).readUInt32BE() / 2 ** 32

@@ -72,7 +72,7 @@ const StoredDelivery = z
 const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
 const MAX_FINISHED_PER_SITE = 1_000
-/** Bounds the attempts that run at once, so that a receiver that hangs holds up nobody else. */
+/** Bounds the attempts that run at once, so that a receiver that hangs does not hold up the others. */
 const MAX_PER_SITE_AND_RECEIVER = 2
 const MAX_PER_RECEIVER = 4
 const MAX_PER_SITE = 8
@@ -141,7 +141,7 @@ function pickFairly(all: readonly z.output<typeof DueNotice>[], limit: number): 
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** The queue of deliveries in `control.duckdb`: it outlives the process. */
+/** The queue of deliveries in `control.duckdb`: it outlives the process. Long because it has all its SQL in one place. */
 export function createOutbox({ records, random }: { records: Records; random: () => number }) {
   const isFrom = (source: NewNotice['source']) =>
     'alert' in source ? sql`alert = ${source.alert}` : sql`report = ${source.report}`

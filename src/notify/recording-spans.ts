@@ -2,7 +2,7 @@ import type { Window } from '../query/calendar.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
-export interface RecordingSpansDeps {
+interface RecordingSpansDeps {
   records: Records
   /** Reports whether the store accepts rows. */
   ready(): boolean

@@ -9,7 +9,7 @@ import type { ReportNotice } from './report-mail.js'
 import { type EndedPeriod, lastEndedPeriod } from './report-period.js'
 import { reportText } from './report-text.js'
 
-export interface ReportSchedulerDeps {
+interface ReportSchedulerDeps {
   reports: Pick<Collection<Report>, 'list' | 'invalidate'>
   sites: Pick<Sites, 'list'>
   records: Records

@@ -11,7 +11,7 @@ import { type DrawPdf, ReportNotice, reportMail } from './report-mail.js'
 import { MailError } from './smtp-mailer.js'
 import { callWebhook } from './webhook.js'
 
-export interface SendDeps {
+interface SendDeps {
   alerts: Pick<Alerts, 'get' | 'secret'>
   reports: Pick<Collection<Report>, 'get'>
   /** Undefined without a mail server. */

@@ -4,7 +4,7 @@ import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
 import type { MailMessage } from './mail-message.js'
 import { sanitiseLine } from './sanitise.js'
 
-export interface MailerOptions {
+interface MailerOptions {
   /**
    * `smtp://user:password@host:587`, which upgrades to TLS if the server offers it, or `smtps://`. A password is sent over
    * TLS only, or to this machine, whose certificate is not checked.
@@ -32,7 +32,7 @@ export class MailError extends Error {
 const MAX_CONCURRENT_MAILS = 2
 const MAX_WAITING_MAILS = 1_000
 
-/** Sends mail over SMTP, two at once, each on its own connection. */
+/** Sends mail over SMTP, two at once, each on its own connection. Long because a mail's timeouts and its socket belong together. */
 export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_timeout_ms = 30_000 }: MailerOptions) {
   const url = new URL(smtp)
   const secure = url.protocol === 'smtps:'

@@ -6,7 +6,7 @@ import type { AttemptResult } from './outbox.js'
 const TIMEOUT_MS = 10_000
 const MAX_RESPONSE_BYTES = 4_096
 
-export interface WebhookCall {
+interface WebhookCall {
   readonly url: string
   readonly secret: string
   /** The notice's key: the same for every attempt. */

@@ -1,7 +1,7 @@
 import type { Sheet } from '../sheet.js'
 import type { Typesetter } from './typesetter.js'
 
-export type Orientation = 'portrait' | 'landscape'
+type Orientation = 'portrait' | 'landscape'
 
 const MARGIN = 40
 const FOOTER_HEIGHT = 40

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { create, type Font } from 'fontkit'
 import PDFDocument from 'pdfkit'
 
-export type Weight = 'regular' | 'bold'
+type Weight = 'regular' | 'bold'
 export interface Style {
   readonly size: number
   readonly weight?: Weight
@@ -17,7 +17,7 @@ export interface Fonts {
   readonly fallback?: string | undefined
 }
 
-export const INK = '#1f2328'
+const INK = '#1f2328'
 /** Stand for a character that no font has, and for a control character. */
 const MISSING = '\u25a1'
 const HIDDEN = '\ufffd'

@@ -10,7 +10,7 @@ import type { Passwords } from '../passwords.js'
 import type { StoredUser, Users } from '../users.js'
 import type { Tokens } from './tokens.js'
 
-/** What the modules of this folder work with. */
+/** The dependencies that the modules of this folder share. */
 export interface AccountContext {
   readonly records: Records
   readonly users: Users

@@ -8,9 +8,10 @@ import { type AccountContext, accountAuditStatements } from './context.js'
 import { refuseAddressAsPassword } from './password-rules.js'
 import type { SecondFactor } from './second-factor.js'
 
-export type Profile = ReturnType<typeof createProfile>
-
-/** Changes that people make to their own accounts, after they have proved their identity. */
+/**
+ * Changes that people make to their own accounts, after they have proved their identity. Long because its methods share
+ * the statements that end sessions and tokens.
+ */
 export function createProfile(context: AccountContext, secondFactor: Pick<SecondFactor, 'consumeCode'>) {
   const { records, users, members, orgs, sessions, tokens, passwords, now, lock } = context
 
@@ -19,7 +20,7 @@ export function createProfile(context: AccountContext, secondFactor: Pick<Second
     if (!user) throw new ApiError('unauthorized', 'This account no longer exists.')
     return user
   }
-  /** Sets the password and ends all sessions and tokens: whoever knew the old one may have requested a new address. */
+  /** Sets the password and ends all sessions and tokens: a thief of the old one may have requested a new address. */
   const passwordStatements = (id: number, hash: string) => [
     sql`update users set password = ${hash} where id = ${id}`,
     sql`delete from tokens where user_id = ${id}`,

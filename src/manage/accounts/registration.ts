@@ -15,14 +15,12 @@ const PendingRegistration = z.object({
   organisation: z.string(),
   password: z.string(),
 })
-export type PendingRegistration = z.infer<typeof PendingRegistration>
+type PendingRegistration = z.infer<typeof PendingRegistration>
 
 const lastUser = lastId('users')
 const lastOrg = lastId('organisations')
 
-export type Registration = ReturnType<typeof createRegistration>
-
-/** Creates accounts. */
+/** Creates accounts. Long because its methods share the statements that write one. */
 export function createRegistration(context: AccountContext) {
   const { records, users, members, orgs, invitations, tokens, now, lock } = context
 

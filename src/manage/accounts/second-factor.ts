@@ -9,7 +9,7 @@ import { base32, findStep, SECRET_BYTES, totpUri } from './totp.js'
 
 const RECOVERY_CODES = 10
 
-/** What an authenticator is set up with. */
+/** The secret that an authenticator is set up with. */
 export interface Enrolment {
   /** In base32. */
   readonly secret: string
@@ -24,7 +24,7 @@ export type SecondFactor = ReturnType<typeof createSecondFactor>
 
 /**
  * Authenticator and recovery codes. `mayTry` counts an attempt of a person and reports whether it is allowed; `issuer` is
- * the name that an authenticator shows.
+ * the name that an authenticator shows. Long because its methods share the check of a code.
  */
 export function createSecondFactor(context: AccountContext, mayTry: (user: number) => boolean, issuer: string) {
   const { records, users, sessions, now, random, lock } = context

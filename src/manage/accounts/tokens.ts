@@ -11,7 +11,7 @@ const TOKEN_LIFETIME_MS = {
   email: 24 * 60 * MINUTE_MS,
   register: 24 * 60 * MINUTE_MS,
 } as const
-export type TokenKind = keyof typeof TOKEN_LIFETIME_MS
+type TokenKind = keyof typeof TOKEN_LIFETIME_MS
 
 const StoredToken = z.object({
   kind: z.enum(['login', 'reset', 'email', 'register']),
@@ -19,8 +19,8 @@ const StoredToken = z.object({
   email: z.string().nullable(),
   pending: z.string().nullable(),
 })
-/** What a token is for. */
-export type Token = z.infer<typeof StoredToken>
+/** The purpose of a token. */
+type Token = z.infer<typeof StoredToken>
 
 /** Hashes a token: its 256 random bits need no slow hash. */
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
