@@ -8,7 +8,7 @@ const report = { site: 1, name: 'R', period: 'weekly', recipients: ['a@example.c
 const mailTo = (target: string) => ({ channels: [{ type: 'email', target }] })
 const hookTo = (target: string) => ({ channels: [{ type: 'webhook', target }] })
 
-t.test('alerts and reports: what is taken, and what is not', async (t) => {
+t.test('alerts and reports: valid bodies are accepted, others return 422 with the field', async (t) => {
   const { operator } = await sampleService(t)
   const ask = async (method: string, path: string, body?: unknown) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -98,7 +98,7 @@ t.test('alerts and reports: what is taken, and what is not', async (t) => {
     t.match([status, data, meta], [202, { queued: 1 }, { warnings: [{ code: 'no_mail_server' }] }])
   }
   t.match(await ask('POST', '/api/reports/1/test'), { status: 429 })
-  // At the same moment no more than one after the other.
+  // Concurrent tests run one after the other.
   t.match(await ask('POST', '/api/reports', { ...report, name: 'Other' }), { status: 201, data: { id: 2 } })
   for (const path of ['/api/reports/2/test', '/api/alerts/1/test']) {
     const all = await Promise.all(Array.from({ length: 12 }, () => ask('POST', path)))

@@ -24,7 +24,7 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
-/** The service over the world's rows, its sites called as given. */
+/** The service over the sample rows, with sites of these names. */
 async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: Store['stream']) {
   const { engine, commit } = await createInProcessEngine(t)
   await bootstrap(engine.records, { domains: [], timezone: 'Europe/Berlin', now: NOW })
@@ -50,7 +50,7 @@ async function open(t: Test, rows: Rows = WORLD, name = 'Berlin Zoo', stream?: S
   return { ask, logged, app }
 }
 
-/** A CSV file as DuckDB has it: every cell a text, what is absent undefined. */
+/** Reads a CSV file by DuckDB: every cell a text, absent values undefined. */
 const reader = async (t: Test) => {
   const folder = directory(t)
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
@@ -70,7 +70,7 @@ const reader = async (t: Test) => {
     return found.getRowObjectsJS().map((row) =>
       Object.fromEntries(
         Object.entries(row).flatMap(([name, value]) =>
-          // One apostrophe is the guard's.
+          // Removes the apostrophe that guards against formulas.
           value === null ? [] : [[name, String(value).replace(/^'/, '')]],
         ),
       ),
@@ -78,14 +78,14 @@ const reader = async (t: Test) => {
   }
 }
 
-/** JSON as tables, by nothing but what is in it: a list of objects is one, under its path. */
+/** Turns JSON into tables by its content alone: each list of objects is one, named by its path. */
 function tablesOf(name: string, data: unknown): Map<string, Record<string, string>[]> {
   const tables = new Map<string, Record<string, string>[]>()
   const flat = (value: unknown, path: string[], cells: Record<string, string>, table: string) => {
     if (Array.isArray(value) && value.some((one) => typeof one === 'object'))
       for (const one of value) visit(one, table === '' ? path.join('.') : `${table}.${path.join('.')}`)
     else if (Array.isArray(value) && value.length === 0) return
-    // Of any keys: one cell of JSON.
+    // An object with any keys is one cell of JSON.
     else if (path.at(-1) === 'props' || path.at(-1) === 'traits') cells[path.join('.')] = JSON.stringify(value)
     else if (Array.isArray(value)) cells[path.join('.')] = value.join('; ')
     else if (typeof value === 'object' && value !== null)
@@ -102,7 +102,7 @@ function tablesOf(name: string, data: unknown): Map<string, Record<string, strin
   return tables
 }
 
-/** Whether all of `some` is in `all`, numbers as numbers. */
+/** Reports whether `all` contains `some`, numbers as numbers. */
 const holds = (all: Record<string, string>, some: Record<string, string>) =>
   Object.entries(some).every(([name, value]) => all[name] === value || Number(all[name]) === Number(value))
 
@@ -111,7 +111,7 @@ const PARAMS: Record<string, string> = {
   'agents/breakdown': 'dimension=operator',
 }
 
-t.test('a file read again by DuckDB is the JSON, of every read', async (t) => {
+t.test('the CSV of every read, read by DuckDB, equals the JSON', async (t) => {
   const { ask } = await open(t)
   const read = await reader(t)
   const windows = ['range=30d', 'range=yesterday&compare=previous', 'range=7d&audience=agent', 'range=7d&audience=all']
@@ -134,8 +134,7 @@ t.test('a file read again by DuckDB is the JSON, of every read', async (t) => {
       let found = 0
       for (const [table, wanted] of expected) {
         const own = rows.filter((row) => !several || row.table === (table === '' ? last : table))
-        // The one row of an answer that has only words for the rows in it is told with each of these.
-        // What is nothing but a name stands in each of the rows that are in it.
+        // A row that only names its inner rows has no line of its own: its values stand in each inner row.
         const within = rows.filter((row) => row.table?.startsWith(`${table}.`))
         if (own.length === 0 && wanted.every((name) => within.some((row) => holds(row, name)))) continue
         if (table === '' && own.length !== 1 && own.every((row) => holds(row, wanted[0] ?? {}))) continue
@@ -151,7 +150,7 @@ t.test('a file read again by DuckDB is the JSON, of every read', async (t) => {
     }
 })
 
-t.test('one cell', async (t) => {
+t.test('formats each kind of cell', async (t) => {
   const rows: [unknown, string, string][] = [
     [undefined, '', 'absent'],
     ['', '""', 'a text of nothing'],
@@ -184,7 +183,7 @@ t.test('one cell', async (t) => {
   for (const [value, expected, why] of rows) t.equal(formatCell(value), expected, why)
 })
 
-/** Paths that no reader of CSV is asked to like. */
+/** Paths that are hard for CSV readers. */
 const HOSTILE = [
   '=cmd|"/c calc"!A1',
   '@SUM(1+1)*cmd',
@@ -205,7 +204,7 @@ const HOSTILE = [
   "'; drop table events; --",
 ]
 
-t.test('hostile strings come back as they went in', async (t) => {
+t.test('hostile text survives a round trip and never becomes a formula', async (t) => {
   const events = HOSTILE.map((pathname, i) => eventRow({ pathname, visitor_id: BigInt(i), session_id: BigInt(i) }))
   const at = new Date('2026-10-26T08:00:00Z')
   const { ask } = await open(t, {
@@ -218,7 +217,7 @@ t.test('hostile strings come back as they went in', async (t) => {
   t.equal(pdf.status, 200, 'and a PDF of them is drawn')
 })
 
-t.test('a list longer than what is held at once is the pages of the JSON, one behind the other', async (t) => {
+t.test('a long list in CSV equals the pages of the JSON in order', async (t) => {
   const at = (n: number) => new Date(Date.UTC(2026, 9, 25, 12) + n)
   const events = Array.from({ length: 4_600 }, (_, i) => {
     const path = `/p/${i % 4_500}`
@@ -260,7 +259,7 @@ t.test('a list longer than what is held at once is the pages of the JSON, one be
   t.equal(page.length, 7, 'a page where a page is asked for')
 })
 
-t.test('what is wrong is said before a line goes out', async (t) => {
+t.test('an invalid query fails before the first line', async (t) => {
   const { ask } = await open(t)
   const rows: [string, number, string | undefined, string][] = [
     ['site=1&report=nothing', 422, 'report', 'no such report'],
@@ -295,7 +294,7 @@ t.test('what is wrong is said before a line goes out', async (t) => {
   t.match(await (await ask('stats/export.csv?site=1&report=/api/stats/pages')).text(), /^pathname,/, 'by its path')
 })
 
-t.test('names of files', async (t) => {
+t.test('file names are safe in ASCII and UTF-8', async (t) => {
   const window = { start: new Date('2026-10-24T22:00:00Z'), end: new Date('2026-10-25T23:00:00Z') }
   const rows: [name: string, ascii: string, full: string, why: string][] = [
     ['Berlin Zoo', 'Berlin-Zoo', 'Berlin-Zoo', 'plain'],
@@ -325,7 +324,7 @@ t.test('names of files', async (t) => {
   t.equal(headers.get('cache-control'), 'no-store')
 })
 
-t.test('over the wire: as fast as it is read, cut where it fails, stopped where nobody reads', async (t) => {
+t.test('a stream keeps the reader’s pace, breaks off on failure and stops when the reader leaves', async (t) => {
   const rows = (n: number): ResultRow[] =>
     Array.from({ length: 2_000 }, (_, i) => ({ value: `/${'long/'.repeat(20)}${n}/${i}`, visitors: 1, pageviews: 1 }))
   const seen = { given: 0, aborted: false, ended: false }
@@ -376,8 +375,8 @@ t.test('over the wire: as fast as it is read, cut where it fails, stopped where 
   t.ok(seen.ended, 'also where not one line was taken, as of a HEAD')
 })
 
-t.test('a PDF says what the JSON says', async (t) => {
-  // poppler-utils: .ci/run installs it where it can.
+t.test('a PDF contains what the JSON contains', async (t) => {
+  // poppler-utils: .ci/run installs it if possible.
   const pdftotext = (pdf: Uint8Array) => execFileSync('pdftotext', ['-layout', '-', '-'], { input: pdf }).toString()
   try {
     execFileSync('pdftotext', ['-v'], { stdio: 'ignore' })

@@ -3,14 +3,14 @@ import { loadExamples } from '../../src/http/examples.js'
 import { answerOf, documented, validator } from '../fixtures/document.js'
 import { recordExamples, resolve, slugOf } from '../fixtures/examples.js'
 
-// As long as the whole file may take: each asks hundreds of reads.
+// The test asks hundreds of reads.
 const SLOW = { timeout: 110_000 }
 
 const kept = await documented(t)
-// There is one of everything that can be asked about.
+// Creates one of everything that can be read.
 await recordExamples(kept.document, kept.operator, true)
 
-t.test('each parameter takes its example, alone', SLOW, async (t) => {
+t.test('every parameter accepts its example alone', SLOW, async (t) => {
   const { document, operations, operator } = kept
   for (const [i, { name, path, method, operation }] of operations.entries()) {
     if (method !== 'get') continue
@@ -20,12 +20,12 @@ t.test('each parameter takes its example, alone', SLOW, async (t) => {
       return encodeURIComponent(json === undefined ? String(example) : JSON.stringify(json))
     }
     const words = parameters.filter((one) => one.in === 'path')
-    // Links have another slug each time.
+    // A link has another slug each time.
     const slug = path.includes('{slug}') ? await slugOf(operator) : undefined
     const url = words.reduce((url, one) => url.replace(`{${one.name}}`, slug ?? textOf(one)), path)
     const needed = parameters.filter((one) => one.in === 'query' && one.required)
     for (const [j, one] of parameters.entries()) {
-      // One that many have is asked of a third of them.
+      // A parameter that many reads share is tested with a third of them.
       if (one.in !== 'query' || ('$ref' in (operation.parameters?.[j] ?? {}) && (i + j) % 3 > 0)) continue
       const query = [...new Set([...needed, one])].map((each) => `${each.name}=${textOf(each)}`).join('&')
       const { status } = await operator(`${url}?${query}`, { method })
@@ -34,7 +34,7 @@ t.test('each parameter takes its example, alone', SLOW, async (t) => {
   }
 })
 
-t.test('every read answers as the document says, whoever is asked about', SLOW, async (t) => {
+t.test('every read responds as documented, for every audience', SLOW, async (t) => {
   const { document, operations, operator } = kept
   const check = validator(document)
   const MORE = ['&compare=year', '&range=24h', '&range=all', '&limit=1000']
@@ -52,7 +52,7 @@ t.test('every read answers as the document says, whoever is asked about', SLOW, 
         for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`))
           given.searchParams.set(key, value)
         const response = await operator(`${given.pathname}${given.search}`)
-        // An audience that it cannot tell of.
+        // The read does not support this audience.
         if (response.status === 422 || response.status === 404) continue
         answered++
         t.equal(response.status, 200, `${name} ${given.search}`)

@@ -10,28 +10,28 @@ import { NOW } from '../fixtures/sample.js'
 async function open(t: Test) {
   const service = await documented(t)
   const { document, operator, visitor } = service
-  /** One call of every route, by whom it is for. */
+  /** Records one call of every route, with the credential that it needs. */
   const record = async () =>
     new Map([...(await recordExamples(document, operator)), ...(await recordAccountExamples(visitor, operator, NOW))])
   return { ...service, record }
 }
 
-// As long as the whole file may take: it asks every route.
+// The test calls every route.
 const SLOW = { timeout: 110_000 }
 
 if (process.argv.includes('--write'))
-  t.test('the examples are recorded', async (t) => {
+  t.test('records the examples', async (t) => {
     const { record } = await open(t)
     const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
     for (const file of ['test/http/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)
   })
 else {
   const opened = await open(t)
-  t.test('the linter finds nothing', async (t) => {
+  t.test('the document has no lint', async (t) => {
     const { text } = opened
     const config = await createConfig({
       extends: ['recommended-strict'],
-      // What is open to anyone fails in no way of its own.
+      // Open routes have no errors of their own.
       rules: { 'operation-4xx-response': 'off' },
     })
     const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config })
@@ -45,7 +45,7 @@ else {
     t.not((await lintFromString({ source: broken, absoluteRef: '/openapi.json', config })).length, 0, 'it can')
   })
 
-  t.test('everything is described and has an example', async (t) => {
+  t.test('everything has a description and an example', async (t) => {
     const { text, document, operations } = opened
     for (const { name, path, operation } of operations) {
       for (const reference of operation.parameters ?? []) {
@@ -63,7 +63,7 @@ else {
       const codes = Object.keys(operation.responses)
       if (operation.security.length > 0)
         for (const code of ['401', '403', '429', '500', '503']) t.ok(codes.includes(code), `${name}: ${code}`)
-      // The image is answered whatever was asked (contract 6).
+      // The pixel is returned whatever the request contains.
       if ((operation.parameters ?? []).length > 0 && path !== '/api/track/pixel.gif')
         t.ok(codes.includes('422') || codes.includes('404'), `${name}: 422`)
     }
@@ -74,7 +74,7 @@ else {
     t.ok(text.length < operations.length * 4_000, 'what is said once is written once')
   })
 
-  t.test('examples are true', SLOW, async (t) => {
+  t.test('examples equal recorded calls and match their schemas', SLOW, async (t) => {
     const { document, operations, record } = opened
     const recorded = await record()
     const shipped = loadExamples()
@@ -97,7 +97,7 @@ else {
       t.same(check(['components', 'schemas', 'Error'], content?.['application/json']?.example), [], name)
   })
 
-  t.test('failures are as documented', async (t) => {
+  t.test('errors are as documented', async (t) => {
     const { document, operator, instance, key } = await open(t)
     const ask = (path: string, init: RequestInit = {}) =>
       instance.fetch(new Request(`http://x${path}`, init), { ip: '' })

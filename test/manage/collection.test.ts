@@ -7,7 +7,7 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const goal = { site: 1, name: 'Thanks', type: 'page' as const, match: { op: 'is', value: '/thanks' } }
 
-t.test('a write that fails changes nothing, and stands in nobody’s way', async (t) => {
+t.test('a failed write changes nothing and does not block the next one', async (t) => {
   const { records } = (await createInProcessEngine(t)).engine
   const goals = createGoals(records)
   t.equal((await goals.create(goal, deed)).id, 1)
@@ -27,7 +27,7 @@ t.test('a write that fails changes nothing, and stands in nobody’s way', async
   )
 })
 
-t.test('changes at the same moment build on one another', async (t) => {
+t.test('concurrent changes build on one another', async (t) => {
   const { records } = (await createInProcessEngine(t)).engine
   const segments = createSegments(records)
   const german = { dimension: 'country', op: 'is' as const, value: 'DE' }
@@ -40,12 +40,12 @@ t.test('changes at the same moment build on one another', async (t) => {
   t.strictSame(await createSegments(records).get(1), await segments.get(1), 'as it is on disk')
 })
 
-t.test('what goes with its site while it is made is nobody else’s record', async (t) => {
+t.test('a record whose site is deleted while it is created returns not_found, not another record', async (t) => {
   const { records } = (await createInProcessEngine(t)).engine
   await createGoals(records).create(goal, deed)
   const goals = createGoals({
     query: records.query,
-    // As the deletion of site 2 that was asked for a moment later: its transaction comes before the file is read again.
+    // Acts as the deletion of site 2 a moment later: its transaction runs before the table is read again.
     async write(...statements) {
       await records.write(...statements)
       await records.write(sql`delete from goals where site = 2`)

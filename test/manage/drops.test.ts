@@ -31,7 +31,7 @@ const Body = z.object({
 const TODAY = '2026-11-21'
 
 t.test(
-  'counted by site, day, door and reason; the same before and after it is written, and after a restart',
+  'drops are counted by site, day, endpoint and reason: the same before and after a write and a restart',
   async (t) => {
     const { drops, clock, over, records } = await open(t)
     drops.add(1, 'track', 'malformed')
@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('nothing is lost or counted twice when a write fails, before or after it is done', async (t) => {
+t.test('nothing is lost or counted twice when a write fails, before or after it was stored', async (t) => {
   const { records, over } = await open(t)
   let fail: 'before' | 'after' | undefined
   const drops = over({
@@ -96,7 +96,7 @@ t.test('nothing is lost or counted twice when a write fails, before or after it 
   t.strictSame(await over(records).list(1, 1), [row(TODAY, 'malformed', 8)], 'two at once')
 })
 
-t.test('what is older than a year and a look back goes', async (t) => {
+t.test('counts older than 400 days are deleted', async (t) => {
   const { records, clock, drops } = await open(t)
   await records.write(
     raw(`insert into drops values ('2025-10-16', 1, 'track', 'malformed', 1),
@@ -108,7 +108,7 @@ t.test('what is older than a year and a look back goes', async (t) => {
   t.strictSame(await records.query(sql`select day from drops order by day`), [{ day: '2025-10-17' }, { day: TODAY }])
 })
 
-t.test('read by those who reach the site and nobody else', async (t) => {
+t.test('drops are readable only with access to the site', async (t) => {
   const { records, drops, clock } = await open(t)
   const now = () => clock.now
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { Email } from '../../src/manage/email.js'
 
-t.test('which addresses there are, and how they are kept', async (t) => {
+t.test('accepts valid addresses and normalises them', async (t) => {
   const rows: [string, string | undefined, string][] = [
     ['ann@example.com', 'ann@example.com', 'as it is'],
     [' Ann@Example.COM\t', 'ann@example.com', 'trimmed, lower case'],
     ['owner@localhost', 'owner@localhost', 'one label'],
     ["o'hara+news@a-b.example", "o'hara+news@a-b.example", 'signs that are in use'],
     ['ann@münchen.example', 'ann@xn--mnchen-3ya.example', 'a hostname of other letters'],
-    // The a is Cyrillic: it looks like apple.example and is not.
+    // The a is Cyrillic: it looks like apple.example and is another name.
     ['ann@аpple.example', 'ann@xn--pple-43d.example', 'a homograph is seen to be one'],
     ['аnn@example.com', undefined, 'a homograph before the @'],
     ['ann@EXAMPLE.com', 'ann@example.com', 'full-width letters are the letters'],

@@ -11,7 +11,7 @@ const halves = [
   { key: 'drawn', weight: 1 },
 ]
 
-t.test('points are what sha256sum says', async (t) => {
+t.test('fractions agree with sha256sum', async (t) => {
   // printf '["rollout",1,"tide-chart","reader-3"]' | sha256sum: the first 12 digits over 16^12.
   const rows: [Parameters<typeof hashToFraction>, string][] = [
     [['rollout', 1, 'tide-chart', 'reader-3'], '9c06e70dc3fb'],
@@ -24,7 +24,7 @@ t.test('points are what sha256sum says', async (t) => {
     t.equal(hashToFraction(...asked), Number.parseInt(digits, 16) / 16 ** 12, asked.join(' '))
 })
 
-t.test('who is in, and which variant', async (t) => {
+t.test('a visitor is in below the rollout and gets a variant by weight', async (t) => {
   const rows: [Partial<Flag>, string, object, string][] = [
     [{ enabled: false }, 'a', { enabled: false }, 'off for everybody'],
     [{ rollout: 0 }, 'a', { enabled: false }, 'nobody'],
@@ -47,7 +47,7 @@ t.test('who is in, and which variant', async (t) => {
   for (const [given, id, expected, why] of rows) t.strictSame(evaluateFlag(flag(given), id, nobody), expected, why)
 })
 
-t.test('a rollout that grows only adds, whatever the id', async () => {
+t.test('a growing rollout only adds visitors, whatever their ids', async () => {
   fc.assert(
     fc.property(
       fc.string(),
@@ -63,7 +63,7 @@ t.test('a rollout that grows only adds, whatever the id', async () => {
   )
 })
 
-t.test('100,000 ids fall where they should', async (t) => {
+t.test('100,000 ids are distributed by rollout and weight', async (t) => {
   const variants = [
     { key: 'a', weight: 1 },
     { key: 'b', weight: 2 },
@@ -79,11 +79,11 @@ t.test('100,000 ids fall where they should', async (t) => {
     const seen = new Map(Object.entries(counts)).get(name) ?? 0
     return sum + (seen - n) ** 2 / n
   }, 0)
-  // Three degrees of freedom: 16.27 is passed once in a thousand; ids and hash are fixed, so it is passed always or never.
+  // With three degrees of freedom 16.27 is exceeded once in a thousand; ids and hash are fixed, so the result never changes.
   t.ok(squared < 16.27, `chi square ${squared.toFixed(2)} of ${JSON.stringify(counts)}`)
 })
 
-t.test('conditions', async (t) => {
+t.test('filters match as in the store', async (t) => {
   const page: Partial<Record<FlagDimension, string>> = {
     pathname: '/Articles/tides',
     utm_source: '',
@@ -129,7 +129,7 @@ t.test('conditions', async (t) => {
   }
 })
 
-t.test('a flag that cannot be evaluated is none', async (t) => {
+t.test('rejects a flag that cannot be evaluated', async (t) => {
   const bad: [unknown, string][] = [
     [[{ dimension: 'country', op: 'is', value: 'DE' }], 'nobody knows the country here'],
     [[{ dimension: 'identified_id', op: 'is', value: 'x' }], 'nor who it is'],

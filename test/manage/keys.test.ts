@@ -19,7 +19,7 @@ async function open(t: Test) {
   return { records: engine.records, clock, sites, keys: make(), again: make }
 }
 
-t.test('the first start makes organisation 1 and site 1, once', async (t) => {
+t.test('the first start creates organisation 1 and site 1, once', async (t) => {
   const { records, sites } = await open(t)
   t.match(await sites.get(1), {
     id: 1,
@@ -36,7 +36,7 @@ t.test('the first start makes organisation 1 and site 1, once', async (t) => {
   t.same((await sites.get(1))?.domains, ['a.com', 'b.com'], 'a hostname named later is added')
 })
 
-t.test('a secret is shown once and kept as its digest', async (t) => {
+t.test('a secret is shown once and stored as a digest', async (t) => {
   const { records, keys } = await open(t)
   const made = await keys.create({ org: 1, name: 'ci', scopes: [] }, deed)
   t.match(made.secret, /^svcg_[0-9a-f]{8}_[\w-]{43}$/)
@@ -50,7 +50,7 @@ t.test('a secret is shown once and kept as its digest', async (t) => {
   t.same((await keys.authenticate(made.secret)).id, made.id)
 })
 
-t.test('ids count up, prefixes are never twice', async (t) => {
+t.test('ids count up and prefixes are unique', async (t) => {
   const { records, sites } = await open(t)
   const bytes = [Buffer.alloc(4, 1), Buffer.alloc(32, 1), Buffer.alloc(4, 1), Buffer.alloc(4, 2), Buffer.alloc(32, 1)]
   const keys = createKeys({ records, sites, now: () => START, random: () => bytes.shift() ?? Buffer.alloc(0) })
@@ -59,7 +59,7 @@ t.test('ids count up, prefixes are never twice', async (t) => {
   t.same([one.id, one.prefix, two.id, two.prefix], [1, 'svcg_01010101', 2, 'svcg_02020202'])
 })
 
-t.test('what does not authenticate', async (t) => {
+t.test('rejects unknown, wrong, revoked and expired secrets', async (t) => {
   const { keys, clock } = await open(t)
   const good = await keys.create({ org: 1, name: 'good', scopes: [] }, deed)
   const revoked = await keys.create({ org: 1, name: 'revoked', scopes: [] }, deed)
@@ -83,7 +83,7 @@ t.test('what does not authenticate', async (t) => {
   t.equal((await keys.authenticate(good.secret)).id, good.id, 'the others still do')
 })
 
-t.test('revocation is immediate, lasting, and keeps its first date', async (t) => {
+t.test('revocation is immediate and permanent, and keeps its first date', async (t) => {
   const { keys, clock, again } = await open(t)
   const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] }, deed)
   await keys.authenticate(secret)
@@ -96,7 +96,7 @@ t.test('revocation is immediate, lasting, and keeps its first date', async (t) =
   await t.rejects(keys.revoke(99, deed), { code: 'not_found' })
 })
 
-t.test('use is counted in memory and written in batches, lost by no failure', async (t) => {
+t.test('uses are counted in memory, written in batches, and survive failures', async (t) => {
   const { keys, clock, again, records } = await open(t)
   const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] }, deed)
   t.same(await keys.usage(id), { id, requests: 0 })
@@ -117,7 +117,7 @@ t.test('use is counted in memory and written in batches, lost by no failure', as
   t.same(await keys.usage(id), expected, 'once')
 })
 
-t.test('what cannot be made', async (t) => {
+t.test('rejects keys for unknown sites and organisations and with a past expiry', async (t) => {
   const { keys } = await open(t)
   const at = { org: 1, name: 'x', scopes: [] }
   await t.rejects(keys.create({ ...at, org: 2 }, deed), { code: 'not_found', field: 'org' })
@@ -129,7 +129,7 @@ t.test('what cannot be made', async (t) => {
   t.same(await keys.list(), [])
 })
 
-t.test('however many were revoked, another can be made', async (t) => {
+t.test('revoked keys do not count towards the limit', async (t) => {
   const { records, keys } = await open(t)
   await records.write(sql`
     insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at, last_used_at, requests)

@@ -28,7 +28,7 @@ async function open(t: Test) {
   return { records, world, sessions: make(), make }
 }
 
-t.test('what is remembered of sessions is what the table has, whatever came and went', async (t) => {
+t.test('the cache equals the table whatever sessions begin and end', async (t) => {
   const { records, world, sessions, make } = await open(t)
   const random = seeded(20261122)
   const tokens: string[] = []
@@ -106,7 +106,7 @@ t.test('what is remembered of sessions is what the table has, whatever came and 
   t.ok(there > 300, `${there} were found`)
 })
 
-t.test('signing in reads what is new alone', async (t) => {
+t.test('signing in reads only new rows', async (t) => {
   const { records, world, sessions } = await open(t)
   const many =
     raw(`insert into sessions select i, i % 500, sha256(i::varchar), timestamp '2026-11-21', timestamp '2026-11-21',
@@ -137,7 +137,7 @@ t.test('signing in reads what is new alone', async (t) => {
   t.ok(await sessions.authenticate(token))
 })
 
-t.test('records that had to begin anew have other sessions under the same ids', async (t) => {
+t.test('records that had to start afresh have other sessions under the same ids', async (t) => {
   const { records, sessions } = await open(t)
   const before = [await sessions.begin(1, from), await sessions.begin(2, from)]
   for (const token of before) await sessions.authenticate(token)
@@ -147,12 +147,12 @@ t.test('records that had to begin anew have other sessions under the same ids', 
   t.equal((await sessions.authenticate(after[1] ?? '')).user_id, 4)
 })
 
-t.test('of records that are others than were read, as behind a lost write, nothing that was read counts', async (t) => {
+t.test('after a lost write nothing that was read before counts', async (t) => {
   const { records, sessions } = await open(t)
   const first = await sessions.begin(1, from)
   const lost = await sessions.begin(2, from)
   t.equal((await sessions.authenticate(lost)).user_id, 2)
-  // The second was lost, and its number given again.
+  // The second write was lost, and its id was given again.
   const token = 'x'.repeat(43)
   const digest = createHash('sha256').update(token).digest('hex')
   await records.write(sql`update sessions set user_id = 3, digest = ${digest} where user_id = 2`)

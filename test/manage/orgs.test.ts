@@ -9,14 +9,14 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
-t.test('who makes an organisation while somebody registers another is answered with their own', async (t) => {
+t.test('an organisation that is created during a registration goes to its own creator', async (t) => {
   const { records } = (await createInProcessEngine(t)).engine
   let meanwhile: (() => Promise<unknown>) | undefined
   const slow: Records = {
     query: records.query,
     async write(...statements) {
       await records.write(...statements)
-      // Asked for at the same moment, it takes its turn or is through.
+      // A request at the same moment waits for the lock, or has finished.
       const asked = meanwhile?.()
       meanwhile = undefined
       await Promise.race([asked, sleep(200)])

@@ -4,7 +4,7 @@ import { createPasswords } from '../../src/manage/passwords.js'
 
 const PHC = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/
 
-t.test('kept by argon2id with the parameters of OWASP', async (t) => {
+t.test('passwords are hashed by argon2id with the parameters of OWASP', async (t) => {
   const { hash, verify, isStale } = createPasswords()
   const kept = await hash('slack water at noon')
   t.match(kept, PHC)
@@ -17,7 +17,7 @@ t.test('kept by argon2id with the parameters of OWASP', async (t) => {
     [null, '', false, 'none of none'],
   ]
   for (const [of, password, fits, why] of rows) t.equal(await verify(of, password), fits, why)
-  // e and an accent, and the letter that is both.
+  // An e with a combining accent, and the composed letter.
   t.equal(
     await verify(await hash('cafe\u0301 cafe\u0301'), 'caf\u00e9 caf\u00e9'),
     true,
@@ -27,7 +27,7 @@ t.test('kept by argon2id with the parameters of OWASP', async (t) => {
   t.equal(isStale(kept.replace('m=19456', 'm=4096')), true, 'of other parameters')
 })
 
-t.test('an account that is not there costs the same hash', async (t) => {
+t.test('an unknown account costs the same hash', async (t) => {
   const asked: string[] = []
   const { verify } = createPasswords({
     hash: async () => '',
@@ -41,7 +41,7 @@ t.test('an account that is not there costs the same hash', async (t) => {
   t.match(asked[0], PHC, 'with the same parameters')
 })
 
-t.test('two at once, the others in a line that ends', async (t) => {
+t.test('two hashes run at once, the others in a bounded queue', async (t) => {
   let running = 0
   let most = 0
   const open: (() => void)[] = []
@@ -55,7 +55,7 @@ t.test('two at once, the others in a line that ends', async (t) => {
     },
     verify: async () => false,
   })
-  // 2 at once and 60 who wait; the 63rd is told.
+  // 2 run and 60 wait; the 63rd is rejected.
   const all = Array.from({ length: 62 }, () => hash('slack water at noon'))
   await t.rejects(hash('slack water at noon'), { code: 'rate_limited' })
   t.equal(open.length, 2)
@@ -70,7 +70,7 @@ t.test('two at once, the others in a line that ends', async (t) => {
   t.equal(await after, 'kept', 'and then there is room again')
 })
 
-t.test('which passwords are taken', async (t) => {
+t.test('rejects short, common and obvious passwords', async (t) => {
   const rows: [unknown, boolean, string][] = [
     ['slack water at noon', true, 'words'],
     ['ten chars!', true, 'the shortest'],

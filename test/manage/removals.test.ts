@@ -11,7 +11,7 @@ import { eventRow } from '../fixtures/rows.js'
 
 const DAY = 86_400_000
 
-/** Removals over real records and a store that does what it is told; timers run when they are asked to. */
+/** Opens removals over real records and a scripted store; timers run when the test says so. */
 async function open(
   t: Parameters<typeof openStore>[0],
   given: {
@@ -60,7 +60,7 @@ async function open(
     log: () => {},
   })
   t.teardown(() => removals.close())
-  /** As if so many milliseconds had gone by. */
+  /** Moves the clock by so many milliseconds. */
   const fire = (within: number) => {
     for (const [run, ms] of [...timers]) {
       if (ms > within || !timers.delete(run)) continue
@@ -77,7 +77,7 @@ async function open(
 const none: RemovalProgress = { rows: 0, more: false, visitor_ids: [] }
 const away = () => new ApiError('database_error', 'The store is being opened again.')
 
-t.test('a step that fails is asked again, and others are not held up by it', async (t) => {
+t.test('a failing step is retried and does not hold up others', async (t) => {
   let failing = true
   const { removals, asked, fire, until, left } = await open(t, {
     step: (leaving) =>
@@ -95,7 +95,7 @@ t.test('a step that fails is asked again, and others are not held up by it', asy
   t.strictSame(await left(), [])
 })
 
-t.test('who waits too long is told, and it is done all the same', async (t) => {
+t.test('a caller that waits too long gets an error, and the removal goes on', async (t) => {
   let failing = true
   const { removals, fire, until, left, asked } = await open(t, { step: () => (failing ? away() : none) })
   const late = t.rejects(removals.erase(1, 'a'.repeat(16), deed), { code: 'database_error' })
@@ -109,7 +109,7 @@ t.test('who waits too long is told, and it is done all the same', async (t) => {
   t.strictSame(await left(), [])
 })
 
-t.test('people come before sites, and a site goes on where it was', async (t) => {
+t.test('people come before sites, and a site continues where it was', async (t) => {
   let steps = 0
   const { removals, records, asked, until, left } = await open(t, {
     step: (leaving) => ('visitor' in leaving ? none : { ...none, rows: 10 * ++steps, more: steps < 3 }),
@@ -126,7 +126,7 @@ t.test('people come before sites, and a site goes on where it was', async (t) =>
   ])
 })
 
-t.test('once a day what is older leaves, of the sites that say so', async (t) => {
+t.test('expired rows are removed once a day, for sites with a retention', async (t) => {
   const { removals, asked, until, later } = await open(t, { step: () => none })
   removals.tick()
   await until(() => asked.length === 1)
@@ -140,12 +140,12 @@ t.test('once a day what is older leaves, of the sites that say so', async (t) =>
   await until(() => asked.length === 2)
 })
 
-t.test('what a site keeps longer since the day’s removal began stays', async (t) => {
+t.test('a retention that is raised during the daily removal takes effect at once', async (t) => {
   let days: (number | undefined)[] = [30, 30, 30]
   const { removals, asked, until } = await open(t, {
     days: () => days,
     step(leaving) {
-      // While rows of the first leave, the second is to keep all, and the third sixty days; the first forty.
+      // While rows of the first site are removed, the second drops its retention, the third gets sixty days, the first forty.
       if (leaving.site === 1 && days[0] === 30) days = [40, undefined, 60]
       return { ...none, rows: 1, more: leaving.site === 1 && asked.length < 3 }
     },
@@ -161,7 +161,7 @@ t.test('what a site keeps longer since the day’s removal began stays', async (
 
 const ANN = '000000000000000a'
 const BOB = '000000000000000b'
-/** Where a removal is cut off: before the store's step, behind it, or before the records know of it. */
+/** The point of the interruption: before the store's step, after it, or before the records know of it. */
 const CUTS = ['before', 'behind', 'unwritten'] as const
 
 for (const dies of [false, true])

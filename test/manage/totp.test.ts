@@ -5,7 +5,7 @@ import { totpCode } from '../fixtures/authenticator.js'
 /** The secret of RFC 6238 appendix B. */
 const SECRET = base32(Buffer.from('12345678901234567890'))
 
-t.test('base32 as RFC 4648 10 has it, without padding', async (t) => {
+t.test('base32 agrees with RFC 4648 10, without padding', async (t) => {
   const rows: [string, string][] = [
     ['', ''],
     ['f', 'MY'],
@@ -19,7 +19,7 @@ t.test('base32 as RFC 4648 10 has it, without padding', async (t) => {
   for (const [bytes, text] of rows) t.equal(base32(Buffer.from(bytes)), text)
 })
 
-t.test('the codes of RFC 6238 appendix B, by their last six digits', async (t) => {
+t.test('codes agree with RFC 6238 appendix B, in their last six digits', async (t) => {
   const rows: [number, string][] = [
     [59, '287082'],
     [1_111_111_109, '081804'],
@@ -34,7 +34,7 @@ t.test('the codes of RFC 6238 appendix B, by their last six digits', async (t) =
   }
 })
 
-t.test('which codes are accepted when', async (t) => {
+t.test('a code is accepted one step early or late, and never twice', async (t) => {
   // 1_234_567_890 lies in step 41_152_263.
   const at = new Date(1_234_567_890_000)
   const code = (step: number) => totpCode(SECRET, new Date(step * 30_000))
@@ -55,7 +55,7 @@ t.test('which codes are accepted when', async (t) => {
   for (const [code, last, step, why] of rows) t.equal(findStep(SECRET, code, at, last), step, why)
 })
 
-t.test('what an authenticator reads', async (t) => {
+t.test('the URI names secret, account and issuer', async (t) => {
   const url = new URL(totpUri(SECRET, 'a+b@example.com', 'readership'))
   t.equal(url.protocol, 'otpauth:')
   t.equal(decodeURIComponent(url.pathname), '/readership:a+b@example.com')

@@ -17,9 +17,9 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const MINUTE = 60_000
-/** What is evaluated at this moment is the hour until 10:00. */
+/** The evaluation at this moment covers the hour until 10:00. */
 const NOW = Date.UTC(2026, 10, 21, 10, 1, 2)
-/** `minutes` before the end of that window. */
+/** Returns the instant `minutes` before the end of that window. */
 const ago = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 10) - minutes * MINUTE)
 
 const GPTBOT = { agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training', verification: [] }
@@ -74,23 +74,23 @@ async function open(t: Test) {
       }
       return alerts.create(made, deed)
     },
-    /** The minute that many minutes behind `NOW`. */
+    /** Evaluates at that many minutes after `NOW`. */
     async tick(minutes = 0) {
       at = NOW + minutes * MINUTE
       await alerting.tick(new AbortController().signal)
     },
-    /** So many milliseconds of every window were not recorded. */
+    /** Sets how many milliseconds of every window were not recorded. */
     lacking: (ms: number) => {
       lacking = ms
     },
-    /** Done while the next question is asked. */
+    /** Runs during the next query. */
     meanwhile: (work: () => Promise<unknown>) => {
       meanwhile = work
     },
     restart: () => {
       alerting = create()
     },
-    /** What was told, the oldest first: `fired 10:00`. */
+    /** Returns the events that were queued, the oldest first: `fired 10:00`. */
     async events(alert: number) {
       const list = await outbox.list({ alert })
       return list.map(({ key }) => `${key.split(':').at(-2)} ${/T(\d\d:\d\d)/.exec(key)?.[1]}`).reverse()
@@ -126,7 +126,7 @@ const spoofed = { verified: false, verification: 'spoofed' as const }
 const metric = 'visitors'
 const change = { kind: 'change' as const, metric }
 
-t.test('every kind, by what the reads say of its window', async (t) => {
+t.test('every kind measures its window by the reads', async (t) => {
   const cases: [why: string, rows: Rows, alert: Partial<Alert>, value: number | undefined, fires: boolean][] = [
     ['as many as asked', { events: visitors(3, 30) }, { metric, value: 3 }, 3, true],
     ['one less', { events: visitors(3, 30) }, { metric, value: 4 }, 3, false],
@@ -230,7 +230,7 @@ t.test('every kind, by what the reads say of its window', async (t) => {
   const found: number[] = []
   const all: Required<Rows> = { events: [], agent_events: [] }
   for (const [i, [, rows, given]] of cases.entries()) {
-    // Each case has its hostname, and with it rows of its own.
+    // Each case has its own hostname, and so its own rows.
     const hostname = `h${i}.example`
     all.events.push(...(rows.events ?? []).map((row) => ({ ...row, hostname })))
     all.agent_events.push(...(rows.agent_events ?? []).map((row) => ({ ...row, hostname })))
@@ -247,7 +247,7 @@ t.test('every kind, by what the reads say of its window', async (t) => {
   t.same(world.logged, [])
 })
 
-t.test('versions of a policy', async (t) => {
+t.test('policy_changed counts versions that differ from the one before', async (t) => {
   const cases: [versions: [kind: string, status: number, sha: string, minutes: number][], n: number, why: string][] = [
     [[['robots', 200, 'a', 30]], 0, 'the first there is changes nothing'],
     [
@@ -332,7 +332,7 @@ t.test('versions of a policy', async (t) => {
   }
 })
 
-t.test('an alert over time', async (t) => {
+t.test('fires, resolves after two calm evaluations and keeps quiet for an hour', async (t) => {
   const world = await open(t)
   const { id } = await world.make({ metric: 'pageviews', window_minutes: 5, value: 1 })
   const many = await world.make({ metric: 'pageviews', window_minutes: 5, value: 1, enabled: false })
@@ -341,7 +341,7 @@ t.test('an alert over time', async (t) => {
   for (let i = 0; i < 12; i++) {
     await world.tick(i)
     await world.tick(i)
-    // What it knew outlives the process.
+    // The state outlives the process.
     if (i === 4) world.restart()
     const told = await world.events(id)
     if (told.length > heard.length) heard.push(`${told.at(-1)} at ${i}`)
@@ -360,7 +360,7 @@ t.test('an alert over time', async (t) => {
   t.same(await world.outbox.list({ alert: many.id }), [])
 })
 
-t.test('what appears while it is quiet is told behind it, once', async (t) => {
+t.test('what appears during the quiet period is sent after it, once', async (t) => {
   const world = await open(t)
   const { id } = await world.make({ kind: 'new_agent', audience: 'agent', window_minutes: 5 })
   await world.commit({ agent_events: fetches(1, 1) })
@@ -370,7 +370,7 @@ t.test('what appears while it is quiet is told behind it, once', async (t) => {
   t.match((await world.event(id))?.details, [{ agent_id: 'claudebot', fetches: 1 }])
 })
 
-t.test('its number is the one the API gives', async (t) => {
+t.test('the value is the one that the API returns', async (t) => {
   const world = await open(t)
   await world.commit({ events: [...visitors(7, 30), ...visitors(3, 30, { pathname: '/x' })] })
   const { id } = await world.make({ metric, filters: pathname('/x') })
@@ -382,7 +382,7 @@ t.test('its number is the one the API gives', async (t) => {
   t.equal(event?.value, 3)
 })
 
-t.test('what cannot be evaluated is said once, and stands in nobody’s way', async (t) => {
+t.test('an alert that cannot be evaluated is logged once and does not hold up the others', async (t) => {
   const world = await open(t)
   await world.commit({ events: visitors(1, 1) })
   const goal: Alert['filters'] = [{ dimension: 'goal', op: 'is', value: 'deleted since' }]
@@ -394,7 +394,7 @@ t.test('what cannot be evaluated is said once, and stands in nobody’s way', as
   t.same(await world.events(id), ['fired 10:00'])
 })
 
-t.test('another definition begins anew, another name does not', async (t) => {
+t.test('a new definition starts afresh, a new name does not', async (t) => {
   const world = await open(t)
   await world.commit({ events: visitors(3, 1) })
   const { id } = await world.make({ metric })
@@ -407,7 +407,7 @@ t.test('another definition begins anew, another name does not', async (t) => {
   t.same(await world.events(id), ['fired 10:00', 'fired 10:02'])
 })
 
-t.test('what is changed while it is measured tells nothing of what it was', async (t) => {
+t.test('an alert that changes during its measurement sends nothing for the old definition', async (t) => {
   for (const [why, change] of [
     ['another value', { value: 4 }],
     ['disabled', { enabled: false }],
@@ -428,7 +428,7 @@ t.test('what is changed while it is measured tells nothing of what it was', asyn
   }
 })
 
-t.test('of a window that was not recorded whole, what more rows could change is no verdict', async (t) => {
+t.test('in an incomplete window only a verdict that more rows could not change counts', async (t) => {
   const many = { metric, op: 'gte', value: 3 } as const
   const few = { metric, op: 'lt', value: 4 } as const
   const enough = { metric, op: 'lt', value: 3 } as const
@@ -473,7 +473,7 @@ t.test('of a window that was not recorded whole, what more rows could change is 
   t.match((await world.events(low.id)).at(-1), 'resolved 10:08', 'enough is enough')
 })
 
-t.test('a mail has nothing in it that a stranger could make a header or a terminal of', (t) => {
+t.test('hostile text cannot add a mail header or control a terminal', (t) => {
   const event = AlertEvent.parse({
     ...{ event: 'fired', at: '2026-11-21T10:00:00.000Z', site: { id: 1, name: 'Tides' } },
     alert: {

@@ -36,7 +36,7 @@ const event = (id: number) => ({
   details: [],
 })
 
-/** An alert with these channels, whose first notices are due at `START`; the clock is the test's. */
+/** Opens an alert with these channels, whose first notices are due at `START`; the test moves the clock. */
 async function open(
   t: Test,
   channels: Alert['channels'],
@@ -95,7 +95,7 @@ async function open(
     ...{ records, alerts, outbox, deliverer, logged, id, run, notice },
     secret: await alerts.secret(id),
     add: () => records.write(...channels.flatMap((_, i) => notice(i))),
-    /** Goes to where the next attempt is due, and makes it; how long that was, in seconds. */
+    /** Moves the clock to the next attempt and makes it; returns the seconds that passed. */
     async next() {
       const due = await outbox.nextDue()
       const before = at
@@ -107,7 +107,7 @@ async function open(
   }
 }
 
-t.test('a webhook is signed, named, and taken once', async (t) => {
+t.test('a webhook is signed, keyed and delivered once', async (t) => {
   const { received, url } = await receiver(t, (_, res) => res.writeHead(204).end())
   const { add, run, list, secret, records, notice } = await open(t, [{ type: 'webhook', target: url }])
   await add()
@@ -133,7 +133,7 @@ t.test('a webhook is signed, named, and taken once', async (t) => {
   t.equal(received.length, 1, 'what has its key already is not written')
 })
 
-t.test('a receiver that fails is tried again, later each time, and in the end given up', async (t) => {
+t.test('a failing receiver is retried at growing intervals and then given up', async (t) => {
   const { received, url } = await receiver(t, (_, res) => res.writeHead(500).end())
   const { add, next, list, logged } = await open(t, [{ type: 'webhook', target: url }])
   await add()
@@ -146,7 +146,7 @@ t.test('a receiver that fails is tried again, later each time, and in the end gi
   t.same(logged, [])
 })
 
-t.test('what a receiver says of later', async (t) => {
+t.test('each status and each broken connection gives its result, and Retry-After counts', async (t) => {
   const date = 'Sat, 21 Nov 2026 10:10:00 GMT'
   const cases: [why: string, answer: Parameters<typeof receiver>[1], outcome: object][] = [
     ['created', (_, res) => res.writeHead(201).end('x'.repeat(1 << 20)), { delivered: true }],
@@ -181,7 +181,7 @@ t.test('what a receiver says of later', async (t) => {
   t.match(await list(), [{ state: 'done' }])
 })
 
-t.test('delays have jitter, a tenth either way; what a receiver asks for counts, up to a day', (t) => {
+t.test('delays vary by a tenth; Retry-After is respected up to a day', (t) => {
   t.equal(
     retryDelayMs(1, () => 0.5, 1_000),
     30_000,
@@ -236,7 +236,7 @@ t.test('one site, one channel or one fault does not hold up the others', async (
   t.equal((await outbox.list({ alert: id })).length, 10)
 })
 
-t.test('a receiver that hangs, however it does, is left after its time and tried again', async (t) => {
+t.test('a receiver that hangs in any way is left after the timeout and retried', async (t) => {
   const sockets = new Set<Socket>()
   const drip = (socket: Socket, bytes: string) => {
     const timer = setInterval(() => socket.write(bytes), 20)
@@ -246,7 +246,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
   const late = { delivered: false, permanent: false, error: /took too long$/ }
   const cases: [why: string, scheme: string, hang: (socket: Socket) => unknown, outcome: object][] = [
     ['it never answers', 'http', (socket) => socket.resume(), late],
-    // In the end it does, or it would never hear of the end.
+    // Ends at last, so that the other side notices.
     ['it never reads', 'http', (socket) => setTimeout(() => socket.resume(), 2_000), late],
     ['its TLS never begins', 'https', (socket) => socket.resume(), late],
     [
@@ -320,7 +320,7 @@ t.test('a receiver that hangs, however it does, is left after its time and tried
   t.match(await list(), [{ state: 'waiting', attempts: 3, last_error: /took too long$/ }])
 })
 
-t.test('what the records cannot write is not sent again', async (t) => {
+t.test('a result that cannot be written does not cause a second delivery', async (t) => {
   const { engine } = await createInProcessEngine(t)
   let broken = false
   const records: Records = {
@@ -345,7 +345,7 @@ t.test('what the records cannot write is not sent again', async (t) => {
   t.equal(received.length, 1)
 })
 
-t.test('a process that died in the middle: in doubt, sent again under the same name', async (t) => {
+t.test('after a crash a delivery in doubt is sent again with the same key', async (t) => {
   const { engine } = await createInProcessEngine(t)
   const { received, url } = await receiver(t, (n, res) => n > 0 && res.end())
   const first = await open(t, [{ type: 'webhook', target: url }], { engine })
@@ -361,7 +361,7 @@ t.test('a process that died in the middle: in doubt, sent again under the same n
   t.match(await second.list(), [{ state: 'done', attempts: 2 }])
 })
 
-t.test('no webhook reaches what is not public', async (t) => {
+t.test('no webhook reaches an address that is not public', async (t) => {
   const local = await receiver(t, (_, res) => res.end())
   const names = new Map([
     ['rebound.example', ['127.0.0.1']],
@@ -398,7 +398,7 @@ t.test('no webhook reaches what is not public', async (t) => {
   t.equal(local.received.length, 1, 'unless private_webhooks says so')
 })
 
-t.test('mail', async (t) => {
+t.test('an alert is mailed, and the result of each attempt is saved', async (t) => {
   const mail = { type: 'email' as const, target: 'a@example.com' }
   const cases: [
     why: string,
@@ -452,7 +452,7 @@ t.test('mail', async (t) => {
     await t.rejects(mailer.send({ ...one, ...part }), { name: 'MailError', permanent: true }, why)
 })
 
-t.test('what is no channel any more is not sent', async (t) => {
+t.test('a removed channel receives nothing', async (t) => {
   const { received, url } = await receiver(t, (_, res) => res.end())
   const { add, run, list, alerts, id } = await open(t, [{ type: 'webhook', target: url }])
   await add()
@@ -463,7 +463,7 @@ t.test('what is no channel any more is not sent', async (t) => {
   t.equal(received.length, 0)
 })
 
-t.test('what is over is kept for 30 days, and a thousand of a site', async (t) => {
+t.test('finished deliveries are kept for 30 days, at most a thousand a site', async (t) => {
   const { records, outbox, run, notice, list } = await open(t, [{ type: 'email', target: 'a@example.com' }])
   await records.write(...notice(0))
   await run()

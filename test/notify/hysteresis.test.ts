@@ -6,9 +6,9 @@ const HOUR = 3_600_000
 const MINUTE = 60_000
 
 t.test('fires on entering, ends after two calm evaluations, and keeps quiet for an hour', (t) => {
-  // Minute by minute: t and f are verdicts, - is none; below what is event: F, R, or nothing.
+  // One letter per minute. t and f are verdicts, - is unknown; below it the event: F, R, or a dot.
   const cases: [verdicts: string, event: string, why: string][] = [
-    ['ffff', '....', 'what does not hold is not event'],
+    ['ffff', '....', 'a condition that does not hold sends nothing'],
     ['fttt', '.F..', 'entering fires, staying does not'],
     ['tfft', 'F.R.', 'behind its end it is quiet'],
     ['tftft', 'F....', 'one calm evaluation ends nothing'],
@@ -31,7 +31,7 @@ t.test('fires on entering, ends after two calm evaluations, and keeps quiet for 
   t.end()
 })
 
-t.test('what appears is event once, and has no end', (t) => {
+t.test('a one-off alert is sent once and never resolves', (t) => {
   let state = AlertState.parse({})
   const event: string[] = []
   for (let i = 0; i < 125; i++) {
@@ -43,7 +43,7 @@ t.test('what appears is event once, and has no end', (t) => {
   t.end()
 })
 
-t.test('a clock that jumps makes no flood', (t) => {
+t.test('a clock that jumps causes no flood', (t) => {
   let state = AlertState.parse({})
   const at = Date.UTC(2026, 10, 21, 10)
   const jumps = [0, 24 * HOUR, -24 * HOUR, 24 * HOUR, 0]
@@ -56,7 +56,7 @@ t.test('a clock that jumps makes no flood', (t) => {
   t.end()
 })
 
-t.test('windows end at a full minute, a minute late', (t) => {
+t.test('windows end at a full minute, one minute late', (t) => {
   const ends: [now: string, end: string][] = [
     ['2026-11-21T10:05:00.000Z', '2026-11-21T10:04:00.000Z'],
     ['2026-11-21T10:05:59.999Z', '2026-11-21T10:04:00.000Z'],

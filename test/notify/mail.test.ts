@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createMailer } from '../../src/notify/smtp-mailer.js'
 
 const pem = (name: string) => readFileSync(new URL(`../../../test/proxy/fixtures/tls/${name}`, import.meta.url))
-/** Signed by nobody. */
+/** A self-signed certificate. */
 const TLS = { cert: pem('first.cert.pem'), key: pem('first.key.pem') }
 const PASSWORD = 'hunter2:/@"'
 const from = 'Tides <tides@example.com>'
@@ -19,7 +19,7 @@ async function portOf(server: Server): Promise<number> {
   return address !== null && typeof address === 'object' ? address.port : 0
 }
 
-/** A real server on loopback; each mail as it says how it came. */
+/** A real server on loopback; records how each mail arrived. */
 async function mailServer(t: Test, options: SMTPServerOptions) {
   const mails: { user: unknown; secure: boolean }[] = []
   const heard: string[] = []
@@ -28,7 +28,7 @@ async function mailServer(t: Test, options: SMTPServerOptions) {
     onAuth({ username, password }, session, done) {
       heard.push(`${session.secure ? 'in TLS' : 'in the clear'}: ${password}`)
       if (username === 'ann' && password === PASSWORD) done(null, { user: username })
-      // Some say again what they were told.
+      // Some servers repeat the password in their response.
       else done(new Error(`no such password: ${password}`))
     },
     onData(stream, { user, secure }, done) {
@@ -45,11 +45,11 @@ async function mailServer(t: Test, options: SMTPServerOptions) {
   return { mails, heard, port: await portOf(server.server) }
 }
 
-/** This machine, by a name that the mailer does not know for it. */
+/** This machine, by a name that the mailer does not recognise as local. */
 const ELSEWHERE = '0.0.0.0'
 const user = (name: string, password = PASSWORD) => `${name}:${encodeURIComponent(password)}@`
 
-t.test('TLS, certificates and passwords', async (t) => {
+t.test('a password is sent over TLS with a trusted certificate, or to this machine, and never shown', async (t) => {
   const none = { disabledCommands: ['STARTTLS'] }
   const open = { ...none, authOptional: true }
   const clear = { ...none, allowInsecureAuth: true }
@@ -163,8 +163,8 @@ t.test('TLS, certificates and passwords', async (t) => {
   }
 })
 
-t.test('a server that hangs, wherever it does, has its time', async (t) => {
-  /** What it says to each command in turn; then nothing more. */
+t.test('a server that hangs at any command is left after the timeout', async (t) => {
+  /** The responses to the commands in turn; after the last one the server is silent. */
   const cases: [where: string, says: readonly string[], message: RegExp][] = [
     ['at the greeting', [], /took too long/],
     ['at EHLO', ['220 x ESMTP'], /took too long/],
@@ -205,8 +205,8 @@ t.test('a server that hangs, wherever it does, has its time', async (t) => {
   )
 })
 
-t.test('a mailer that is closed holds nothing up, wherever it is with a mail', async (t) => {
-  // Its queue is full: whoever comes hears nothing, as from an address that nobody has.
+t.test('closing the mailer ends mails in every state at once', async (t) => {
+  // Its accept queue is full: a new connection gets no response, as from an unused address.
   const full = new Worker(
     `const { parentPort } = require('node:worker_threads')
     const server = require('node:net').createServer()

@@ -13,13 +13,19 @@ import { observation } from '../fixtures/observations.js'
 import { storeOptions } from '../fixtures/store.js'
 
 const MINUTE = 60_000
-/** So many minutes behind ten o’clock. */
+/** Returns the instant that many minutes after ten o’clock. */
 const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 10) + minutes * MINUTE)
 
 async function open(t: Test) {
   const { engine } = await createInProcessEngine(t)
-  const world = { minute: 0, /** Of the clock on the wall alone. */ jumped: 0, ready: true, rows: 0, files: 0 }
-  const fate = { /** Of the next write the answer is. */ lost: false }
+  const world = {
+    minute: 0,
+    /** Minutes by which the wall clock alone is ahead. */ jumped: 0,
+    ready: true,
+    rows: 0,
+    files: 0,
+  }
+  const fate = { /** Whether the next write is stored and its response lost. */ lost: false }
   const records: Records = {
     ...engine.records,
     async write(...statements) {
@@ -43,15 +49,15 @@ async function open(t: Test) {
   return {
     world,
     fate,
-    /** The minutes of an hour of which nothing is known. */
+    /** Lists the minutes of an hour that are not covered. */
     lacking: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
     keep: () => recorded.extend(),
-    /** Another process, which has lost nothing yet. */
+    /** Starts another process, which has lost nothing yet. */
     restart(minute: number) {
       Object.assign(world, { minute, rows: 0, files: 0 })
       recorded = begin()
     },
-    /** What is seen from now on is stored when what is returned is called. */
+    /** Holds back what is observed from now on until the returned function is called. */
     hold() {
       let release = () => {}
       stored = new Promise((resolve) => {
@@ -63,7 +69,7 @@ async function open(t: Test) {
   }
 }
 type World = Awaited<ReturnType<typeof open>>
-/** It is kept each ten minutes, and at the last. */
+/** Extends the span every ten minutes, and at the end. */
 async function live({ world, keep }: World, until: number) {
   while (world.minute < until) {
     world.minute = Math.min(until, world.minute + 10)
@@ -71,7 +77,7 @@ async function live({ world, keep }: World, until: number) {
   }
 }
 
-t.test('what of an hour is known to be stored', async (t) => {
+t.test('covers exactly the minutes that are known to be stored', async (t) => {
   const cases: [why: string, lacking: number, life: (world: World) => Promise<void>][] = [
     ['all of it', 0, (one) => live(one, 60)],
     ['nothing', 60, async () => {}],
@@ -185,7 +191,7 @@ t.test('what of an hour is known to be stored', async (t) => {
   }
 })
 
-t.test('it is known when what was seen is stored, as of when it was seen', async (t) => {
+t.test('a span extends to the time of observation, once the rows are stored', async (t) => {
   const one = await open(t)
   const release = one.hold()
   one.world.minute = 30
@@ -206,7 +212,7 @@ t.test('it is known when what was seen is stored, as of when it was seen', async
   t.equal((await one.spans()).length, 2, 'what no window reaches is not kept')
 })
 
-t.test('an instance says so at its end', async (t) => {
+t.test('an instance extends its span when it closes', async (t) => {
   const data = directory(t)
   const flags = { data, domain: ['example.com'], offline: true, min_free_disk: 0 }
   const config = loadConfig({ flags, env: {}, read: () => undefined })

@@ -13,7 +13,7 @@ import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
-t.test('which week or month has ended', (t) => {
+t.test('finds the week or month that has ended in the time zone', (t) => {
   const [berlin, utc] = ['Europe/Berlin', 'UTC']
   const cases: [
     period: 'weekly' | 'monthly',
@@ -143,7 +143,7 @@ t.test('which week or month has ended', (t) => {
   t.end()
 })
 
-t.test('sent once for each period, to each reader, with both readerships side by side', async (t) => {
+t.test('a report is sent once a period to each recipient, people and agents side by side', async (t) => {
   const { engine, commit } = await createInProcessEngine(t)
   const { records } = engine
   let at = new Date('2026-11-20T12:00:00.000Z')
