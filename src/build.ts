@@ -21,6 +21,8 @@ cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\/tscon
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
 await buildScript('dist/src/tracker')
+// The recorded calls of the API document, which stand next to the test that records them.
+cpSync('test/http/api-examples.json', 'dist/data/api-examples.json')
 // The fonts of PDFs, with the licence that every copy must carry.
 for (const [from, to] of [
   ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],

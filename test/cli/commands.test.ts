@@ -256,7 +256,7 @@ t.test('a running instance, asked from outside', async (t) => {
     t.match(await command('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: There is no such key.\n' })
     t.match(await command('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
       code: 2,
-      stderr: /^error: scopes\[0\]: `scopes\[0\]` must be one of stats:read, /,
+      stderr: /^error: scopes\[0\]: scopes\[0\] must be one of stats:read, /,
     })
   })
 

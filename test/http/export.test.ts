@@ -204,6 +204,11 @@ const HOSTILE = [
   "'; drop table events; --",
 ]
 
+// Attack: a visitor or an agent requests paths such as `=HYPERLINK(...)` or sends such names in events. The operator exports
+// the report and opens it in a spreadsheet, which computes the cell: it can leak data or run a command. Other texts aim at
+// the reader of the file: quotes, line breaks, NUL, separators and marks that reverse the reading direction.
+// Defence: text that a spreadsheet would compute begins with an apostrophe inside quotes, NUL is shown as U+FFFD, and
+// removing one apostrophe restores every text exactly, so the export stays faithful.
 t.test('hostile text survives a round trip and never becomes a formula', async (t) => {
   const events = HOSTILE.map((pathname, i) => eventRow({ pathname, visitor_id: BigInt(i), session_id: BigInt(i) }))
   const at = new Date('2026-10-26T08:00:00Z')

@@ -361,6 +361,12 @@ t.test('after a crash a delivery in doubt is sent again with the same key', asyn
   t.match(await second.list(), [{ state: 'done', attempts: 2 }])
 })
 
+// Attack: a member who may create alerts wants readership to send requests into the network that it runs in: to the
+// cloud's metadata service, to a router, to a database on localhost. The URL of a webhook is the member's choice. The
+// attacker writes a private address directly, in an unusual notation (octal, hexadecimal, IPv4 in IPv6), or as a hostname
+// that resolves to one, and tries to learn from error messages which addresses and ports exist inside.
+// Defence: the address is checked after the name is resolved, the connection goes to exactly that address, redirects are
+// not followed, and every refused address gives the same error text.
 t.test('no webhook reaches an address that is not public', async (t) => {
   const local = await receiver(t, (_, res) => res.end())
   const names = new Map([

@@ -71,7 +71,7 @@ t.test('windows end at a full minute, one minute late', (t) => {
     ['threshold', undefined, 30, 'its own length'],
     ['threshold', end - 10 * MINUTE, 30, 'whether it fired or not'],
     ['new_agent', undefined, 30, 'of what appears too'],
-    ['new_agent', end - 10 * MINUTE, 10, 'but what was event is not in it'],
+    ['new_agent', end - 10 * MINUTE, 10, 'but what was sent before is not in it'],
     ['new_agent', end - 60 * MINUTE, 60, 'and what came in the quiet hour is'],
     ['new_agent', end - 90 * MINUTE, 30, 'behind it the length is its own again'],
     ['new_agent', end + 90 * MINUTE, 30, 'and where the clock went back'],

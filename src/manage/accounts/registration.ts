@@ -15,7 +15,7 @@ const PendingRegistration = z.object({
   organisation: z.string(),
   password: z.string(),
 })
-type PendingRegistration = z.infer<typeof PendingRegistration>
+export type PendingRegistration = z.infer<typeof PendingRegistration>
 
 const lastUser = lastId('users')
 const lastOrg = lastId('organisations')
