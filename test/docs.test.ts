@@ -42,12 +42,12 @@ t.test('the table of settings is the configuration’s', async (t) => {
 
 /** Words of the table for what the document says is needed. */
 const NEEDED = {
-  public: /^Open\./,
+  public: /^Open to anyone\./,
   signed: /signature/,
-  person: /^Needs somebody/,
-  viewer: /^Needs a member/,
-  admin: /^Needs an admin/,
-  owner: /^Needs an owner/,
+  person: /^Requires a signed-in person/,
+  viewer: /^Requires a signed-in member/,
+  admin: /^Requires a signed-in admin/,
+  owner: /^Requires a signed-in owner/,
 }
 
 t.test('the table of endpoints is what the service says of itself', async (t) => {
@@ -64,7 +64,7 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
   await instance.close()
   const expected = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { description }]) => {
-      const scope = /^Needs the scope (\S+)\./.exec(description)?.[1]
+      const scope = /^Requires the scope (\S+)\./.exec(description)?.[1]
       const other = Object.entries(NEEDED).find(([, pattern]) => pattern.test(description))?.[0]
       return [method.toUpperCase(), path, scope ?? other].join(' ')
     }),
