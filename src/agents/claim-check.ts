@@ -4,7 +4,7 @@ import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'
 import type { Rdns, RdnsResult } from './rdns.js'
 import type { SignatureCheck } from './signature/signatures.js'
-import { VERDICTS, type Verdict, type VerifiableRequest, type Verifier } from './verdict.js'
+import { VERDICTS, type Verdict, type VerifiableRequest } from './verdict.js'
 
 interface VerifierDeps {
   /** Must return the same result if it is called twice with one request: a nonce that occurs twice is a replay. */
@@ -20,23 +20,33 @@ interface VerifierDeps {
  */
 type Evidence = 'confirms' | 'refutes' | 'open' | 'silent' | undefined
 
+/** The verdict that is known at once and, if more may be known soon, a promise that never rejects and ends in bounded time. */
+interface ClaimCheck {
+  now: Verdict
+  later?: Promise<Verdict>
+}
+
 const NO_SIGNATURE: SignatureCheck = { state: 'none' }
+
+export type Verifier = ReturnType<typeof createVerifier>
 
 /**
  * Checks claims by Web Bot Auth, published ranges and reverse DNS, in this order; the first that confirms decides. A claim
  * is `spoofed` only if one way refutes it and no other might still confirm it. A missing or stale list, or a DNS that does
  * not answer, is no evidence.
  */
-export function createVerifier({ signatures, ranges, rdns }: VerifierDeps): Verifier {
+export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
   const checkSignature = (request: VerifiableRequest, at: number): SignatureCheck =>
     signatures?.check(request, at) ?? NO_SIGNATURE
 
   return {
-    signer(request, at) {
+    /** Returns the agent whose valid Web Bot Auth signature the request carries, whatever its user agent says. */
+    signer(request: VerifiableRequest, at: number): Agent | undefined {
       const { state, agent } = checkSignature(request, at)
       return state === 'valid' ? agent : undefined
     },
-    check(agent, request, at) {
+    /** Checks that the request is this agent's. `at` is its arrival in milliseconds since 1970. Never throws, never waits. */
+    check(agent: Agent | undefined, request: VerifiableRequest, at: number): ClaimCheck {
       if (!agent || agent.client_side) return { now: VERDICTS.unverifiable }
       const signed = checkSignature(request, at)
       const signature = signatureEvidence(signed, agent)

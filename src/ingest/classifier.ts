@@ -1,6 +1,6 @@
 import type { Catalog } from '../agents/catalog.js'
+import type { Verifier } from '../agents/claim-check.js'
 import { createIdentify, type Identification } from '../agents/identify.js'
-import type { Verifier } from '../agents/verdict.js'
 import { memoize } from '../cache.js'
 import { createDeviceReader } from '../capture/device.js'
 import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop } from '../capture/drops.js'

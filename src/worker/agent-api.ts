@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
+import type { Verifier } from '../agents/claim-check.js'
 import { createIdentify } from '../agents/identify.js'
 import type { Ranges } from '../agents/ranges/ranges.js'
 import type { RefreshResult } from '../agents/ranges/status.js'
 import type { DirectoryStatus, Signatures } from '../agents/signature/signatures.js'
-import type { Verdict, Verifier } from '../agents/verdict.js'
+import type { Verdict } from '../agents/verdict.js'
 
 /** Functions about verification that the site's process may call. */
 export function createAgentApi(deps: {

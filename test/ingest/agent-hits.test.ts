@@ -1,5 +1,6 @@
 import t from 'tap'
-import { VERDICTS, type Verifier } from '../../src/agents/verdict.js'
+import type { Verifier } from '../../src/agents/claim-check.js'
+import { VERDICTS } from '../../src/agents/verdict.js'
 import type { Evidence, Hit } from '../../src/capture/hit.js'
 import { catalog, hitAt, startClassifier, view } from '../fixtures/hit-classifier.js'
 import { agentObservation } from '../fixtures/observations.js'
