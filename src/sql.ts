@@ -39,6 +39,12 @@ export const raw = (text: string): Sql => new Sql([text], [])
 export const join = (parts: readonly Sql[], separator: string): Sql =>
   parts.reduce((all, part, i) => (i === 0 ? part : sql`${all}${raw(separator)}${part}`), raw(''))
 
+/** The condition that a column has one of these values; false for an empty list. */
+export function isIn(column: Sql, values: readonly Param[]): Sql {
+  const list = values.map((value) => sql`${value}`)
+  return list.length === 0 ? raw('false') : sql`${column} in (${join(list, ', ')})`
+}
+
 /** The text with the engine's placeholders, and the values in order. */
 export const compile = (query: Sql, placeholder: (position: number, value: Param) => string) => ({
   text: query.text.reduce((all, piece, i) => all + placeholder(i, query.values[i - 1] ?? null) + piece),

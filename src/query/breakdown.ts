@@ -17,14 +17,15 @@ const RANKING = {
  * Returns the values of one dimension with the audience's metrics, sorted. Hits without a value have a row of their
  * own, so rows add up; dimensions that only some hits are meant to have leave that row out.
  */
-export async function breakdown(ask: ReadContext, name: string) {
-  const { audience } = ask.plan
+export async function breakdown(context: ReadContext, name: string) {
+  const { audience } = context.plan
   const dimension = findDimension(name, 'dimension')
   requireDimension(dimension, audience, 'dimension')
   const named = dimension.optional ? raw(' where value is not null') : raw('')
-  const data = await ask.list(
+  const data = await context.list(
     { key: 'value', order: RANKING[audience], metrics: METRICS[audience] },
-    (plan) => sql`select * from (${metricsBy(plan, ask.dialect, groupByDimension(dimension, ask.dialect))}) v${named}`,
+    (plan) =>
+      sql`select * from (${metricsBy(plan, context.dialect, groupByDimension(dimension, context.dialect))}) v${named}`,
   )
   return { data, rows: data.length }
 }
@@ -34,19 +35,19 @@ export async function breakdown(ask: ReadContext, name: string) {
  * for hits that have none, so rows add up. `of` narrows the plan.
  */
 export function topCombinations(
-  ask: ReadContext,
+  context: ReadContext,
   names: readonly string[],
   limit: number,
-  metrics: readonly Metric[] = METRICS[ask.plan.audience],
+  metrics: readonly Metric[] = METRICS[context.plan.audience],
   of: (plan: Plan) => Plan = (plan) => plan,
 ): Promise<ResultRow[]> {
-  const { dialect } = ask
+  const { dialect } = context
   const dimensions = names.map((name) => findDimension(name, 'dimension'))
   const [only, ...more] = dimensions
   const by = groupByDimension(only && more.length === 0 ? only : combineDimensions(dimensions, dialect), dialect)
   const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, dialect)
-  return ask.list(
-    { key: names, order: RANKING[ask.plan.audience], metrics, limit },
+  return context.list(
+    { key: names, order: RANKING[context.plan.audience], metrics, limit },
     (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by, metrics)}) v`,
   )
 }

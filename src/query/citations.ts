@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, isIn, join, raw, type Sql, sql } from '../sql.js'
 import { sourceRows, whereClause } from './conditions.js'
 import { NOT_SPOOFED } from './metrics.js'
 import { type Plan, planForTable, withoutUrlFilters } from './plan.js'
@@ -49,8 +49,8 @@ const pageviews = (plan: Plan, dialect: Dialect): Sql => {
 
 const arrivalCondition = ({ assistants, operator }: CitationScope): Sql => {
   if (operator === undefined) return IS_ARRIVAL
-  const own = assistants.filter((each) => each.operator === operator).map(({ source }) => sql`${source}`)
-  return own.length === 0 ? raw('false') : sql`${IS_ARRIVAL} and source in (${join(own, ', ')})`
+  const sources = assistants.filter((each) => each.operator === operator).map(({ source }) => source)
+  return sql`${IS_ARRIVAL} and ${isIn(raw('source'), sources)}`
 }
 
 const ratio = raw('case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio')

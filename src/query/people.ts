@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, isIn, raw, type Sql, sql } from '../sql.js'
 import type { Plan } from './plan.js'
 import { beforeWindowEnd } from './window-conditions.js'
 
@@ -24,17 +24,10 @@ export const PERSON_COLUMNS = raw('person, case when person is null then visitor
 
 /** Selects the rows of `source` that belong to these people, each with `person`. */
 export function rowsOfPersons({ persons, visitors }: PersonSet, source: Sql, plan: Plan, dialect: Dialect): Sql {
-  const list = (values: readonly (string | bigint)[]) =>
-    values.length === 0
-      ? raw('null')
-      : join(
-          values.map((value) => sql`${value}`),
-          ', ',
-        )
-  const alone = sql`visitor_id in (${list(visitors)})`
+  const alone = isIn(raw('visitor_id'), visitors)
   if (persons.length === 0) return sql`(select *, null as person from ${source} as a where ${alone})`
   return sql`(select * from ${source} as a
-    left join (select * from (${identifiedVisitors(plan, dialect)}) i where person in (${list(persons)})) k
+    left join (select * from (${identifiedVisitors(plan, dialect)}) i where ${isIn(raw('person'), persons)}) k
       on k.known_id = a.visitor_id
     where person is not null or ${alone})`
 }

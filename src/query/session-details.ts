@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../sql.js'
+import { isIn, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
@@ -24,23 +24,23 @@ export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => 
  * `pageviews, events, entry_page, exit_page, channel, source, country, browser, os, device_type, identified_id`.
  * Country and device are from the first hit that has them, the identified id from the last.
  */
-export async function sessionDetails(ask: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
+export async function sessionDetails(context: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
   if (begun.length === 0) return []
-  const { plan, dialect } = ask
+  const { plan, dialect } = context
   const near = planAround(plan, begun)
-  const among = sql`session_id in (${join(
-    begun.map(({ id }) => sql`${id}`),
-    ', ',
-  )})`
+  const isWanted = isIn(
+    raw('session_id'),
+    begun.map(({ id }) => id),
+  )
   const first = (name: string): Sql => sql`${dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
-  return ask.rows(sql`
+  return context.rows(sql`
     select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
       views as pageviews, acts as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
       identified_id
-    from (select * from (${sessionsInWindow(near, dialect)}) w where ${among}) s
+    from (select * from (${sessionsInWindow(near, dialect)}) w where ${isWanted}) s
     join (
       select session_id, min(channel) as channel, min(source) as source, ${first('country')}, ${first('browser')},
         ${first('os')}, ${first('device_type')},
         ${dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
-      from events where ${startedInWindow(near)} and ${among} group by session_id) r on r.session_id = s.session_id`)
+      from events where ${startedInWindow(near)} and ${isWanted} group by session_id) r on r.session_id = s.session_id`)
 }

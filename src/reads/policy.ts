@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { whereClause } from '../query/conditions.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
-import { join, type Sql, sql } from '../sql.js'
+import { isIn, raw, type Sql, sql } from '../sql.js'
 import { Count, Instant } from './shapes.js'
 
 const Preferences = z.record(z.string(), z.string())
@@ -164,13 +164,9 @@ async function lastStatuses(
   const links = llms?.sections.flatMap((section) => section.links) ?? []
   const paths = [...new Set(links.filter((link) => !link.offsite).map((link) => pathOf(link.url)))].slice(0, MAX_LINKS)
   if (paths.length === 0) return new Map()
-  const among = join(
-    paths.map((path) => sql`${path}`),
-    ', ',
-  )
   const rows = await context.rows(sql`
     select pathname, ${context.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${whereClause(context.plan, context.dialect)} and ${of} and pathname in (${among})
+    from agent_events where ${whereClause(context.plan, context.dialect)} and ${of} and ${isIn(raw('pathname'), paths)}
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

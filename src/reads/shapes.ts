@@ -91,6 +91,9 @@ export function parseJsonObject(json: unknown): Record<string, unknown> | undefi
   }
 }
 
+/** Identifies a URL among rows. */
+export const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
+
 /** Returns a row with its instants as ISO-8601 text. */
 export const formatInstants = (row: ResultRow): ResultRow =>
   Object.fromEntries(

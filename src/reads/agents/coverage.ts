@@ -5,9 +5,9 @@ import { type Plan, planForTable, planForUrlList } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
-import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
+import { type Dialect, isIn, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { Count, comparableRow, formatInstants, Instant, metricShapes } from '../shapes.js'
+import { Count, comparableRow, formatInstants, Instant, metricShapes, urlKey } from '../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const RANKING = {
@@ -73,20 +73,11 @@ export default defineRead({
   },
 })
 
-const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
-
 /** The rows of `sitemap_urls`, which are stored by hostname, that belong to the site and pass the filters on URLs. */
 async function sitemapRows(context: ReadContext): Promise<Sql> {
   const known = await context.rows(sql`select distinct hostname from sitemap_urls`)
   const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => context.site.owns(hostname))
-  const ours =
-    own.length === 0
-      ? raw('false')
-      : sql`hostname in (${join(
-          own.map((name) => sql`${name}`),
-          ', ',
-        )})`
-  return sql`sitemap_urls where ${ours} and ${filterCondition(planForUrlList(context.plan), context.dialect)}`
+  return sql`sitemap_urls where ${isIn(raw('hostname'), own)} and ${filterCondition(planForUrlList(context.plan), context.dialect)}`
 }
 
 /**

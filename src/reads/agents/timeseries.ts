@@ -4,7 +4,7 @@ import { whereClause } from '../../query/conditions.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { GRANULARITIES, join, raw, sql } from '../../sql.js'
+import { GRANULARITIES, isIn, raw, sql } from '../../sql.js'
 import { comparableRow, Instant, metricShapes } from '../shapes.js'
 
 /** The id of agents that are in no catalog, and of the series of all agents that are not shown. */
@@ -39,8 +39,8 @@ export default defineRead({
         select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
         from agent_events where ${whereClause(p, dialect)} and agent_id <> ${OTHER_AGENTS} group by agent_id`,
     )
-    const shown = top.map((agent) => sql`${String(agent.agent_id)}`)
-    const isShown = shown.length > 0 ? sql`(agent_id in (${join(shown, ', ')}))` : raw('false')
+    const shown = top.map((agent) => String(agent.agent_id))
+    const isShown = sql`(${isIn(raw('agent_id'), shown)})`
     const rest = await context.one(
       METRICS,
       (p) => sql`

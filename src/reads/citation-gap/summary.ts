@@ -28,12 +28,16 @@ export default defineRead({
   params: { operator: Operator },
   audience: { only: 'all', mixesAudiences: true },
   data: comparableRow({
-    ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
+    fetches: PageReads,
+    arrivals: Arrivals,
+    ratio: Ratio,
     urls: z.record(z.enum(CITATION_VERDICTS), Count).describe('Number of URLs by verdict.'),
     operators: z.array(
       comparableRow({
         operator: z.string().optional().describe('Absent: arrivals from an assistant that only its medium names.'),
-        ...{ fetches: PageReads, arrivals: Arrivals, ratio: Ratio },
+        fetches: PageReads,
+        arrivals: Arrivals,
+        ratio: Ratio,
       }),
     ),
   }),

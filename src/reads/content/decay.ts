@@ -8,7 +8,7 @@ import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { type Dialect, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
-import { Count } from '../shapes.js'
+import { Count, urlKey } from '../shapes.js'
 
 const VERDICTS = ['decaying', 'fading', 'insufficient', 'blocked', 'steady'] as const
 const MIN_DAYS = 28
@@ -86,7 +86,10 @@ export default defineRead({
         people.before > 0 && factor !== undefined ? { adjusted: people.now / people.before / factor - 1 } : {}
       const blocked = verdict !== 'insufficient' && shut.has(urlKey(found))
       return {
-        ...{ hostname, pathname, people: { ...people, ...adjusted }, agents: change('agents') },
+        hostname,
+        pathname,
+        people: { ...people, ...adjusted },
+        agents: change('agents'),
         verdict: blocked ? 'blocked' : verdict,
       }
     })
@@ -121,8 +124,6 @@ const urlRows = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
     group by hostname, pathname) p
   left join (select hostname, pathname, ${beforeAndNow(plan, 'agents')} from ${agentFetches(wide, dialect)}
     group by hostname, pathname) a on a.hostname = p.hostname and a.pathname = p.pathname`
-
-const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
 /**
  * Returns those of these URLs that agents can no longer read: the last response before was a page and the last one now

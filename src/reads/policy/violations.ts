@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { join, raw, type Sql, sql } from '../../sql.js'
+import { isIn, join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
 /** The most serious first. */
@@ -46,8 +46,8 @@ export default defineRead({
   run: async (context, { severity }) => {
     const { dialect, catalog } = context
     const agentsThat = (answer: 'yes' | 'no'): Sql => {
-      const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((a) => sql`${a.agent_id}`)
-      return ids.length === 0 ? raw('false') : sql`agent_id in (${join(ids, ', ')})`
+      const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((agent) => agent.agent_id)
+      return isIn(raw('agent_id'), ids)
     }
     const found = await context.list(
       { key: VIOLATION_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },

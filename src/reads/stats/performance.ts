@@ -14,7 +14,10 @@ const figureShapes = {
   ...vitalShapes(
     z
       .object({
-        ...{ p50: figure, p75: figure, p95: figure, samples: z.int().positive() },
+        p50: figure,
+        p75: figure,
+        p95: figure,
+        samples: z.int().positive(),
         rating: z.enum(RATINGS).describe('Of `p75`.'),
       })
       .describe('Milliseconds; `cls` has no unit. Absent: not measured.'),

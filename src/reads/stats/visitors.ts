@@ -68,8 +68,10 @@ export default defineRead({
         id,
         ...(person === undefined ? {} : { identified_id: person }),
         ...(traits ? { traits } : {}),
-        ...{ sessions: visits?.sessions ?? 0, pageviews: now?.pageviews ?? 0 },
-        ...{ first_seen: ever?.first_seen, last_seen },
+        sessions: visits?.sessions ?? 0,
+        pageviews: now?.pageviews ?? 0,
+        first_seen: ever?.first_seen,
+        last_seen,
         ...(country === undefined ? {} : { country }),
         ...(browser === undefined ? {} : { browser }),
       })

@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { loadCatalog } from '../../src/agents/catalog.js'
+import { type BlockedUrls, filterBlocked, mayBeBlocked } from '../../src/query/blocked-urls.js'
+import type { AgentEventRow } from '../../src/rows.js'
+import { join, sql } from '../../src/sql.js'
+import { openStore } from '../fixtures/open-store.js'
+import { agentRow } from '../fixtures/rows.js'
+import { asker, BEFORE, day, IN, proven, search, spoofed, times, user } from './url-rows.js'
+
+t.test('policy/violations', async (t) => {
+  const shut = {
+    robots_allowed: false,
+    robots_rule: '/private',
+    robots_line: 4,
+    robots_grace: false,
+    pathname: '/private/x',
+  }
+  const row = (of: Partial<AgentEventRow>, at = IN) => agentRow({ timestamp: at, ...shut, ...of })
+  const ask = await asker({
+    events: [],
+    agent_events: [
+      row(proven, day(31)),
+      row(proven, day(30)),
+      row({ ...proven, robots_line: 7 }),
+      row({ ...proven, ...user }),
+      row({ ...proven, ...search }),
+      row(spoofed),
+      row({}),
+      row({ ...proven, robots_grace: true }),
+      row({ ...spoofed, robots_grace: true }),
+      row({ ...proven, robots_rule: null, robots_line: null, robots_grace: null }),
+      row({ ...proven, robots_allowed: true }),
+      row({ ...proven, robots_allowed: null }),
+      row(proven, BEFORE),
+      row({ ...proven, site_id: 2 }),
+    ],
+  })
+  const gptbot = { agent_id: 'gptbot', operator: 'OpenAI' }
+  const url = { hostname: 'example.com', pathname: '/private/x' }
+  const at = (date: Date, last = date) => ({ first_seen: date.toISOString(), last_seen: last.toISOString() })
+  const rule = { rule: '/private', line: 4 }
+  const once = { fetches: 1, ...at(IN) }
+  const rows = [
+    { ...gptbot, verified: true, severity: 'breach', ...url, ...rule, fetches: 2, ...at(day(30), day(31)) },
+    { ...gptbot, verified: true, severity: 'breach', ...url, ...rule, line: 7, ...once },
+    { ...gptbot, verified: true, severity: 'breach', ...url, ...once },
+    { agent_id: 'chatgpt-user', operator: 'OpenAI', verified: true, severity: 'unbound', ...url, ...rule, ...once },
+    { ...gptbot, verified: false, severity: 'unverified', ...url, ...rule, ...once },
+    { ...gptbot, severity: 'unverified', ...url, ...rule, ...once },
+    { ...gptbot, verified: false, severity: 'grace', ...url, ...rule, ...once },
+    { ...gptbot, verified: true, severity: 'grace', ...url, ...rule, ...once },
+  ]
+  const bing = { agent_id: 'bingbot', operator: 'Microsoft', verified: true, ...url, ...rule, ...once }
+  const obeys = loadCatalog().get('bingbot')?.respects_robots
+  const whole = obeys === 'yes' ? [rows[0], { ...bing, severity: 'breach' }, ...rows.slice(1)] : rows
+  t.equal(obeys, 'yes', 'what the catalog says of Bing')
+  const { data, meta } = await ask('policy/violations')
+  t.strictSame(data, whole, 'gravest first; then the most fetched')
+  t.equal(meta.total, 9)
+  t.strictSame((await ask('policy/violations', 'severity=unbound')).data, rows.slice(3, 4))
+  await t.rejects(ask('policy/violations', 'severity=fatal'), { code: 'validation_error', field: 'severity' })
+  const unknown = await asker({ events: [], agent_events: [row({ ...proven, agent_id: 'nobody' })] })
+  t.match((await unknown('policy/violations')).data, [{ severity: 'unclear' }], 'in no catalog')
+  const beside = await ask('policy/violations', 'compare=previous&limit=1')
+  t.match(beside.data, [{ comparison: { fetches: 1 }, change: { fetches: 1 } }])
+})
+
+t.test('mayBeBlocked includes every blocked URL', async (t) => {
+  const store = await openStore(t)
+  const part = fc.constantFrom('a', 'b', 'A', '.', '..', '%61', '%2F', 'ü', '-', '')
+  const spelt = (parts: string[], separators: string[]) =>
+    parts.map((text, i) => `${i === 0 ? '/' : (separators[i] ?? '/')}${text}`).join('')
+  const path = fc
+    .tuple(fc.array(part, { minLength: 1, maxLength: 4 }), fc.array(fc.constantFrom('/', '/', '\\'), { maxLength: 4 }))
+    .map(([parts, separators]) => spelt(parts, separators))
+  const pattern = fc
+    .tuple(fc.array(part, { maxLength: 3 }), fc.constantFrom('', '', '*', '$', '*b', '/*/a', '?q'))
+    .map(([parts, end]) => `${spelt(parts, []) || '/'}${end}`)
+  /** Uses the normalisation of URL and a regular expression, none of our code. */
+  const fits = (rule: string, pathname: string) => {
+    const escaped = (text: string) => text.replaceAll('%61', 'a').replaceAll('ü', '%C3%BC')
+    const [body, end] = rule.endsWith('$') ? [rule.slice(0, -1), '$'] : [rule, '']
+    const source = escaped(body)
+      .split('*')
+      .map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+      .join('.*')
+    const seen = new URL(`http://x${pathname}`).pathname
+    return [seen, pathname].some((each) => new RegExp(`^${source}${end}`).test(escaped(each)))
+  }
+  const property = fc.asyncProperty(
+    fc.array(pattern, { maxLength: 3 }),
+    fc.array(path, { minLength: 1, maxLength: 8 }),
+    async (patterns, paths) => {
+      const blocked: BlockedUrls = {
+        candidates: [{ hostname: 'h', patterns }],
+        areBlocked: async (urls) =>
+          urls.map(({ hostname, pathname }) => hostname === 'h' && patterns.some((rule) => fits(rule, pathname))),
+      }
+      const urls = paths.map((pathname) => ({ hostname: 'h', pathname }))
+      const table = join(
+        urls.map(({ hostname, pathname }) => sql`(${hostname}, ${pathname})`),
+        ', ',
+      )
+      const found = await store.query(sql`
+      select pathname from (values ${table}) v(hostname, pathname) where ${mayBeBlocked(blocked, store.dialect)}`)
+      const within = new Set(found.map((row) => row.pathname))
+      for (const { pathname } of await filterBlocked(blocked, urls))
+        if (!within.has(pathname)) throw new Error(`${pathname} is blocked by one of ${patterns} and was not looked at`)
+    },
+  )
+  await fc.assert(property, { numRuns: 500, seed: 7 })
+  const same: [rule: string, pathname: string, within: boolean, why: string][] = [
+    ['/a', '/a', true, 'as it is'],
+    ['/a', '/abc/d', true, 'below'],
+    ['/a', '/b', false, 'elsewhere'],
+    ['/a', '/%61', true, 'escaped'],
+    ['/a', '/b/../a', true, 'by a detour'],
+    ['/a/b', '/a\\b', true, 'as browsers write it'],
+    ['/über', '/%C3%BCber', true, 'beyond ASCII'],
+    ['/a*b$', '/axb', true, 'up to the star'],
+    ['/a$', '/a', true, 'up to the end'],
+    ['*.pdf', '/x.pdf', true, 'a pattern that begins with anything'],
+    ['a', '/a', true, 'a pattern without a slash'],
+  ]
+  for (const [rule, pathname, within, why] of same) {
+    const places = [{ hostname: 'h', patterns: [rule] }]
+    const condition = mayBeBlocked({ candidates: places, areBlocked: async () => [] }, store.dialect)
+    const found = await store.query(sql`
+      select 1 as one from (select 'h' as hostname, ${pathname} as pathname) u where ${condition}`)
+    t.equal(found.length === 1, within, `${rule} and ${pathname}: ${why}`)
+  }
+  const nothing = await store.query(
+    sql`select 1 as one where ${mayBeBlocked({ candidates: [], areBlocked: async () => [] }, store.dialect)}`,
+  )
+  t.strictSame(nothing, [], 'nothing where there is no policy')
+
+  const many = times(2_500, (i) => ({ hostname: 'h', pathname: `/${i}` }))
+  const asked: number[] = []
+  const sevens = async (urls: readonly { pathname: string }[]) => {
+    asked.push(urls.length)
+    return urls.map(({ pathname }) => pathname.endsWith('7'))
+  }
+  const found = await filterBlocked({ areBlocked: sevens }, many)
+  t.strictSame([found.length, found.at(-1)?.pathname, asked], [250, '/2497', [1_000, 1_000, 500]])
+})

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { z } from 'zod'
+import { asker, at, filters, is, THREE, WORLD } from './behaviour-site.js'
+
+type Cohort = [start: string, size: number, visitors: number[]]
+const cohorts = (of: Cohort[]) =>
+  of.map(([start, size, visitors]) => ({
+    start: at(start).toISOString(),
+    size,
+    periods: visitors.map((n, period) => ({ period, visitors: n, ...(size > 0 ? { rate: n / size } : {}) })),
+  }))
+
+t.test('retention', async (t) => {
+  const ask = await asker(t, WORLD)
+  const SAT = '23T22:00:00'
+  const SUN = '24T22:00:00'
+  const MON = '25T23:00:00'
+  const days: [query: string, cohorts: Cohort[], why: string][] = [
+    [
+      THREE,
+      [
+        [SAT, 2, [2, 0, 1]],
+        [SUN, 1, [1, 0]],
+        [MON, 1, [1]],
+      ],
+      'reading on after midnight is no return; whom June knew is no newcomer; the long Sunday is one day',
+    ],
+    [
+      THREE.replace('26T23', '26T12'),
+      [
+        [SAT, 2, [2, 0]],
+        [SUN, 1, [1]],
+        [MON, 0, []],
+      ],
+      'Monday is not over in the window: absent, never 0',
+    ],
+    [
+      `${THREE}${filters([is('pathname', '/docs')])}`,
+      [
+        [SAT, 2, [2, 0, 1]],
+        [SUN, 0, [0, 0]],
+        [MON, 1, [1]],
+      ],
+      'visits with a hit that passes',
+    ],
+    [
+      `${THREE}${filters([is('event_name', 'signup')])}`,
+      [
+        [SAT, 0, [0, 0, 0]],
+        [SUN, 0, [0, 0]],
+        [MON, 0, [0]],
+      ],
+      'no newcomer had such a visit in the first period',
+    ],
+    [
+      `${THREE}${filters([{ has_done: is('event_name', 'signup') }])}`,
+      [
+        [SAT, 1, [1, 0, 1]],
+        [SUN, 0, [0, 0]],
+        [MON, 0, [0]],
+      ],
+      'of those who did it at any time in the window',
+    ],
+    [
+      'site=2&start=2026-10-23T22:00:00Z&end=2026-10-25T23:00:00Z',
+      [
+        [SAT, 2, [2, 0]],
+        [SUN, 0, [0]],
+      ],
+      'another site, another first visit',
+    ],
+    ['site=1&start=2026-10-24T00:00:00Z&end=2026-10-24T00:00:00Z', [], 'an empty window'],
+  ]
+  for (const [query, expected, why] of days) {
+    const { data, meta } = await ask('retention', `${query}&granularity=day`)
+    t.strictSame(data, { granularity: 'day', cohorts: cohorts(expected) }, why)
+    t.equal(meta.rows, expected.length)
+  }
+
+  const others: [query: string, data: object, why: string][] = [
+    [
+      'site=1&granularity=month&start=2026-05-31T22:00:00Z&end=2026-10-31T23:00:00Z',
+      {
+        granularity: 'month',
+        cohorts: cohorts([
+          ['2026-05-31T22:00:00Z', 1, [1, 0, 0, 0]],
+          ['2026-06-30T22:00:00Z', 0, [0, 0, 0]],
+          ['2026-07-31T22:00:00Z', 0, [0, 0]],
+          ['2026-08-31T22:00:00Z', 0, [0]],
+          ['2026-09-30T22:00:00Z', 5, []],
+        ]),
+      },
+      'October is not over by the clock, though the window goes to its end',
+    ],
+    [
+      'site=1&granularity=week&start=2026-10-18T22:00:00Z&end=2026-10-28T00:00:00Z',
+      {
+        granularity: 'week',
+        cohorts: cohorts([
+          ['2026-10-18T22:00:00Z', 4, [4]],
+          ['2026-10-25T23:00:00Z', 1, []],
+        ]),
+      },
+      'weeks from Monday, one of them of 169 hours',
+    ],
+    [
+      'site=1&granularity=week&tz=UTC&start=2026-10-24T00:00:00Z&end=2026-10-26T00:00:00Z',
+      { granularity: 'week', cohorts: cohorts([['2026-10-19T00:00:00Z', 3, [3]]]) },
+      'of a week that began before the window those who came first in the window',
+    ],
+  ]
+  for (const [query, data, why] of others) t.strictSame((await ask('retention', query)).data, data, why)
+
+  const defaults: [query: string, granularity: string, count: number][] = [
+    ['range=7d', 'day', 7],
+    ['range=30d', 'day', 30],
+    ['range=90d', 'week', 14],
+    ['range=12mo', 'month', 12],
+    ['range=today', 'day', 1],
+    ['start=1970-01-02T00:00:00Z', 'month', 60],
+    ['range=12mo&granularity=day', 'day', 92],
+    ['start=2020-01-01T00:00:00Z&granularity=week', 'week', 53],
+  ]
+  for (const [query, granularity, count] of defaults) {
+    const { data, meta } = await ask('retention', `site=1&${query}`)
+    t.match(data, { granularity }, query)
+    t.match(meta, { rows: count, query: { granularity } }, query)
+    const codes = meta.warnings?.map(({ code }) => code) ?? []
+    t.equal(codes.includes('cohorts_truncated'), count > 31, `${query}: said, where there are more`)
+  }
+  const last = z.object({ cohorts: z.array(z.looseObject({ start: z.string() })) })
+  const cut = last.parse((await ask('retention', 'site=1&range=12mo&granularity=day')).data).cohorts
+  t.equal(cut.at(-1)?.start, '2026-10-27T23:00:00.000Z', 'the last of them')
+  for (const unit of ['minute', 'hour', 'year', 'Day', ''])
+    await t.rejects(ask('retention', `${THREE}&granularity=${unit}`), {
+      code: 'validation_error',
+      field: 'granularity',
+    })
+})
+
+t.test('retention: warnings explain its numbers', async (t) => {
+  const codes = async (salt: 'day' | 'week' | 'month' | 'never', query: string) =>
+    (await (await asker(t, WORLD, salt))('retention', query)).meta.warnings?.map(({ code }) => code) ?? []
+  const week = 'site=1&granularity=day&start=2026-10-18T22:00:00Z&end=2026-10-25T23:00:00Z'
+  t.strictSame(await codes('never', week), [])
+  t.strictSame(await codes('month', week), [], 'one month')
+  t.strictSame(await codes('week', week), ['salt_rotated_in_grid'], 'salts change with the week of UTC')
+  t.strictSame(await codes('day', THREE), ['salt_rotated_in_grid'])
+  t.strictSame(await codes('never', week.replace('18T22', '18T23')), ['first_cohort_partial'], 'an hour is missing')
+})
