@@ -20,7 +20,8 @@ export function validate<T extends z.ZodType>(schema: T, value: unknown, at: rea
   const [issue] = result.error.issues
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const path = [...at, ...(issue?.path ?? []), ...unknown]
-  const message = issue?.message || `${formatFieldPath(path) || 'The body'} ${expectation(issue, value)}.`
+  const field = formatFieldPath(path)
+  const message = issue?.message || `${field ? `\`${field}\`` : 'The body'} ${expectation(issue, value)}.`
   throw validationError(message, path)
 }
 
