@@ -26,8 +26,13 @@ export function validate<T extends z.ZodType>(schema: T, value: unknown, at: rea
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  ...{ string: 'a string', number: 'a number', int: 'a whole number', boolean: 'true or false' },
-  ...{ array: 'a list', object: 'an object', record: 'an object' },
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
 }
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: 'an ISO-8601 instant such as 2026-11-21T08:00:00.000Z',
