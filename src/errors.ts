@@ -1,4 +1,4 @@
-/** Error codes and the one status each maps to (spec 7, contract 6). */
+/** Error codes of the API and the HTTP status of each. */
 export const STATUS = {
   bad_request: 400,
   validation_error: 422,
@@ -13,9 +13,9 @@ export const STATUS = {
 } as const
 export type Code = keyof typeof STATUS
 
-/** The only error that reaches a client. Thrown anywhere, rendered once (src/http). */
+/** The only error whose message reaches a client; `src/http/error-response.ts` turns it into a response. */
 export class ApiError extends Error {
-  /** Seconds after which the answer can be another, where that is known. */
+  /** Seconds after which a retry can succeed, if known. */
   readonly retry_after?: number
 
   constructor(

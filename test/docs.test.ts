@@ -109,7 +109,7 @@ t.test('what is written can be typed', async (t) => {
       '--help',
     ].map((form) => form.split(' ')[0]),
   )
-  // Of npm, docker and systemctl.
+  // Flags of npm, docker and systemctl.
   const foreign = new Set([
     '--no-audit',
     '--no-fund',

@@ -2,7 +2,7 @@ import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
 import type { Readership } from '../readership.js'
 
-/** A running instance as its own process sees it, with the operator's door beside the public one. */
+/** A running instance as its own process sees it: the public interface, and the operator's. */
 export interface Instance extends Required<Readership> {
   /** Answers a request of the operator, which came through the control socket. */
   control(request: Request): Promise<Response>

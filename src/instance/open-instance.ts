@@ -10,7 +10,7 @@ import { compose, type ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'
 
 /** The settings of an instance that has a store of its own. */
-export type InstanceConfig = Pick<
+type InstanceConfig = Pick<
   Config,
   'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
 > &

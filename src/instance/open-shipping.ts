@@ -16,7 +16,7 @@ import { createShipper } from '../ship/shipper.js'
 import type { Instance, InstanceDeps } from './instance.js'
 
 /** The settings of an instance that ships its rows to a collector. */
-export type ShippingConfig = Pick<
+type ShippingConfig = Pick<
   Config,
   'data' | 'min_free_disk' | 'site' | 'ingest_key' | 'ingest_key_file' | 'spool_limit'
 > & { collector: string }

@@ -15,7 +15,7 @@ import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 
-t.test('a recorder that switched itself off is said: not ready, with the reason, and a gauge', async (t) => {
+t.test('a recorder that switched itself off makes the instance not ready, with the reason and a gauge', async (t) => {
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const start: typeof startEngine = async (options) => ({
@@ -44,7 +44,7 @@ t.test('a recorder that switched itself off is said: not ready, with the reason,
   t.match(metrics, /^readership_drops_total\{reason="fault"\} 10000$/m)
 })
 
-t.test('behind a death of the worker the records are read anew, and are the owner’s', async (t) => {
+t.test('after a worker crash the records are reloaded and belong to their owner', async (t) => {
   const flags = { data: directory(t), offline: true, domain: ['a.example', 'b.example'] }
   const config = loadConfig({ flags, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
@@ -85,7 +85,7 @@ t.test('behind a death of the worker the records are read anew, and are the owne
   t.strictSame(await ask('GET'), { domains: ['a.example'], currency: 'CHF' })
 })
 
-t.test('what strangers make pass as changes of policies does not pile up before a busy worker', async (t) => {
+t.test('policy changes that a hostile client invents do not pile up before a busy worker', async (t) => {
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const heard: (() => void)[] = []
@@ -110,7 +110,7 @@ t.test('what strangers make pass as changes of policies does not pile up before 
   t.equal(heard.length, 128, 'and goes on when it has heard')
 })
 
-t.test('what the worker drops of what came in is the owner’s to see, and counted once', async (t) => {
+t.test('the owner sees what the worker dropped, counted once', async (t) => {
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(config, { log })
@@ -145,7 +145,7 @@ t.test('what the worker drops of what came in is the owner’s to see, and count
 t.test(
   'inside an application: a misspelt option is refused, files are this user’s alone, and its own questions are no fetches',
   async (t) => {
-    // Of an application in plain JavaScript.
+    // An application in plain JavaScript can misspell an option.
     const misspelt = { offline: true, orgin: 'http://localhost:3000' }
     await t.rejects(openReadership(misspelt), { message: 'orgin is not an option of openReadership.' })
 
@@ -184,7 +184,7 @@ t.test(
   },
 )
 
-t.test('a store that takes nothing, as on a full disk, does not hold the end up', async (t) => {
+t.test('a store that accepts nothing, as on a full disk, does not delay close', async (t) => {
   const flags = { data: directory(t), offline: true, min_free_disk: 2 ** 52 }
   const config = loadConfig({ flags, env: {}, read: () => undefined })
   const said: [object, string][] = []
