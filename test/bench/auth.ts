@@ -21,7 +21,7 @@ import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { storeOptions } from '../fixtures/store.js'
 
-/** Of each there are as many as a large instance has: what is looked up is one of many. */
+/** Organisations, people, sessions and keys, as many as a large instance has. */
 const MANY = 1_000
 const ROUNDS = 41
 const CALLERS = ['operator', 'key', 'cookie'] as const
@@ -33,9 +33,9 @@ const READS: readonly [path: string, requests: number][] = [
 ]
 
 /**
- * Issue 6, show 6: milliseconds of a read by an API key and by somebody who is signed in, against the same read by the
- * operator, whom nobody is asked about; in process and over HTTP, in turns, medians of the rounds and of their
- * differences. The records have a thousand organisations, people, sessions and keys.
+ * Measures the milliseconds of a read by API key and by session cookie against the same read by the operator, who needs
+ * no look-up: in process and over HTTP, in turns, as medians of the rounds and of their differences. The records have a
+ * thousand organisations, people, sessions and keys.
  */
 export async function run([rounds = ROUNDS]: (string | number)[] = []): Promise<void> {
   const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))

@@ -74,7 +74,7 @@ export async function run(args: string[] = []): Promise<void> {
 
 const told = async <T>(from: ChildProcess): Promise<T> => (await once(from, 'message'))[0]
 
-/** Of the pages since it was asked last; none may have failed. */
+/** Latencies of the pages since the last call; no page may have failed. */
 async function p99(readers: ChildProcess): Promise<number> {
   readers.send('how was it')
   const report = await told<{ answered: number; failed: number; p99: number }>(readers)

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { openDatabaseFile } from '../../src/duckdb/open.js'
 
-/** RSS that a whole table may add to the process, at its peak (issue 4, export). */
+/** RSS that exporting a whole table may add to the process at its peak. */
 const LIMIT_MB = 150
 
 /**

@@ -97,7 +97,7 @@ async function phase(name: string, { seconds, rate, serving, record, engine, rec
   const loop = monitorEventLoopDelay({ resolution: 1 })
   const before = engine?.status().rows ?? { human: 0, agent: 0 }
   const flushes: number[] = []
-  // Of this process and the worker's; the origin and the readers are processes too, and not ours.
+  // Usage of this process and the worker; the origin and the clients are other processes.
   const usage = () => [process.pid, engine?.status().worker?.pid ?? 0].map(usageOf)
   const cpuOf = () => usage().reduce((sum, { cpu }) => sum + cpu, 0)
   const cpu = cpuOf()
@@ -211,7 +211,7 @@ function readOverAndOver(engine: Engine): () => Promise<Pick<Figures, 'reads' | 
   }
 }
 
-/** What one `record` costs the proxy's thread, the messages to nowhere left out. */
+/** Measures the cost of one `record` on the proxy's thread, without sending messages. */
 function perRecord(): void {
   const recorder = createRecorder({
     send: () => Promise.resolve(),

@@ -27,13 +27,13 @@ const ASSET = [
 export interface Load {
   requests: number
   seconds: number
-  /** Of one request, ms, ascending. */
+  /** Milliseconds of each request, ascending. */
   latencies: Float64Array
 }
 
 /**
- * Keep `connections` busy with GETs of `size` bytes for `ms`, each waiting for its answer before it asks again. Behind
- * each page a connection asks for so many `assets`.
+ * Keeps `connections` busy with GETs of `size` bytes for `ms`; each waits for its response before the next request. After
+ * each page a connection requests this many `assets`.
  */
 export async function load(port: number, size: number, connections: number, ms: number, assets = 0): Promise<Load> {
   const started = performance.now()

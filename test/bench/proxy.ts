@@ -29,7 +29,7 @@ interface Slice {
 
 interface Workload {
   size: number
-  /** Requests behind each page that are none, and make no row. */
+  /** Requests for assets after each page, which make no row. */
   assets: number
 }
 const WORKLOADS: readonly Workload[] = [

@@ -27,7 +27,7 @@ const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
   steps: [page('/page/0'), page('/page/1'), event('signup')].map((deed, n) => ({ ...deed, label: `step ${n + 1}` })),
 }))
 
-/** What is asked, over 90 days. */
+/** The reads that are measured, over 90 days. */
 const ASKED: readonly [path: string, query: string][] = [
   ['stats/overview', ''],
   ['stats/overview', 'compare=previous'],
@@ -139,7 +139,7 @@ function readOf(path: string) {
   return undefined
 }
 
-/** The file of that size, made where there is none of this schema. */
+/** Opens the file of that size, and creates it if none of this schema exists. */
 export async function kept(size: { people: number; agents: number; paths: number }): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
   const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}`

@@ -14,12 +14,12 @@ const FLOOR = resolve('../shared/bench/floor.mjs')
 
 interface Contender {
   name: string
-  /** What one request brings. */
+  /** Hits in one request. */
   each: number
   port: number
   pid: number
   request(n: number): Buffer
-  /** Of which address of this machine the n-th connection is: the edge door's limit is by address. */
+  /** Returns the loopback address of the n-th connection, because the edge endpoint limits requests by address. */
   local(n: number): string
   /** Rows that are stored; undefined where nothing says so. */
   stored?(): Promise<number>
@@ -164,7 +164,7 @@ const BROWSERS = [
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15',
 ]
 const browserOf = (n: number) => BROWSERS[(n >> 2) % BROWSERS.length] ?? ''
-/** 50,000 people with four hits each before they come again; each door has its own, or a view would be the other's. */
+/** 50,000 people with four hits each before they repeat; each endpoint has its own, so that views do not merge. */
 const addressOf = (n: number, door: 81 | 82 = 81) => {
   const person = (n >> 2) % 50_000
   return `${door}.${2 + (person >> 16)}.${(person >> 8) & 255}.${person & 255}`

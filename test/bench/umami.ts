@@ -12,7 +12,7 @@ const day = (n: number) => new Date(Date.parse(END) - n * 86_400_000).toISOStrin
 const over = (days: number) => `site=1&start=${day(days)}&end=${END}`
 const RUNS = 7
 
-/** What Umami 3.1 on PostgreSQL 15 took for it, median ms warm at 1 M and 5 M events (reference/performance.md, Peers). */
+/** Milliseconds of Umami 3.1 on PostgreSQL 15 for each read, warm medians at 1 M and 5 M events. */
 const ASKED: readonly [what: string, path: string, at1M: number, at5M: number][] = [
   ['stats 90 d', `stats/overview?${over(90)}`, 988, 6_204],
   ['series 90 d', `stats/timeseries?${over(90)}&granularity=day`, 1_391, 7_028],
@@ -87,7 +87,7 @@ export async function run([events = '5000000']: string[]): Promise<void> {
   }
 }
 
-/** The store of so many generated events, made where there is none of this schema. */
+/** Opens the store of this many generated events, and creates it if none of this schema exists. */
 async function kept(events: number): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
   const file = join(folder, `generated-${events}-v${EVENTS_SCHEMA.length}.duckdb`)

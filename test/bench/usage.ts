@@ -13,7 +13,7 @@ export function usageOf(pid: number): { cpu: number; rss: number } {
 export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
-/** Of this process and those that it started: the worker. Pages that they share count for each. */
+/** Memory of this process and the worker. Pages that they share count for each. */
 export function usageOfAll(pid = process.pid): { cpu: number; rss: number } {
   const all = [pid, ...childrenOf(pid)].map(usageOf)
   return { cpu: all.reduce((sum, one) => sum + one.cpu, 0), rss: all.reduce((sum, one) => sum + one.rss, 0) }

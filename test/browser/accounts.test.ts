@@ -3,10 +3,7 @@ import { accountService, PASSWORD } from '../fixtures/account-service.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { mailServer } from '../fixtures/smtp.js'
 
-/**
- * What people click, in a real browser: it sends the cookie, `Origin` and `Sec-Fetch-Site` as browsers do, over plain
- * HTTP on loopback.
- */
+/** The account pages in a real browser, which sends cookies, `Origin` and `Sec-Fetch-Site` itself, over HTTP on loopback. */
 const NEW = 'the moon pulls both ways'
 const GUEST = 'guest@example.com'
 

@@ -7,7 +7,7 @@ import { listenAdmin } from '../../src/http/server.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { sampleService } from '../fixtures/sample.js'
 
-/** What the docs are in the browser, everything unfolded. */
+/** Describes the API reference as the browser shows it, with everything unfolded. */
 const LOOK = `(() => {
   const all = (selector) => [...document.querySelectorAll(selector)]
   for (const details of all('details')) details.open = true

@@ -4,7 +4,7 @@ import { openBrowser } from '../fixtures/browser.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
 import { PAGES, SRC } from '../proxy/inject/pages.js'
 
-/** What a real parser makes of every page that gets the tag: it is in the head, and nothing else is different. */
+/** Checks with a real parser that the tag of every page is in the head and nothing else is different. */
 t.test('a browser finds the tag in the head, and without it the page as it was', async (t) => {
   const rows = PAGES.filter(({ changed, target }) => changed && target.policies.length === 0)
   const server = createServer((req, res) => {

@@ -45,7 +45,7 @@ async function between(target: string, more: Record<string, string>, edit?: (pag
   })
   return portOf(server)
 }
-/** The sample site with the tag in its pages, as somebody would put it there by hand. */
+/** The sample site with the tag in its pages, as its author would write it. */
 const tagged = async () => {
   const tag = `<script defer src="/_readership/${scriptName()}" data-site="1"></script>`
   return `http://127.0.0.1:${await between(site.url, {}, (page) => page.replace('</head>', `${tag}</head>`))}`
@@ -88,7 +88,7 @@ const vitals = (pathname: string, ...rest: object[]): Row => ['web_vitals', path
 
 /** Milliseconds with another tab in front. */
 const HIDDEN = 600
-/** What it leaves behind, what the console said, and how long somebody was there at most. */
+/** The rows of a visit, the console's messages, and an upper bound of its duration. */
 interface Visit {
   rows: Row[]
   said: string[]
@@ -265,7 +265,7 @@ const inOrder = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(r
 const relayed = async (to: string, ip: string, more: Record<string, string> = {}, name = '127.0.0.1') =>
   `http://${name}:${await between(to, { 'x-forwarded-for': ip, ...more })}`
 
-/** What those do who do not want to be recorded, or need not be: two pages of the site. */
+/** Visits by people who opted out, and by an agent: two pages of the site. */
 async function shortVisit(at: string, entry: string, ...between: string[]): Promise<string[]> {
   const { tab, said } = await openTab(await browser.newContext(WINDOW))
   await tab.goto(at + entry)
@@ -345,7 +345,7 @@ const made = await Promise.all(
   WAYS.map(async ([how, origin, flags, more]) => ({ how, ...(await visited(await origin(), [...flags], more)) })),
 )
 
-/** What a browser and a place of loopback make of every row of a visit. */
+/** Columns that the browser and the loopback address give every row of a visit. */
 const SAME = 'browser,lg,en-US,Europe/Berlin,false,Chrome'
 const same = ({ recorded_by, screen_class, language, timezone, suspected, browser, session_id, visitor_id }: Event) => [
   [recorded_by, screen_class, language, timezone, suspected, browser].join(),
@@ -366,7 +366,7 @@ for (const { how, plain, application, said, reads, lists, metrics, events, agent
     if (injected)
       expected.push(
         ['Sec-GPC where the site does not honour it', '/privacy', SHORT, 'Direct'],
-        ['who opts out: the view before', '/glossary', [['pageview', '/glossary', 200]], 'Direct'],
+        ['a visitor who opts out: the view before', '/glossary', [['pageview', '/glossary', 200]], 'Direct'],
       )
     for (const [name, entry, table, channel] of expected) {
       const own = events.filter(({ entry_page }) => entry_page === entry)
@@ -378,8 +378,8 @@ for (const { how, plain, application, said, reads, lists, metrics, events, agent
       const line = lists.timelines.find(({ entry_page }) => entry_page === entry)?.timeline ?? []
       t.same(kinds(line.map(({ kind, pathname }) => [kind, pathname])), kinds(table), `${name}: its timeline`)
     }
-    t.equal(events.length, expected.flatMap(([, , table]) => table).length, 'and nobody else')
-    t.same([plain.said, application.said, said], [['no tide'], [], []], 'nothing is said but what was thrown')
+    t.equal(events.length, expected.flatMap(([, , table]) => table).length, 'and no other visitor')
+    t.same([plain.said, application.said, said], [['no tide'], [], []], 'the console shows only the thrown error')
     t.same(
       agents.map(({ agent_id, pathname, status }) => [agent_id, pathname, status]),
       injected ? ['/contributors', '/articles', '/press'].map((path) => ['gptbot', path, 200]) : [],

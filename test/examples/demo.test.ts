@@ -20,13 +20,13 @@ async function listen(port = 0): Promise<{ server: Server; port: number }> {
   if (address === null || typeof address === 'string') throw new Error('no port')
   return { server, port: address.port }
 }
-/** Two ports that nobody had a moment ago. */
+/** Returns two ports that were free a moment ago. */
 async function freePorts(): Promise<[number, number]> {
   const [a, b] = await Promise.all([listen(), listen()])
   await Promise.all([a, b].map(({ server }) => once(server.close(), 'close')))
   return [a.port, b.port]
 }
-/** A data directory with a short name, which the control socket's name must fit behind. */
+/** Creates a data directory with a short name, so that the path of the control socket fits. */
 function newData(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'demo-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ const isFree = (port: number) =>
     () => false,
   )
 
-t.test('Show 1: the addresses, the same bytes, and the agent that was seen', async (t) => {
+t.test('the demo prints addresses, proxies the same bytes, and records an agent', async (t) => {
   const [port, admin_port] = await freePorts()
   const data = newData(t)
   const said: string[] = []
@@ -72,7 +72,7 @@ t.test('Show 1: the addresses, the same bytes, and the agent that was seen', asy
         if (line.includes('/robots.txt') && line.includes('GPTBot/1.2; +https://openai.com/gptbot)"')) done(line)
       })
     })
-    // The tail says nothing when it has begun, so the request is made until it was seen.
+    // `tail` prints nothing when it starts, so the request repeats until it appears.
     const asking = setInterval(() => void fetch(`${site}/robots.txt`, { headers: { 'user-agent': GPTBOT } }), 200)
     const row: unknown = JSON.parse(await seen)
     clearInterval(asking)
@@ -96,7 +96,7 @@ t.test('Show 1: the addresses, the same bytes, and the agent that was seen', asy
 interface Run {
   child: ChildProcess
   out: () => string
-  /** Its exit code. */
+  /** The exit code. */
   ended: Promise<number | null>
 }
 function start(t: Test, ...words: string[]): Run {
@@ -125,7 +125,7 @@ t.test('npm start, then SIGTERM', async (t) => {
   }
 })
 
-t.test('a taken port is named in one line, and nothing stays behind', async (t) => {
+t.test('a taken port is named in one line, and no process remains', async (t) => {
   for (const which of ['--port', '--admin-port']) {
     const taken = await listen()
     const [free] = await freePorts()

@@ -13,7 +13,7 @@ import { CHROME, eventually, freePort, GPTBOT, startInstance } from '../fixtures
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'
 
-/** An example as its own process, once it says that it is there. */
+/** Starts an example as a process and resolves when it prints its address. */
 async function start(t: Test, name: string, words: readonly string[], cwd: string): Promise<string> {
   const port = await freePort()
   const program = resolve(`dist/examples/${name}.js`)
@@ -27,7 +27,7 @@ async function start(t: Test, name: string, words: readonly string[], cwd: strin
   return `http://127.0.0.1:${port}`
 }
 
-t.test('a sidecar before a site of files', async (t) => {
+t.test('a sidecar in front of a site of files', async (t) => {
   const folder = directory(t)
   mkdirSync(join(folder, 'public'))
   writeFileSync(join(folder, 'public/index.html'), '<!doctype html><title>Files</title><body>A page')
@@ -48,7 +48,7 @@ t.test('a sidecar before a site of files', async (t) => {
   await eventually('the page', async () => (await sidecar.pageviews()) === 1)
 })
 
-t.test('a sidecar before a server that renders in pieces and compresses by itself', async (t) => {
+t.test('a sidecar in front of a streaming server that compresses its pages', async (t) => {
   const folder = directory(t)
   const origin = await start(t, 'streaming', [], folder)
   const sidecar = await startInstance(origin, join(folder, 'data'), '--inject')
@@ -75,7 +75,7 @@ t.test('a sidecar before a server that renders in pieces and compresses by itsel
   await eventually('the pages', async () => (await sidecar.pageviews()) === 2)
 })
 
-t.test('two sidecars and a collector', async (t) => {
+t.test('two sidecars ship to a collector', async (t) => {
   const folder = directory(t)
   mkdirSync(join(folder, 'public'))
   writeFileSync(join(folder, 'public/index.html'), '<!doctype html><title>Files</title>')
@@ -102,7 +102,7 @@ t.test('two sidecars and a collector', async (t) => {
   t.same(await ended, [0, null], 'and it ends well')
 })
 
-t.test('a Worker', async (t) => {
+t.test('a Worker runs without Node and ships to a collector', async (t) => {
   const collector = await startCollector({ key: KEY })
   t.teardown(collector.stop)
   const bindings = JSON.stringify({ COLLECTOR: collector.url, INGEST_KEY: KEY })

@@ -10,13 +10,13 @@ const stream = (seed: number, count: number): Visit[] => {
   return Array.from({ length: count }, () => visits.next())
 }
 
-t.test('the same seed is the same stream', async (t) => {
+t.test('the same seed gives the same visits', async (t) => {
   const text = (seed: number) => JSON.stringify(stream(seed, 200))
   t.equal(text(7), text(7))
   t.not(text(7), text(8))
 })
 
-t.test('visits are of the kinds a site sees', async (t) => {
+t.test('visits are of the kinds that a site receives', async (t) => {
   const visits = stream(1, 3000)
   const steps = visits.flatMap((visit) => visit.steps)
   const people = visits.filter((visit) => visit.steps.some((step) => 'sec-fetch-dest' in step.headers))
@@ -52,7 +52,7 @@ t.test('visits are of the kinds a site sees', async (t) => {
   }
 })
 
-/** What arrived, as an independent witness wrote it down. */
+/** Requests as an independent server recorded them. */
 interface Seen {
   who: string
   path: string
@@ -76,7 +76,7 @@ async function witness(status: (req: IncomingMessage) => number): Promise<{ url:
   return { url: new URL(`http://127.0.0.1:${address.port}`), seen, close: () => server.close() }
 }
 
-t.test('a burst, then a stream; known pages are asked for conditionally; close ends it', async (t) => {
+t.test('a burst, then a stream with conditional requests, until close', async (t) => {
   const origin = await witness((req) => (req.headers['if-none-match'] ? 304 : 200))
   t.teardown(origin.close)
   const expected = stream(3, 60).flatMap((visit) => visit.steps.filter((step) => !step.leaveAfter))
@@ -114,7 +114,7 @@ t.test('a burst, then a stream; known pages are asked for conditionally; close e
   t.ok(again.length > 0, 'some pages were known')
 })
 
-t.test('a proxy that is away fails requests, not the demo', async (t) => {
+t.test('an unreachable proxy fails requests, not the demo', async (t) => {
   const gone = await witness(() => 200)
   gone.close()
   const traffic = startTraffic({ target: gone.url, pages: PAGES, random: createRandom(4), burst: 5 })
@@ -123,7 +123,7 @@ t.test('a proxy that is away fails requests, not the demo', async (t) => {
   await traffic.close()
 })
 
-t.test('on the real site only the wrong addresses are missing', async (t) => {
+t.test('on the sample site only wrong addresses are missing', async (t) => {
   const site = await startSite({ port: 0 })
   t.teardown(site.close)
   const paths = new Set(

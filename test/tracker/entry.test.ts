@@ -4,8 +4,8 @@ import t from 'tap'
 
 const run = promisify(execFile)
 
-/** An application's server renders the same code as its pages: there is nobody to count there. */
-t.test('readership/tracker on a server', async (t) => {
+/** An application's server runs the same code as its pages, and has no visitor to count. */
+t.test('readership/tracker does nothing on a server', async (t) => {
   const { stdout, stderr } = await run(process.execPath, [
     '--input-type=module',
     '-e',

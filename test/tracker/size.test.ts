@@ -10,12 +10,12 @@ t.test('the whole tracker is at most 2,500 bytes of gzip', async (t) => {
   t.ok(size <= 2500, `${size} bytes, ${script.length} as they are`)
 })
 
-t.test('it says the version of the package', async (t) => {
+t.test('the tracker reports the version of the package', async (t) => {
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
   t.ok(script.includes(`"${version}"`), 'src/tracker/version.ts and package.json agree')
 })
 
-t.test('it leaves nothing behind but what it is for', async (t) => {
+t.test('the script defines nothing but window.readership', async (t) => {
   t.notMatch(script, /sessionStorage|indexedDB|XMLHttpRequest|eval\b|import\(/)
   t.match(script, /document\.cookie=`\$\{\w+\}=1;path=/, 'the opt-out; none is read')
   t.equal(script.match(/cookie/g)?.length, 1)
