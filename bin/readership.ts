@@ -7,7 +7,7 @@ const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 )
 
-/** A server outlives whoever read its log; a command ends with its reader. */
+/** Whether a server runs: it continues when the reader of its output is gone, while a command ends. */
 let serving = false
 
 /** Linux says it in a file; Node has raised the soft limit to the hard one by now. */

@@ -191,7 +191,10 @@ export interface ReadResponse {
   readonly metrics: ReadonlySet<string>
 }
 
-/** Validates a query. Throws `ApiError` if it is invalid. Not for reads with a static result. */
+/**
+ * Validates a query. Throws `ApiError` if it is invalid. Not for reads with a static result. Long because every step uses
+ * the results of the steps before it.
+ */
 export async function prepareRead(
   read: Read,
   query: URLSearchParams,

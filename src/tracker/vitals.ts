@@ -1,7 +1,7 @@
 import { swallowErrors } from './swallow-errors.js'
 
 /** Web Vitals as defined by https://web.dev/articles/vitals, in milliseconds; `cls` has no unit. */
-export interface Vitals {
+interface Vitals {
   lcp?: number | undefined
   cls?: number | undefined
   inp?: number | undefined

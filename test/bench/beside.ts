@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startInstance } from '../fixtures/instance.js'
-import { kept } from './reads.js'
+import { openBenchFile } from './reads.js'
 
 const RATE = 1_000
 const READS = [
@@ -23,7 +23,7 @@ export async function run(args: string[] = []): Promise<void> {
   const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))
   const data = join(at, 'data')
   mkdirSync(data)
-  cpSync(await kept({ people, agents, paths: 2_000 }), join(data, 'events.duckdb'))
+  cpSync(await openBenchFile({ people, agents, paths: 2_000 }), join(data, 'events.duckdb'))
   const origin = fork(new URL('./proxy-child.js', import.meta.url), ['origin', '0'])
   const { port } = await told<{ port: number }>(origin)
   const app = await startInstance(`http://127.0.0.1:${port}`, data)

@@ -24,7 +24,7 @@ const ASSET = [
   'Sec-Fetch-Mode: no-cors',
 ]
 
-export interface Load {
+interface Load {
   requests: number
   seconds: number
   /** Milliseconds of each request, ascending. */

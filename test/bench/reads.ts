@@ -82,7 +82,7 @@ export async function run([
   word = '',
 ]: string[]): Promise<void> {
   const size = { people: Number(people), agents: Number(agents), paths: Number(paths) }
-  const file = await kept(size)
+  const file = await openBenchFile(size)
   const threads = readThreads(availableParallelism())
   const settings = { memory_limit: '2GB', threads, temp_limit: '8GB' }
   const store = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
@@ -140,7 +140,7 @@ function readOf(path: string) {
 }
 
 /** Opens the file of that size, and creates it if none of this schema exists. */
-export async function kept(size: { people: number; agents: number; paths: number }): Promise<string> {
+export async function openBenchFile(size: { people: number; agents: number; paths: number }): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
   const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}`
   const file = join(folder, `${name}.duckdb`)

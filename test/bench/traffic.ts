@@ -2,7 +2,7 @@ import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { openDatabaseFile } from '../../src/duckdb/open.js'
 
-export interface Size {
+interface Size {
   people: number
   agents: number
   paths: number

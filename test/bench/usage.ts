@@ -10,7 +10,7 @@ export function usageOf(pid: number): { cpu: number; rss: number } {
   }
 }
 
-export const childrenOf = (pid: number): number[] =>
+const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 /** Memory of this process and the worker. Pages that they share count for each. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import { known, sampleService } from '../fixtures/sample.js'
+import { fillPathIds, sampleService } from '../fixtures/sample.js'
 
 /** Longer than any value, and than any header that a listener accepts. */
 const HUGE = 'x'.repeat(70_000)
@@ -213,7 +213,7 @@ t.test(
       const query = Object.entries({ ...Object.fromEntries(needed), ...given }).map(
         ([name, value]) => `${name}=${value}`,
       )
-      return `${known(read.path)}?${query.join('&')}`
+      return `${fillPathIds(read.path)}?${query.join('&')}`
     }
     /** Collects what is wrong with thousands of responses, for one assertion per parameter. */
     const wrong: string[] = []

@@ -4,7 +4,7 @@ import { audiencesWith, DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { sql } from '../../src/sql.js'
-import { known, sampleRows, sampleService } from '../fixtures/sample.js'
+import { fillPathIds, sampleRows, sampleService } from '../fixtures/sample.js'
 
 /** A text that is in no row. */
 const HARMLESS = 'zq7'
@@ -121,7 +121,7 @@ t.test('values of queries never become SQL, patterns or paths', { timeout: 300_0
     const { query, path } = read
     // Each text is tried alone on a third of the reads, and with the others on all reads.
     const attempts = ATTEMPTS.filter((_, i) => path.endsWith('/overview') || (i + turn) % 3 === 0)
-    const base = `${known(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
+    const base = `${fillPathIds(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
     const everything = await answered(base)
     const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
     // A single session is returned whole, and realtime has few rows.

@@ -146,7 +146,7 @@ t.test('each role, another organisation and a key get the right answers', async 
     key: bearer(secret),
   }
   const routes: [method: string, path: string, body: object | undefined, ...number[]][] = [
-    // owner, admin, member, viewer, stranger, key
+    // owner, admin, member, viewer, user of another organisation, key
     ['GET', '/api/sites/1', undefined, 200, 200, 200, 200, 404, 200],
     ['PATCH', '/api/sites/1', { name: 'x' }, 200, 200, 403, 403, 404, 403],
     ['GET', '/api/sites/1/ingest-key', undefined, 200, 200, 403, 403, 404, 403],

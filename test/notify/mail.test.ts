@@ -49,7 +49,7 @@ async function mailServer(t: Test, options: SMTPServerOptions) {
 const ELSEWHERE = '0.0.0.0'
 const user = (name: string, password = PASSWORD) => `${name}:${encodeURIComponent(password)}@`
 
-// Attack: somebody on the path to the mail server, or a server under their control, wants the SMTP password or the mails.
+// Attack: an attacker on the path to the mail server, or with a server of their own, wants the SMTP password or the mails.
 // They remove STARTTLS from the server's greeting, present a certificate of their own or one for another name, offer plain
 // authentication before TLS, or repeat the password in an error so that it ends up in a log.
 // Defence: with a password the mailer insists on TLS with a trusted certificate, except towards this machine, and errors
