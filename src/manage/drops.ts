@@ -41,8 +41,8 @@ const lineKey = ({ site, door, reason }: Pick<DropLine, 'site' | 'door' | 'reaso
 export type Drops = ReturnType<typeof createDrops>
 
 /**
- * Counts drops by site and day. This process is the only writer and writes totals, so writing twice does no harm. Long
- * because its methods share the counts in memory.
+ * Counts drops by site and day. This process is the only writer and writes totals, so writing twice does no harm.
+ * Long because its methods share the counts in memory.
  */
 export function createDrops({ records, now }: { records: Records; now(): Date }) {
   const days = new Map<string, DropDay>()

@@ -42,8 +42,8 @@ const StoredOrg = z
 export type Orgs = ReturnType<typeof createOrgs>
 
 /**
- * The organisations. Registration creates some too: everything that writes accounts and memberships shares `lock`. Long
- * because its methods share the cache and the lock.
+ * The organisations. Registration creates some too: everything that writes accounts and memberships shares `lock`.
+ * Long because its methods share the cache and the lock.
  */
 export function createOrgs(records: Records, lock: Lock = createLock()) {
   const cache = createTableCache(async () => {
