@@ -5,6 +5,12 @@ import { command } from '../fixtures/command.js'
 import { signBody } from '../fixtures/edge-service.js'
 import { dataDir, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
+/*
+ * The attack: kill -9 right after the 202 of a signed delivery from another server, which promises that its rows are
+ * durable. The sender then repeats the delivery, because it cannot know whether the response was its own. The attack
+ * succeeds if a row of an accepted delivery is missing, or if the repeated delivery stores its rows a second time.
+ */
+
 t.test('kill -9 right after the 202: the rows are stored, and none twice', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())

@@ -15,6 +15,14 @@ import { dataDir, eventually, freePort } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
+/*
+ * The attack: kill -9 of the instance and its worker while people are erased. An erasure is recorded in one file
+ * (control.duckdb) and done in the other (events.duckdb), in several steps, so a kill can hit before, between and after
+ * the transactions of both. The next start must finish it. The attack succeeds if a row of an erased person stays, if
+ * the person's aggregates stay, if the reported number of rows is too low or too high, if rows of another person are
+ * removed, or if a person who returns afterwards is connected with the erased one.
+ */
+
 /** `ERASURE_KILLS=60` kills at every place several times. */
 const KILLS = Number(process.env.ERASURE_KILLS ?? 6)
 const PERSONS = KILLS * 2

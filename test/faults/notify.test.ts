@@ -11,6 +11,11 @@ import { dataDir, eventually, startInstance, startOrigin } from '../fixtures/ins
 import { receiver } from '../fixtures/receiver.js'
 import { storeOptions } from '../fixtures/store.js'
 
+/*
+ * The attack: kill -9 while an alert is being delivered, before and after the receiver has answered. The attack succeeds if
+ * the delivery is never made, or if the next start sends it under another id, so that the receiver cannot see the repetition.
+ */
+
 t.test('a delivery that kill -9 interrupted is made after the next start, under the same id', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())

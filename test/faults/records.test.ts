@@ -11,6 +11,13 @@ import { dataDir, eventually, freePort } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
 import { storeOptions } from '../fixtures/store.js'
 
+/*
+ * The attack: kill -9 of the instance, or of its worker alone, while clients create, change and delete objects at the same
+ * time. A client whose connection breaks does not know the outcome of its write. The attack succeeds if an acknowledged
+ * write is missing, if a write exists twice or in part, if an id of a deleted object is given again, or if the audit log
+ * differs from the writes that took effect.
+ */
+
 /** The full run has `RECORDS_WRITES=1000`. */
 const WRITES = Number(process.env.RECORDS_WRITES ?? 120)
 const KILLS = Math.max(3, Math.round(WRITES / 60))

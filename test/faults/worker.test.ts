@@ -9,6 +9,13 @@ import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixture
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 
+/*
+ * The attacks on the worker's process: batches that kill it (an exception, an exit, a full heap), SIGKILL and other signals
+ * during commits, queries and streams, a disk without space, and clocks that jump. The site's process must notice nothing
+ * but rejected queries. The attack succeeds if a batch is lost or stored twice, if a batch that kills workers stops the
+ * others for ever, if a promise of a query never settles, or if the engine's status hides the fault.
+ */
+
 /** By each signal. */
 const KILLS = 3
 

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { z } from 'zod'
 import type { EventStore } from '../../src/duckdb/event-store.js'
 import { startSession } from '../../src/ingest/session-memory.js'
@@ -15,6 +14,7 @@ import { type Random, seeded } from '../fixtures/random.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openStoreAt } from '../fixtures/store.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
+import { startWriter } from '../fixtures/writer-process.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -311,8 +311,7 @@ t.test(
     const acks = `${file}.acks`
     let moved = 0
     for (let round = 0; round < Number(process.env.KILLS ?? 3); round++) {
-      const writer = start(t, [file, String(round), acks])
-      await said(writer, 'open')
+      const writer = await startWriter(t, 'late-writer-process', [file, String(round), acks])
       const lines = () => readFileSync(acks, 'utf8').split('\n').length
       for (const from = lines(); lines() < from + 60; ) await new Promise((resolve) => setTimeout(resolve, 20))
       await new Promise((resolve) => setTimeout(resolve, (round * 137) % 400))
@@ -333,7 +332,7 @@ t.test(
       t.strictSame(misplaced(rows), [], `round ${round}`)
       moved += rows.filter(({ pathname, entry_page }) => pathname !== entry_page).length
     }
-    t.ok(moved > 100, `${moved} rows behind the first of their sessions`)
+    t.ok(moved > 100, `${moved} rows after the first of their sessions`)
   },
 )
 
@@ -374,17 +373,4 @@ const blank = {
   utm_campaign: null,
   utm_content: null,
   utm_term: null,
-}
-
-const start = (t: Test, given: string[]): ChildProcess => {
-  const child = spawn(process.execPath, ['dist/test/fixtures/late-writer-process.js', ...given], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function said(child: ChildProcess, word: string): Promise<void> {
-  for await (const chunk of child.stdout ?? []) if (String(chunk).includes(word)) return
-  throw new Error(`the writer ended before it said ${word}`)
 }

@@ -1,7 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
@@ -11,11 +7,9 @@ import type { EventStore } from '../../src/duckdb/event-store.js'
 import { runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import { sql } from '../../src/sql.js'
-import { directory } from '../fixtures/files.js'
 import { browserHit } from '../fixtures/hits.js'
 import { observation } from '../fixtures/observations.js'
 import { openStore } from '../fixtures/open-store.js'
-import { openStoreAt } from '../fixtures/store.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 
 const SECOND = 1_000
@@ -351,58 +345,3 @@ t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
   )
   await stop()
 })
-
-t.test(
-  'after kill -9 at any moment each view is one row, complete once both halves are acknowledged',
-  { timeout: 120_000 },
-  async (t) => {
-    const file = join(directory(t), 'events.duckdb')
-    const acks = `${file}.acks`
-    writeFileSync(acks, '')
-    let halves: string[][] = []
-    const acked = () => readFileSync(acks, 'utf8').split('\n').slice(0, -1)
-    for (let round = 0; round < Number(process.env.KILLS ?? 4); round++) {
-      const child = start(t, [file, String(round), acks, JSON.stringify(halves)])
-      await said(child, 'open')
-      for (const from = acked().length; acked().length < from + 150; )
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      await new Promise((resolve) => setTimeout(resolve, (round * 137) % 400))
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-      const store = await openStoreAt(file)
-      t.strictSame(store.losses, [])
-      const rows = await rowsOf(store)
-      await store.close()
-      // Rows stored and not acknowledged are not sent again, because a shipper numbers its deliveries.
-      halves = rows.flatMap(({ pathname, status, props }) =>
-        status !== null && props !== null ? [] : [[pathname.slice(1), status === null ? 'v' : 'h']],
-      )
-      const all = new Set(acked())
-      const names = new Set([...all].map((line) => line.split(' ')[0] ?? ''))
-      const wrong = [...names].filter((name) => {
-        const mine = rows.filter(({ pathname }) => pathname === `/${name}`)
-        const [row] = mine
-        if (mine.length !== 1 || row === undefined) return true
-        return (
-          (all.has(`${name} v`) && row.status !== 200) ||
-          (all.has(`${name} h`) && row.props !== JSON.stringify({ of: name }))
-        )
-      })
-      t.strictSame(wrong, [], `round ${round}: ${all.size} acknowledged`)
-      t.equal(new Set(rows.map(({ pathname }) => pathname)).size, rows.length, 'nothing twice')
-    }
-  },
-)
-
-const start = (t: Test, given: string[]): ChildProcess => {
-  const child = spawn(process.execPath, ['dist/test/fixtures/view-writer-process.js', ...given], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function said(child: ChildProcess, word: string): Promise<void> {
-  for await (const chunk of child.stdout ?? []) if (String(chunk).includes(word)) return
-  throw new Error(`the writer ended before it said ${word}`)
-}
