@@ -5,6 +5,7 @@ import type { ResultRow } from '../store.js'
 import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-step.js'
 import type { Checkpoints } from './checkpoints.js'
 import type { DataFile, DataFileOptions } from './datafile.js'
+import { HexId } from './query.js'
 import type { SessionMove } from './row-updates.js'
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
@@ -12,7 +13,7 @@ export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_st
 
 const ChangedSession = z.object({
   site_id: z.int(),
-  session_id: z.string().transform((hex) => BigInt(`0x${hex}`)),
+  session_id: HexId,
   session_start: z.date(),
 })
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { PRIOR_COLUMNS } from '../session-aggregates.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { readWatermark } from './aggregate-step.js'
-import { inTransaction, runQuery, toHexId } from './query.js'
+import { HexId, inTransaction, runQuery, toHexId } from './query.js'
 
 /**
  * The rows to remove from a site: those of one person, those that began before a moment, or all of them with the sitemaps of its hostnames.
@@ -217,13 +217,12 @@ async function findStepEnd(writer: DuckDBConnection, site: number, limit: Date):
 }
 
 const Text = z.string().nullable()
-const parseHexId = (hex: string) => BigInt(`0x${hex}`)
 const RemovalNote = z.object({
   rows: z.number(),
-  visitor_ids: z.string().transform((ids) => (ids === '' ? [] : ids.split(',').map(parseHexId))),
+  visitor_ids: z.string().transform((ids) => (ids === '' ? [] : ids.split(',').map((id) => HexId.parse(id)))),
 })
 type RemovalNote = z.output<typeof RemovalNote>
-const Ids = z.array(z.object({ id: z.string().transform(parseHexId) }))
+const Ids = z.array(z.object({ id: HexId }))
 
 const selectIds = async (writer: DuckDBConnection, query: string): Promise<bigint[]> =>
   Ids.parse(await runQuery(writer, raw(query))).map(({ id }) => id)

@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/event-store.js'
-import { rowsAsTable } from '../duckdb/query.js'
+import { HexId, rowsAsTable } from '../duckdb/query.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
 import { SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
 import { ARRIVAL_COLUMNS } from '../rows.js'
 import { raw, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 
-const id = z.string().transform((hex) => BigInt(`0x${hex}`))
 const text = z.string().nullable()
 const SessionRow = z.object({
-  visitor_id: id,
-  session_id: id,
+  visitor_id: HexId,
+  session_id: HexId,
   session_start: z.date(),
   last_seen: z.date(),
   entry_page: text,
@@ -78,7 +77,7 @@ export async function findSessionsNear(
   return rows.map(parseSession)
 }
 
-const SessionEnd = z.object({ session_id: id, visitor_id: id, last_seen: z.date() })
+const SessionEnd = z.object({ session_id: HexId, visitor_id: HexId, last_seen: z.date() })
 type SessionEnd = z.infer<typeof SessionEnd>
 
 /** By session: the visitors with rows of it, and when each was seen last. No row of the sessions is before `from`. */

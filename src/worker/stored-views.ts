@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventStore } from '../duckdb/event-store.js'
-import { rowsAsTable } from '../duckdb/query.js'
+import { HexId, rowsAsTable } from '../duckdb/query.js'
 import { createAddition, type UnmatchedView } from '../ingest/classified-batch.js'
 import { MAX_LATENESS_MS } from '../ingest/session-memory.js'
 import { pageKey, SAME_VIEW_MS, type StoredViews, viewDistance, withoutRoute } from '../ingest/view-memory.js'
@@ -10,13 +10,12 @@ import { type Addition, type EventRow, SERVER_COLUMNS } from '../rows.js'
 import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
-const id = z.string().transform((hex) => BigInt(`0x${hex}`))
 const text = z.string().nullable()
 const HalfView = z.object({
   half: z.enum(['server', 'browser']),
   site_id: z.int(),
-  visitor_id: id,
-  session_id: id,
+  visitor_id: HexId,
+  session_id: HexId,
   timestamp: z.date(),
   hostname: z.string(),
   pathname: z.string(),
@@ -24,7 +23,7 @@ const HalfView = z.object({
 type HalfView = z.infer<typeof HalfView>
 const ActiveSite = z.object({ site_id: z.int(), has_browser_hits: z.boolean(), last: z.date() })
 const SessionBrowser = z.object({
-  session: id,
+  session: HexId,
   screen_class: text,
   language: text,
   timezone: text,

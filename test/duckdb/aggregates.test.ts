@@ -23,7 +23,7 @@ import { openStoreAt } from '../fixtures/store.js'
 const MINUTE = 60_000
 
 t.test('reads return the same from aggregates as from hits, whenever sessions were aggregated', async (t) => {
-  const [plain, sealed] = [await openStore(t), await openStore(t)]
+  const [plain, aggregated] = [await openStore(t), await openStore(t)]
   let base = Date.parse('2026-01-01T00:00:00Z')
   await fc.assert(
     fc.asyncProperty(
@@ -33,19 +33,22 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
       fc.constantFrom(...FILTERS),
       fc.shuffledSubarray(READS, { minLength: 3, maxLength: 3 }),
       fc.constantFrom('', '&compare=previous'),
-      async (visits, seals, edges, filter, asked, compare) => {
+      async (visits, watermarks, edges, filter, readCases, compare) => {
         base += 6 * DAY
         const rows = rowsOf(visits, base)
         for (const batch of [0, 1, 2]) {
           const events = rows.filter((each) => each.batch === batch).map((each) => each.row)
-          for (const store of [plain, sealed]) await store.append({ events, agent_events: [] })
-          await sealed.aggregate(new Date(base + (seals[batch] ?? 0) * DAY))
+          for (const store of [plain, aggregated]) await store.append({ events, agent_events: [] })
+          await aggregated.aggregate(new Date(base + (watermarks[batch] ?? 0) * DAY))
         }
         const [from, to] = [Math.min(...edges), Math.max(...edges)].map((hour) => new Date(base + hour * 3_600_000))
-        for (const read of asked) {
+        for (const read of readCases) {
           const [path = '', own = ''] = read.split('?')
           const query = `site=1&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${compare}${filterQuery(filter)}`
-          const [expected, found] = [await askRead(plain, base, path, query), await askRead(sealed, base, path, query)]
+          const [expected, found] = [
+            await askRead(plain, base, path, query),
+            await askRead(aggregated, base, path, query),
+          ]
           if (JSON.stringify(roundNumbers(found)) === JSON.stringify(roundNumbers(expected))) continue
           throw new Error(`${read} ${query}\n${JSON.stringify(found)}\n${JSON.stringify(expected)}`)
         }
@@ -53,8 +56,10 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
     ),
     { numRuns: 15 },
   )
-  const [sum] = await sealed.query(sql`select count(*) as n, max(ids) as ids, bool_or(mixed) as mixed from sessions`)
-  t.ok(Number(sum?.n) > 20 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were sealed')
+  const [sum] = await aggregated.query(
+    sql`select count(*) as n, max(ids) as ids, bool_or(mixed) as mixed from sessions`,
+  )
+  t.ok(Number(sum?.n) > 20 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were aggregated')
 })
 
 t.test('visitors are counted by their previous session for every dimension with a prior column', async (t) => {
@@ -69,16 +74,16 @@ t.test('visitors are counted by their previous session for every dimension with 
     ['devices', ['prior_browser', 'prior_os', 'prior_device_type', 'prior_screen_class']],
   ]
   for (const [read, columns] of reads) {
-    const asked: string[] = []
+    const statements: string[] = []
     const query = (statement: Sql) => {
-      asked.push(statement.text.join('?'))
+      statements.push(statement.text.join('?'))
       return store.query(statement)
     }
     await askRead({ dialect: store.dialect, query }, timestamp.getTime() + DAY, read, 'site=1')
-    const words = new Set(asked.join('\n').match(/\bprior(_\w+)?\b/g))
+    const words = new Set(statements.join('\n').match(/\bprior(_\w+)?\b/g))
     t.strictSame([...words].sort(), [...columns].sort(), read)
   }
-  t.strictSame(reads.flatMap(([, columns]) => columns).sort(), [...PRIOR_COLUMNS].sort(), 'none is kept for nothing')
+  t.strictSame(reads.flatMap(([, columns]) => columns).sort(), [...PRIOR_COLUMNS].sort(), 'no column is unused')
 })
 
 t.test('a hit of an aggregated session is in the next result, and in results after a restart', async (t) => {
@@ -92,7 +97,7 @@ t.test('a hit of an aggregated session is in the next result, and in results aft
   const overview = async () =>
     (await askRead(store, at('23:00').getTime(), 'overview', 'site=1&start=2026-03-01T00:00:00Z')).data
   const cases: [when: string, act: () => Promise<unknown>, pageviews: number, duration: number][] = [
-    ['sealed', async () => {}, 2, 600],
+    ['aggregated', async () => {}, 2, 600],
     ['a late hit', () => store.append({ events: [row('10:30')], agent_events: [] }), 3, 1800],
     [
       'a restart',
@@ -104,7 +109,7 @@ t.test('a hit of an aggregated session is in the next result, and in results aft
       1800,
     ],
     ['another late hit', () => store.append({ events: [row('10:50')], agent_events: [] }), 4, 3000],
-    ['sealed again', () => store.aggregate(at('13:00')), 4, 3000],
+    ['aggregated again', () => store.aggregate(at('13:00')), 4, 3000],
     ['one more', () => store.append({ events: [row('10:55', { kind: 'custom' })], agent_events: [] }), 4, 3300],
   ]
   for (const [when, act, pageviews, duration] of cases) {
@@ -115,7 +120,7 @@ t.test('a hit of an aggregated session is in the next result, and in results aft
 })
 
 t.test(
-  'who is in a sealed session and in one that is not counts once, and a session that moved in each of its values',
+  'a visitor with aggregated and other sessions counts once, and a session with two values of a trait counts in each',
   async (t) => {
     const store = await openStore(t)
     const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
@@ -224,7 +229,7 @@ t.test('a page viewed under another visitor id of the session counts for both vi
 })
 
 t.test(
-  'sealed sessions that a late hit makes one are one in the next answer, and when they are sealed again',
+  'aggregated sessions that a late hit joins are one in the next result, and after the next aggregation',
   async (t) => {
     const store = await openStore(t)
     const at = (text: string) => new Date(`2026-03-01T${text}:00Z`)
@@ -234,7 +239,7 @@ t.test(
     }
     const row = (time: string, session: bigint, start: string, given: Partial<EventRow> = {}) =>
       eventRow({ timestamp: at(time), session_start: at(start), session_id: session, ...given })
-    const asked = async () => {
+    const results = async () => {
       const of = (path: string, own = '') =>
         askRead(store, at('23:00').getTime(), path, `site=1&start=2026-03-01T00:00:00Z${own}`)
       const channels = (await of('breakdown', '&dimension=channel')).data
@@ -243,7 +248,7 @@ t.test(
     const events = [row('10:00', 7n, '10:00'), row('10:50', 8n, '10:50'), row('15:00', 9n, '15:00')]
     await store.append({ events, agent_events: [] })
     await store.aggregate(at('20:00'))
-    t.match(await asked(), { overview: { sessions: 3, visitors: 1, pageviews: 3 } })
+    t.match(await results(), { overview: { sessions: 3, visitors: 1, pageviews: 3 } })
     // A hit at 10:25 is within half an hour of both sessions; one at 09:50 is before either.
     const late = [row('10:25', 6n, '09:50', arrival), row('09:50', 6n, '09:50', { ...arrival, pathname: '/z' })]
     const to = { session_id: 6n, session_start: at('09:50'), arrival }
@@ -257,9 +262,9 @@ t.test(
         { value: 'Direct', visitors: 1, sessions: 1, pageviews: 1 },
       ],
     }
-    t.match(await asked(), merged)
+    t.match(await results(), merged)
     await store.aggregate(at('20:00'))
-    t.match(await asked(), merged)
+    t.match(await results(), merged)
     t.match(await store.query(sql`select count(*) as n from sessions`), [{ n: 2 }])
     t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
   },
@@ -280,22 +285,22 @@ t.test('aggregation runs by itself in bounded steps and leaves out sessions that
     return eventRow({ timestamp, session_id: BigInt(i), visitor_id: BigInt(i % 50) })
   })
   await store.append({ events, agent_events: [] })
-  const sealed = async () => Number((await store.query(sql`select count(*) as n from sessions`))[0]?.n)
+  const aggregated = async () => Number((await store.query(sql`select count(*) as n from sessions`))[0]?.n)
   await store.maintain()
-  t.equal(await sealed(), 0, 'not at the start')
+  t.equal(await aggregated(), 0, 'not at the start')
   clock += 61_000
   await store.maintain()
-  t.equal(await sealed(), 2_000, 'all of them began an hour ago or earlier')
+  t.equal(await aggregated(), 2_000, 'all of them began an hour ago or earlier')
   now += 10 * MINUTE
   await store.append({ events: [eventRow({ timestamp: new Date(now), session_id: 9_999n })], agent_events: [] })
   await store.maintain()
   clock += 61_000
   await store.maintain()
-  t.equal(await sealed(), 2_000, 'one that began just now is not sealed')
+  t.equal(await aggregated(), 2_000, 'one that began just now is not aggregated')
   now += 2 * 3_600_000
   clock += 61_000
   await store.maintain()
-  t.equal(await sealed(), 2_001, 'and is when it is over')
+  t.equal(await aggregated(), 2_001, 'and is when it is over')
   const again = await store.query(sql`select session_id, count(*) as n from sessions group by session_id having n > 1`)
   t.strictSame(again, [], 'none twice')
 })

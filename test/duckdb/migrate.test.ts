@@ -106,17 +106,17 @@ t.test('a file without prior columns for channel, place and device is migrated',
 
   const store = await openStoreAt(file)
   const emptied = { events: own, sessions: 0, session_pages: 0, unsealed: 0, seals: 0, version }
-  t.strictSame(await counts(store), emptied, 'what was summed up is gone, the rows are not')
-  await answersAsItsHits(store, 'nothing summed up')
+  t.strictSame(await counts(store), emptied, 'what was aggregated is gone, the rows are not')
+  await answersAsItsHits(store, 'nothing aggregated')
 
   await store.aggregate(LATER)
   const filled = { ...emptied, sessions: all, session_pages: pages, seals: 1 }
-  t.strictSame(await counts(store), filled, 'all is summed up again')
+  t.strictSame(await counts(store), filled, 'all is aggregated again')
   for (const column of PRIOR_COLUMNS) {
     const [found] = await store.query(sql`select count(${raw(column)}) as n from sessions`)
     t.ok(Number(found?.n) > 0, `${column} tells of sessions before`)
   }
-  await answersAsItsHits(store, 'all summed up')
+  await answersAsItsHits(store, 'all aggregated')
   await store.close()
 
   const again = await openStoreAt(file)

@@ -31,31 +31,31 @@ async function elapsed(work: () => Promise<unknown>): Promise<number> {
 
 t.test('slots run a bounded number of tasks at once, and the others in order', async (t) => {
   const slots = createSlots(2)
-  const said: string[] = []
+  const log: string[] = []
   const ends = new Map<string, () => void>()
   const start = (name: string, signal?: AbortSignal) =>
     slots(
       async (slot) => {
-        said.push(`${name}@${slot}`)
+        log.push(`${name}@${slot}`)
         await new Promise<void>((resolve) => ends.set(name, resolve))
         if (name === 'b') throw new Error('b fails')
       },
       { signal },
-    ).catch((error: unknown) => said.push(`${name}: ${error instanceof Error ? error.message : String(error)}`))
+    ).catch((error: unknown) => log.push(`${name}: ${error instanceof Error ? error.message : String(error)}`))
   const settle = () => sleep(5)
   const leaving = new AbortController()
   const all = [start('a'), start('b'), start('c'), start('d', leaving.signal), start('e')]
   await settle()
-  t.strictSame(said, ['a@0', 'b@1'], 'two')
+  t.strictSame(log, ['a@0', 'b@1'], 'two')
   ends.get('b')?.()
   await settle()
-  t.strictSame(said, ['a@0', 'b@1', 'c@1', 'b: b fails'], 'the first that waited, on the slot that is free')
+  t.strictSame(log, ['a@0', 'b@1', 'c@1', 'b: b fails'], 'the first that waited, on the slot that is free')
   leaving.abort(new Error('left'))
   await settle()
-  t.strictSame(said.slice(4), ['d: left'], 'one that leaves the line')
+  t.strictSame(log.slice(4), ['d: left'], 'one that leaves the line')
   ends.get('a')?.()
   await settle()
-  t.strictSame(said.slice(5), ['e@0'], 'which never starts')
+  t.strictSame(log.slice(5), ['e@0'], 'which never starts')
   ends.get('c')?.()
   ends.get('e')?.()
   await Promise.all(all)

@@ -41,7 +41,7 @@ type Act = { erase: number } | { before: number }
 const act: fc.Arbitrary<Act> = fc.oneof(fc.record({ erase: fc.nat(3) }), fc.record({ before: fc.nat(5 * 24 * 2) }))
 
 t.test('aggregates equal the remaining hits, in whichever order rows are removed and aggregated', async (t) => {
-  const [plain, sealed] = [await openStore(t), await openStore(t)]
+  const [plain, aggregated] = [await openStore(t), await openStore(t)]
   const base = Date.parse('2026-01-01T00:00:00Z')
   let sites = 0
   let erased = 0
@@ -64,9 +64,9 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
         let kept: EventRow[] = []
         for (const batch of [0, 1, 2]) {
           const events = rows.filter((each) => each.batch === batch).map((each) => each.row)
-          await sealed.append({ events, agent_events: [] })
+          await aggregated.append({ events, agent_events: [] })
           kept.push(...events)
-          await sealed.aggregate(new Date(base + (seals[batch] ?? 0) * DAY))
+          await aggregated.aggregate(new Date(base + (seals[batch] ?? 0) * DAY))
           const next = acts[batch]
           if (next === undefined) continue
           const own = kept.filter((row) => row.site_id === site)
@@ -74,7 +74,7 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
             const visitor = BigInt(200 + next.erase)
             const { ids, name } = personOf(own, visitor)
             const gone = new Set(own.filter((row) => ids.has(row.visitor_id) || (name && row.identified_id === name)))
-            const removed = await sealed.remove({ site, visitor })
+            const removed = await aggregated.remove({ site, visitor })
             if (removed.rows !== gone.size) throw new Error(`${removed.rows} rows were removed, not ${gone.size}`)
             const found = [...removed.visitor_ids].sort().join()
             if (found !== [...ids].sort().join()) throw new Error(`ids ${found}`)
@@ -82,13 +82,13 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
             erased += gone.size
             const list = [...ids].map((id) => `${id}`).join(', ')
             for (const table of ['events', 'sessions', 'session_pages']) {
-              const [left] = await sealed.query(sql`select count(*) as n from query_table(${table})
+              const [left] = await aggregated.query(sql`select count(*) as n from query_table(${table})
                 where site_id = ${site} and list_contains(string_split(${list}, ', '), visitor_id::varchar)`)
-              if (left?.n !== 0) throw new Error(`${table} names somebody who was erased`)
+              if (left?.n !== 0) throw new Error(`${table} still has a person who was erased`)
             }
           } else {
             const before = new Date(base + next.before * 30 * 60_000)
-            while ((await sealed.remove({ site, before })).more);
+            while ((await aggregated.remove({ site, before })).more);
             kept = kept.filter((row) => row.site_id !== site || row.session_start >= before)
           }
         }
@@ -100,7 +100,7 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
             const query = `site=${each}&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${filterQuery(filter)}`
             const [expected, found] = [
               await askRead(plain, base, path, query),
-              await askRead(sealed, base, path, query),
+              await askRead(aggregated, base, path, query),
             ]
             if (JSON.stringify(roundNumbers(found)) === JSON.stringify(roundNumbers(expected))) continue
             throw new Error(`${read} ${query}\n${JSON.stringify(found)}\n${JSON.stringify(expected)}`)
@@ -156,10 +156,10 @@ t.test('erasing a person removes exactly the ids that belong to them', async (t)
     [6n, [1n, 2n, 6n], 5, '3:2 4:1 5:2 7:1', 'but not where the site calls the two otherwise'],
   ]
   for (const [visitor, ids, count, left, why] of table)
-    for (const sealed of [false, true]) {
+    for (const aggregated of [false, true]) {
       const store = await openStore(t)
       await store.append({ events: rows, agent_events: [] })
-      if (sealed) await store.aggregate(at('20T00:00'))
+      if (aggregated) await store.aggregate(at('20T00:00'))
       const removed = await store.remove({ site: 1, visitor })
       t.match(removed, { rows: count, more: false, visitor_ids: ids }, why)
       t.equal(removed.visitor_ids.length, ids.length, why)

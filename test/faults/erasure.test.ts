@@ -32,12 +32,12 @@ const rowsOf = (person: number) => ROWS + person
 const idOf = (person: number) => (person * 2).toString(16).padStart(16, '0')
 
 async function ask(data: string, method: string, path: string): Promise<{ status: number; data: unknown } | undefined> {
-  const asked = request({ socketPath: socketPath(data), method, path })
-  asked.end()
+  const sent = request({ socketPath: socketPath(data), method, path })
+  sent.end()
   try {
-    const [response] = await once(asked, 'response')
-    const said = await text(response)
-    return { status: response.statusCode, data: said.startsWith('{') ? JSON.parse(said).data : undefined }
+    const [response] = await once(sent, 'response')
+    const body = await text(response)
+    return { status: response.statusCode, data: body.startsWith('{') ? JSON.parse(body).data : undefined }
   } catch {
     return undefined
   }
@@ -121,15 +121,15 @@ t.test(
       if (which === 'worker') {
         if (worker === undefined) throw new Error('no worker')
         process.kill(worker.pid, 'SIGKILL')
-        const said = await answer
-        if (said?.status === 200) {
+        const response = await answer
+        if (response?.status === 200) {
           t.strictSame(
-            Erased.parse(said.data),
+            Erased.parse(response.data),
             { visitor_ids: [idOf(person)], rows: rowsOf(person) },
             'a killed worker',
           )
           sure.add(person)
-        } else t.match(said, { status: 503 }, 'or it says that it does not know')
+        } else t.match(response, { status: 503 }, 'or the outcome is reported as unknown')
         await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
         await eventually('another worker', async () => {
           const now = (await storeOf(data)).worker?.pid
@@ -137,8 +137,8 @@ t.test(
         })
       } else {
         await kill(child, which)
-        const said = await answer
-        if (said) sure.add(person)
+        const response = await answer
+        if (response) sure.add(person)
         if (which === 'both') places.push(await reached(t, data, person))
         child = await begin(t, data)
       }
@@ -155,9 +155,9 @@ t.test(
     const removals = await records.query(
       sql`select rows::integer as rows, visitor, done_at is not null as done from removals where rows is distinct from 0`,
     )
-    const asked = await records.query(sql`select count(*) as n from audit where object = 'visitor'`)
+    const logged = await records.query(sql`select count(*) as n from audit where object = 'visitor'`)
     const all = await records.query(sql`select count(*) as n from removals`)
-    t.strictSame(asked, all, 'the log has each that was written down, and no other')
+    t.strictSame(logged, all, 'the audit log has each recorded erasure, and no other')
     t.ok(
       removals.every(({ visitor, done }) => visitor === null && done === true),
       'each that was written down is done',

@@ -186,15 +186,15 @@ t.test('a collector killed repeatedly and a sidecar killed once: every row is st
   for (const what of ['agent', 'server', 'browser', 'custom'] as const) {
     const there = new Set(stored[what])
     t.equal(there.size, stored[what].length, `${what}: none twice`)
-    const mine = taken.filter((one) => one.what === what)
-    const missing = mine.filter(({ name, at }) => at !== undefined && !there.has(name))
+    const ofKind = taken.filter((one) => one.what === what)
+    const missing = ofKind.filter(({ name, at }) => at !== undefined && !there.has(name))
     t.same(
       missing.filter((one) => !doubtful(one)),
       [],
       `${what}: none lost`,
     )
     lost += missing.length
-    const known = new Set(mine.map(({ name }) => name))
+    const known = new Set(ofKind.map(({ name }) => name))
     t.same(
       stored[what].filter((path) => !known.has(path)),
       [],

@@ -33,7 +33,7 @@ function ask(data: string, method: string, path: string, body?: unknown): Promis
   return new Promise((resolve) => {
     const text = body === undefined ? undefined : JSON.stringify(body)
     const headers = text === undefined ? {} : { 'content-type': 'application/json' }
-    const asked = request({ socketPath: join(data, 'control.sock'), method, path, headers }, (response) => {
+    const sent = request({ socketPath: join(data, 'control.sock'), method, path, headers }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', () => resolve(undefined))
@@ -43,8 +43,8 @@ function ask(data: string, method: string, path: string, body?: unknown): Promis
         resolve({ status: response.statusCode ?? 0, data: parsed?.data?.data })
       })
     })
-    asked.on('error', () => resolve(undefined))
-    asked.end(text)
+    sent.on('error', () => resolve(undefined))
+    sent.end(text)
   })
 }
 
@@ -204,14 +204,14 @@ t.test('kill -9 during management writes: every acknowledged write is stored, on
   const lanes = ['a', 'b', 'c'].map((prefix) => lane(data, prefix, random))
   const acknowledged = () => lanes.reduce((sum, one) => sum + one.acknowledged(), 0)
   const restarts: number[] = []
-  for (let life = 0; life <= KILLS; life++) {
+  for (let round = 0; round <= KILLS; round++) {
     const began = Date.now()
     const child = await begin(data)
     t.teardown(() => end(child, 'SIGKILL'))
     restarts.push(Date.now() - began)
-    await compare(t, data, lanes, `life ${life}: ${acknowledged()} acknowledged`)
-    const enough = Math.ceil((WRITES * (life + 1)) / (KILLS + 1))
-    if (life === KILLS) {
+    await compare(t, data, lanes, `round ${round}: ${acknowledged()} acknowledged`)
+    const enough = Math.ceil((WRITES * (round + 1)) / (KILLS + 1))
+    if (round === KILLS) {
       await run(lanes, () => acknowledged() >= WRITES)
       await compare(t, data, lanes, 'the end')
       await t.test('if only the worker is killed, a write fails cleanly or is done once', async (t) => {

@@ -69,7 +69,7 @@ t.test('a damaged log is cut or set aside, and the loss is counted and reported'
   // The place of the twentieth commit in the log, found by the text of its position.
   const twentieth = whole.indexOf('"sequence":24')
   const lengthOfSome = lengthField(whole, twentieth)
-  type Case = [why: string, log: Buffer, commits: number, said: RegExp | undefined]
+  type Case = [why: string, log: Buffer, commits: number, message: RegExp | undefined]
   const cases: Case[] = [
     ['whole', whole, 44, undefined],
     ['torn in the last commit', whole.subarray(0, whole.length - 30), 43, undefined],
@@ -83,7 +83,7 @@ t.test('a damaged log is cut or set aside, and the loss is counted and reported'
     ['no log at all but text', Buffer.from('garbage '.repeat(1000)), 4, /wal set aside: 8000 bytes/],
     ['empty', Buffer.alloc(0), 4, undefined],
   ]
-  for (const [why, log, commits, said] of cases) {
+  for (const [why, log, commits, message] of cases) {
     t.test(why, async (t) => {
       const at = join(directory(t), 'events.duckdb')
       copyFileSync(file, at)
@@ -94,13 +94,13 @@ t.test('a damaged log is cut or set aside, and the loss is counted and reported'
       t.ok(performance.now() - from < 5_000, 'opens within 5 s')
       t.strictSame(await store.query(counted), [{ events: 3 * commits, agents: 2 * commits }], 'whole commits only')
       t.strictSame(await store.lastCommit(RUN), mark(commits))
-      if (said) {
-        t.match(lines.join('\n'), said)
+      if (message) {
+        t.match(lines.join('\n'), message)
         t.equal(store.losses.length, 1)
         const [loss] = store.losses
         t.strictSame(loss && readFileSync(loss.backup), log, 'the log as it was lies beside')
         const lost = lastIn(log) > 0 ? (lastIn(log) - commits) * 5 : undefined
-        t.equal(loss?.rows, lost, 'and the loss is said in rows')
+        t.equal(loss?.rows, lost, 'and the loss is reported in rows')
       } else {
         t.strictSame(lines, [])
         t.strictSame(store.losses, [])
@@ -154,9 +154,9 @@ t.test('a file that is not a database is set aside, never deleted', async (t) =>
       t.match(lines.join('\n'), /error .*events\.duckdb: file set aside: \d+ bytes/)
       await store.append(rows)
       await store.close()
-      const kept = store.losses[0]?.backup ?? ''
-      t.match(kept, /events\.duckdb\.\d{4}-\d\d-\d\dT/)
-      t.ok(readFileSync(kept).equals(content), 'byte for byte')
+      const backup = store.losses[0]?.backup ?? ''
+      t.match(backup, /events\.duckdb\.\d{4}-\d\d-\d\dT/)
+      t.ok(readFileSync(backup).equals(content), 'byte for byte')
     })
   }
 })

@@ -82,7 +82,7 @@ t.test(
         await new Promise((resolve) => setTimeout(resolve, 3 * kill))
         process.kill(pid, signal)
         await Promise.all([long, rest])
-        t.match(engine.status().reason, signal, 'it is said')
+        t.match(engine.status().reason, signal, 'the reason is reported')
       }
       await waitFor(() => engine.status().restarts === KILLS && engine.status().state === 'ready', 'ready again')
       over = true
@@ -99,7 +99,7 @@ t.test(
 t.test('an uncaught error in the worker, between commits and during a query, loses nothing', async (t) => {
   const { engine } = await startTestEngine(t, { entry: FAILING_WORKER })
   const long = engine.events.query(endless)
-  const ended = t.rejects(long, { code: 'database_error' }, 'the question fails, the process lives')
+  const ended = t.rejects(long, { code: 'database_error' }, 'the query fails, the process continues')
   await new Promise((resolve) => setTimeout(resolve, 100))
   const recorded = [
     engine.record(packBatch(people(50))),

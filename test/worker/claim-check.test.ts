@@ -38,16 +38,16 @@ const catalog = parseCatalog(
   }),
 )
 t.test('a claim is checked, and a late verdict is awaited', async (t) => {
-  const held = {
+  const published = {
     count: 12,
     source: 'https://acme.example/ips.json',
     refreshed_at: '2026-11-21T08:00:00.000Z',
     stale: false,
   }
-  const asked: unknown[] = []
+  const checks: unknown[] = []
   const verifier: Pick<Verifier, 'check'> = {
     check(agent, request, at) {
-      asked.push([agent?.id, request.ip, at])
+      checks.push([agent?.id, request.ip, at])
       return request.ip === '192.0.2.1'
         ? { now: VERDICTS.ranges }
         : { now: VERDICTS.indeterminate, later: Promise.resolve(VERDICTS.spoofed) }
@@ -56,14 +56,14 @@ t.test('a claim is checked, and a late verdict is awaited', async (t) => {
   const claims = createClaimCheck({
     catalog,
     verifier,
-    ranges: (id) => (id === 'newbot' ? held : undefined),
+    ranges: (id) => (id === 'newbot' ? published : undefined),
     now: () => 7,
   })
   t.strictSame(await claims({ user_agent: 'NewBot/1', ip: '192.0.2.1' }), {
     agent_id: 'newbot',
     verified: true,
     verification: 'ranges',
-    ranges: held,
+    ranges: published,
   })
   t.strictSame(await claims({ user_agent: 'PlainBot/1', ip: '192.0.2.2' }), {
     agent_id: 'plainbot',
@@ -78,7 +78,7 @@ t.test('a claim is checked, and a late verdict is awaited', async (t) => {
     null,
     'a person claims nothing',
   )
-  t.strictSame(asked, [
+  t.strictSame(checks, [
     ['newbot', '192.0.2.1', 7],
     ['plainbot', '192.0.2.2', 7],
   ])
@@ -102,7 +102,7 @@ t.test('a claim is checked, and a late verdict is awaited', async (t) => {
     join(data, 'control.sock'),
   )
   t.teardown(() => socket.close())
-  const long = { ...held, refreshed_at: new Date(Date.now() - 100 * 3_600_000).toISOString(), stale: true }
+  const long = { ...published, refreshed_at: new Date(Date.now() - 100 * 3_600_000).toISOString(), stale: true }
   const known = createClaimCheck({
     catalog: loadCatalog(),
     verifier,

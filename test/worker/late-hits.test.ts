@@ -82,7 +82,7 @@ function inOrder(arrived: readonly Hit[]): Map<string, { who: string; start: num
 }
 
 /** Aggregated sessions that differ from a plain count of all rows, or are missing. */
-const missummed = (store: EventStore) =>
+const findWrongAggregates = (store: EventStore) =>
   store.query(sql`
     with counted as (select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started,
       max(timestamp) as ended, count(*) as views, min(entry_page) as entry_page, min(utm_source) as utm_source,
@@ -91,7 +91,7 @@ const missummed = (store: EventStore) =>
     expected as (select *, lag(case when one_id then started end ignore nulls)
       over (partition by site_id, visitor_id order by started, session_id) as prior
       from counted qualify started < (select max(watermark) from seals))
-    select e.session_id as counted, s.session_id as sealed, e.started, s.started as sealed_started, e.prior, s.prior as sealed_prior
+    select e.session_id as counted, s.session_id as aggregated, e.started, s.started as aggregated_started, e.prior, s.prior as aggregated_prior
     from (select * from expected where session_id not in (select session_id from unsealed)) e
     full join (select * from sessions where session_id not in (select session_id from unsealed)) s
       on s.site_id = e.site_id and s.session_id = e.session_id
@@ -137,10 +137,10 @@ t.test('shuffled and delayed streams are stored as if all hits had come in order
       if (random() < 0.2) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
     }
     await writing.stop()
-    t.strictSame(await missummed(store), [], 'what is summed up is what the rows say')
+    t.strictSame(await findWrongAggregates(store), [], 'what is aggregated is what the rows say')
     await store.aggregate(new Date(now + DAY))
     t.strictSame(await store.query(sql`select * from unsealed`), [])
-    t.strictSame(await missummed(store), [], 'all of it')
+    t.strictSame(await findWrongAggregates(store), [], 'all of it')
     const stored = await rowsOf(store, from)
     const ids = new Map<string, string>()
     const wrong = stored.filter((row) => {
@@ -201,11 +201,11 @@ t.test('a session spans midnight and a restart, and its first hit arrives last',
   await writing.record([hit(-70), hit(50), hit(100)])
   await writing.stop()
   const rows = await sessions()
-  const mine = rows.filter(({ pathname }) => !['/-25', '/100'].includes(pathname))
-  t.equal(mine.length, 7)
-  for (const row of mine)
-    t.match(row, { entry_page: '/-70', start: -70, session_id: mine[0]?.session_id }, row.pathname)
-  t.equal(new Set(mine.map(({ visitor_id }) => visitor_id)).size, 2, 'two ids, one session')
+  const merged = rows.filter(({ pathname }) => !['/-25', '/100'].includes(pathname))
+  t.equal(merged.length, 7)
+  for (const row of merged)
+    t.match(row, { entry_page: '/-70', start: -70, session_id: merged[0]?.session_id }, row.pathname)
+  t.equal(new Set(merged.map(({ visitor_id }) => visitor_id)).size, 2, 'two ids, one session')
   t.match(
     rows.find(({ pathname }) => pathname === '/-25'),
     { entry_page: '/-25' },

@@ -14,7 +14,7 @@ import { openStoreAt } from '../fixtures/store.js'
 /* The worker's process ends with the process that started it, and never delays its end. */
 
 /** A process that its parent has not collected yet (state Z) has ended. */
-const lives = (pid: number): boolean => {
+const isRunning = (pid: number): boolean => {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
@@ -23,15 +23,15 @@ const lives = (pid: number): boolean => {
 }
 
 /** A process in its own group with an engine that has recorded some rows. */
-async function life(t: Test, data: string) {
+async function startEngineProcess(t: Test, data: string) {
   const parent: ChildProcess = fork(new URL('../fixtures/engine-process.js', import.meta.url), [data], {
     detached: true,
   })
   t.teardown(() => parent.kill('SIGKILL'))
-  const told = { pid: 0, sent: 0, stored: 0 }
-  parent.on('message', (message: object) => Object.assign(told, message))
-  await waitFor(() => told.stored > 50, 'rows are stored')
-  return { parent, told }
+  const progress = { pid: 0, sent: 0, stored: 0 }
+  parent.on('message', (message: object) => Object.assign(progress, message))
+  await waitFor(() => progress.stored > 50, 'rows are stored')
+  return { parent, progress }
 }
 
 const ways: [string, (parent: ChildProcess) => void, string][] = [
@@ -43,8 +43,8 @@ const ways: [string, (parent: ChildProcess) => void, string][] = [
 for (const [way, end, why] of ways) {
   t.test(`the process that has the worker ends (${way}): ${why}`, async (t) => {
     const data = directory(t)
-    const { parent, told } = await life(t, data)
-    t.ok(lives(told.pid))
+    const { parent, progress } = await startEngineProcess(t, data)
+    t.ok(isRunning(progress.pid))
     const ended = once(parent, 'exit')
     const from = performance.now()
     end(parent)
@@ -53,11 +53,14 @@ for (const [way, end, why] of ways) {
     t.ok(performance.now() - from < 3_000, `it ended after ${Math.round(performance.now() - from)} ms`)
     // At once, while an orphaned worker may have the files open.
     const next = await startTestEngine(t, { data })
-    t.notOk(lives(told.pid), 'the worker ended too')
+    t.notOk(isRunning(progress.pid), 'the worker ended too')
     const [found] = await next.engine.events.query(ROW_COUNTS)
     const rows = Number(found?.human)
-    t.ok(rows >= told.stored && rows <= told.sent, `${told.stored} acknowledged <= ${rows} <= ${told.sent} sent`)
-    if (way === 'close' || way === 'SIGINT') t.equal(rows, told.sent, 'drained')
+    t.ok(
+      rows >= progress.stored && rows <= progress.sent,
+      `${progress.stored} acknowledged <= ${rows} <= ${progress.sent} sent`,
+    )
+    if (way === 'close' || way === 'SIGINT') t.equal(rows, progress.sent, 'drained')
     t.notOk(next.engine.status().losses)
   })
 }
@@ -99,11 +102,11 @@ t.test('a data directory has one engine, also within one process', async (t) => 
     const recorded = Array.from({ length: 40 }, () =>
       engine.record(packBatch(Array.from({ length: 500 }, () => observation({ query: 'x'.repeat(500) })))),
     )
-    const asked = engine.events.query(ROW_COUNTS)
+    const query = engine.events.query(ROW_COUNTS)
     await sleep(100)
     t.equal(engine.status().rows.human, 2)
     process.kill(pid, 'SIGCONT')
-    await Promise.all([...recorded, asked])
+    await Promise.all([...recorded, query])
     t.match(engine.status(), { rows: { human: 20_002 }, restarts: 0 })
   })
 })

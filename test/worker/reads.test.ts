@@ -34,8 +34,8 @@ const count = async (stream: AsyncIterable<ResultRow[]>): Promise<number> => {
 
 /** Checks that all reading connections are free: the maximum of concurrent queries, and a stream. */
 async function isFree(t: Test, engine: Engine, why: string) {
-  const asked = [1, 2, 3, 4].map((n) => engine.events.query(sql`select ${n} as n`))
-  const answers = await Promise.all(asked)
+  const queries = [1, 2, 3, 4].map((n) => engine.events.query(sql`select ${n} as n`))
+  const answers = await Promise.all(queries)
   t.strictSame(answers, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ n: 4 }]], `free ${why}`)
   t.equal(await count(engine.events.stream(sql`select * from range(5000)`)), 5_000, `and for a stream, ${why}`)
 }
@@ -94,7 +94,7 @@ t.test(
     const rest = async () => {
       for (let piece = await stalled.next(); !piece.done; piece = await stalled.next()) came += 1
     }
-    await t.rejects(rest(), { code: 'database_error', message: /read the rows too slowly/ }, 'and it is told')
+    await t.rejects(rest(), { code: 'database_error', message: /read the rows too slowly/ }, 'with an error')
     t.ok(came <= 1 + MAX_UNACKNOWLEDGED_CHUNKS, `${came} pieces were on the way, never more`)
   },
 )
@@ -109,7 +109,7 @@ t.test('a stream and queries fail when the worker dies', async (t) => {
   const rest = async () => {
     for (let piece = await stream.next(); !piece.done; piece = await stream.next());
   }
-  await t.rejects(rest(), { code: 'database_error' }, 'the asker is told')
+  await t.rejects(rest(), { code: 'database_error' }, 'the caller gets an error')
   await query
   await waitFor(() => engine.status().state === 'ready' && engine.status().restarts > 0, 'ready again')
   await isFree(t, engine, 'in the next worker')
@@ -133,11 +133,11 @@ t.test('a stream of a million rows needs little memory', async (t) => {
 
   await t.test('a client that disconnects stops its query, on either listener', async (t) => {
     const now = new Date('2026-11-21T12:00:00Z')
-    let asked = 0
+    let started = 0
     let stopped = 0
     /** The read's own statement, joined with work that never ends. */
     const slowly = async (query: Sql, signal?: AbortSignal) => {
-      asked += 1
+      started += 1
       try {
         return await engine.events.query(sql`select r.* from (${query}) r, (${endless}) e`, signal)
       } finally {
@@ -187,10 +187,10 @@ t.test('a stream of a million rows needs little memory', async (t) => {
     ]
     for (const [why, options] of ways) {
       const before = stopped
-      const expected = asked + 1
+      const expected = started + 1
       const client = request(options).end()
       client.on('error', () => {})
-      await waitFor(() => asked === expected, 'the query runs')
+      await waitFor(() => started === expected, 'the query runs')
       await sleep(100)
       t.equal(stopped, before, 'and goes on while the client is there')
       const from = performance.now()

@@ -37,11 +37,11 @@ const rowsOf = async (store: EventStore, from = 0) =>
 const ONE = { hostname: 'one.example' }
 const view = (at: number, given: Partial<Observation> = {}) =>
   observation({ ...ONE, timestamp: new Date(at).toISOString(), ...given })
-const told = (at: number, given: Partial<Hit> = {}) =>
+const browserReport = (at: number, given: Partial<Hit> = {}) =>
   browserHit({ ...ONE, site: 2, timestamp: new Date(at).toISOString(), ...given })
 
 /** The write path over a store, with a clock that the test sets. */
-async function world(t: Test) {
+async function setUp(t: Test) {
   const store = await openStore(t)
   let now = NOON
   const salts = createTestSalts(() => now)
@@ -68,13 +68,17 @@ async function world(t: Test) {
 }
 
 t.test('a view is one row across commits and restarts', { timeout: 120_000 }, async (t) => {
-  const { store, record, restart, drops, stop } = await world(t)
-  const said = { screen_width: 800, props: { plan: 'pro' } }
+  const { store, record, restart, drops, stop } = await setUp(t)
+  const reported = { screen_width: 800, props: { plan: 'pro' } }
   await record(NOON, view(NOON, { pathname: '/a' }))
-  await record(NOON + 2, told(NOON + 2, { pathname: '/a', ...said }))
+  await record(NOON + 2, browserReport(NOON + 2, { pathname: '/a', ...reported }))
   await record(NOON + 3, view(NOON + 3, { pathname: '/b' }))
   await restart()
-  await record(NOON + 4, told(NOON + 4, { pathname: '/b', ...said }), told(NOON + 5, { pathname: '/c', ...said }))
+  await record(
+    NOON + 4,
+    browserReport(NOON + 4, { pathname: '/b', ...reported }),
+    browserReport(NOON + 5, { pathname: '/c', ...reported }),
+  )
   await restart()
   await record(NOON + 6, view(NOON + 4, { pathname: '/c' }))
   t.strictSame(drops(), { same_view: 1 })
@@ -82,7 +86,7 @@ t.test('a view is one row across commits and restarts', { timeout: 120_000 }, as
   // A memory of two pages has forgotten that view; the store has it.
   await restart(4)
   await record(NOON + 8, ...['/e', '/f', '/g', '/h'].map((pathname) => view(NOON + 8, { pathname })))
-  await record(NOON + 9, told(NOON + 9, { pathname: '/d', ...said }))
+  await record(NOON + 9, browserReport(NOON + 9, { pathname: '/d', ...reported }))
   await stop()
   const rows = await rowsOf(store)
   t.equal(rows.length, 8)
@@ -112,7 +116,7 @@ t.test('the first browser hit of a site completes the stored view and is not a r
     ['v100 | v0 | h1', 2, 'a view that ended late'],
   ]
   for (const [batches, expected, why] of rows) {
-    const { store, record, restart, stop } = await world(t)
+    const { store, record, restart, stop } = await setUp(t)
     let now = 0
     for (const batch of batches.split(' | ')) {
       if (batch === '!') {
@@ -122,7 +126,7 @@ t.test('the first browser hit of a site completes the stored view and is not a r
       const all = batch.split(' ').map((word) => {
         const at = NOON + Number(word.slice(1)) * SECOND
         now = Math.max(now, at)
-        return word[0] === 'v' ? view(at) : told(at, { screen_width: 800 })
+        return word[0] === 'v' ? view(at) : browserReport(at, { screen_width: 800 })
       })
       await record(now, ...all)
     }
@@ -132,18 +136,22 @@ t.test('the first browser hit of a site completes the stored view and is not a r
 })
 
 t.test('reads return the same from rows and from aggregates', async (t) => {
-  const { store, record, stop } = await world(t)
+  const { store, record, stop } = await setUp(t)
   const [ann, bob] = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }]
   const on = (pathname: string, engaged_ms: number, scroll: number) => ({ pathname, engaged_ms, scroll })
   const measured = { kind: 'engagement' as const }
   const s = (seconds: number) => NOON + seconds * SECOND
-  await record(s(0), view(s(0), { pathname: '/', ...ann }), told(s(0.2), { pathname: '/', screen_width: 1000, ...ann }))
-  await record(s(60), told(s(60), { ...on('/b', 20_000, 50), referrer: 'https://one.example/', ...ann }))
+  await record(
+    s(0),
+    view(s(0), { pathname: '/', ...ann }),
+    browserReport(s(0.2), { pathname: '/', screen_width: 1000, ...ann }),
+  )
+  await record(s(60), browserReport(s(60), { ...on('/b', 20_000, 50), referrer: 'https://one.example/', ...ann }))
   await record(s(100), view(s(100), { pathname: '/', ...bob }))
-  await record(s(110), told(s(110), { ...measured, ...on('/', 3_000, 20), ...bob }))
-  await record(s(120), told(s(120), { ...measured, ...on('/b', 5_000, 80), ...ann }))
+  await record(s(110), browserReport(s(110), { ...measured, ...on('/', 3_000, 20), ...bob }))
+  await record(s(120), browserReport(s(120), { ...measured, ...on('/b', 5_000, 80), ...ann }))
   // The tab is closed hours later.
-  await record(s(3 * 3600), told(s(3 * 3600), { ...measured, ...on('/b', 60_000, 70), ...ann }))
+  await record(s(3 * 3600), browserReport(s(3 * 3600), { ...measured, ...on('/b', 60_000, 70), ...ann }))
   const ask = async (path: string, query = '') => {
     const read = reads.find((each) => each.path === `/api/stats/${path}`)
     if (!read) throw new Error(path)
@@ -172,11 +180,11 @@ t.test('reads return the same from rows and from aggregates', async (t) => {
   }
   await check('from the rows')
   await store.aggregate(new Date(s(4 * 3600)))
-  await check('summed up')
+  await check('aggregated')
   const screens = () => ask('breakdown', '&dimension=screen_class')
   t.match(await screens(), [{ value: 'lg', sessions: 1 }])
   // His browser's first pageview arrives after aggregation and makes the session stale.
-  await record(s(4 * 3600), told(s(100.5), { pathname: '/', screen_width: 300, ...bob }))
+  await record(s(4 * 3600), browserReport(s(100.5), { pathname: '/', screen_width: 300, ...bob }))
   t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 1 }])
   const xs = async () =>
     z
@@ -185,40 +193,40 @@ t.test('reads return the same from rows and from aggregates', async (t) => {
       .find(({ value }) => value === 'xs')
   t.match(await xs(), { sessions: 1, visitors: 1, pageviews: 1 })
   await store.aggregate(new Date(s(4 * 3600)))
-  t.match(await xs(), { sessions: 1, visitors: 1, pageviews: 1 }, 'and summed up again')
+  t.match(await xs(), { sessions: 1, visitors: 1, pageviews: 1 }, 'and aggregated again')
   await check('again')
   await stop()
 })
 
 t.test('each of several views in the same millisecond gets one addition', async (t) => {
-  const { store, record, restart, stop } = await world(t)
+  const { store, record, restart, stop } = await setUp(t)
   await record(NOON, view(NOON), view(NOON), view(NOON))
   await restart()
-  await record(NOON + 1, told(NOON + 1, { screen_width: 300 }), told(NOON + 1, { screen_width: 300 }))
+  await record(NOON + 1, browserReport(NOON + 1, { screen_width: 300 }), browserReport(NOON + 1, { screen_width: 300 }))
   await stop()
   t.strictSame((await rowsOf(store)).map((row) => row.screen_class).sort(), ['xs', 'xs', null].sort())
 })
 
 t.test('after an hour’s outage late hits also make one row a view, in one session', async (t) => {
-  const { store, record, restart, drops, stop } = await world(t)
+  const { store, record, restart, drops, stop } = await setUp(t)
   await record(NOON + 3 * HOUR, view(NOON + 3 * HOUR, { ip: '192.0.2.9' }))
   await restart()
   const minute = (n: number) => NOON + n * MINUTE
   await record(
     minute(190),
     view(minute(0), { pathname: '/a' }),
-    told(minute(0) + 5, { pathname: '/a' }),
+    browserReport(minute(0) + 5, { pathname: '/a' }),
     view(minute(5), { pathname: '/b' }),
   )
   await record(
     minute(191),
-    told(minute(5) + 5, { pathname: '/b', screen_width: 400 }),
-    told(minute(9), { kind: 'engagement', engaged_ms: 3 * MINUTE, pathname: '/b' }),
-    told(minute(100), { kind: 'engagement', engaged_ms: 1, pathname: '/nobody' }),
+    browserReport(minute(5) + 5, { pathname: '/b', screen_width: 400 }),
+    browserReport(minute(9), { kind: 'engagement', engaged_ms: 3 * MINUTE, pathname: '/b' }),
+    browserReport(minute(100), { kind: 'engagement', engaged_ms: 1, pathname: '/unknown' }),
   )
   t.strictSame(drops(), { no_session: 1 })
   await restart()
-  await record(minute(192), told(minute(12), { kind: 'engagement', engaged_ms: 1, pathname: '/b' }))
+  await record(minute(192), browserReport(minute(12), { kind: 'engagement', engaged_ms: 1, pathname: '/b' }))
   await stop()
   const rows = (await rowsOf(store)).filter(({ timestamp }) => timestamp.getTime() < minute(60))
   t.match(rows, [
@@ -233,16 +241,16 @@ t.test('after an hour’s outage late hits also make one row a view, in one sess
 })
 
 t.test('a page whose route is in the fragment is one row with the server’s path', async (t) => {
-  const { store, record, restart, stop } = await world(t)
+  const { store, record, restart, stop } = await setUp(t)
   const [a, b] = [{ pathname: '/app#/a', screen_width: 800 }, { pathname: '/app#/b' }]
   const s = (seconds: number) => NOON + seconds * SECOND
   await record(s(0), view(s(0), { pathname: '/app' }))
-  await record(s(1), told(s(1), a))
+  await record(s(1), browserReport(s(1), a))
   await record(s(60), view(s(60), { pathname: '/app' }))
   await restart()
-  await record(s(61), told(s(61), a))
-  await record(s(62), told(s(62), { ...b, engaged_ms: 0, scroll: 0 }))
-  await record(s(120), told(s(120), a))
+  await record(s(61), browserReport(s(61), a))
+  await record(s(62), browserReport(s(62), { ...b, engaged_ms: 0, scroll: 0 }))
+  await record(s(120), browserReport(s(120), a))
   await restart()
   await record(s(121), view(s(119), { pathname: '/app' }))
   await stop()
@@ -257,17 +265,17 @@ t.test('a page whose route is in the fragment is one row with the server’s pat
 })
 
 t.test('a view that only the store knows is counted for its site', async (t) => {
-  const { record, restart, dropped, stop } = await world(t)
-  await record(NOON, told(NOON, { pathname: '/a' }), told(NOON, { pathname: '/b' }))
+  const { record, restart, dropped, stop } = await setUp(t)
+  await record(NOON, browserReport(NOON, { pathname: '/a' }), browserReport(NOON, { pathname: '/b' }))
   // Memory has forgotten both views; the store has their rows.
   await restart(4)
-  const more = ['/e', '/f', '/g', '/h'].map((pathname) => told(NOON + 1, { pathname, ip: '192.0.2.7' }))
+  const more = ['/e', '/f', '/g', '/h'].map((pathname) => browserReport(NOON + 1, { pathname, ip: '192.0.2.7' }))
   await record(NOON + 1, ...more)
   await record(
     NOON + 2,
     view(NOON, { pathname: '/a', shipped: { site: 2, as: 'human' } }),
     view(NOON, { pathname: '/b' }),
-    told(NOON + 100 * MINUTE, { kind: 'engagement', engaged_ms: 1, pathname: '/nobody', ip: '192.0.2.8' }),
+    browserReport(NOON + 100 * MINUTE, { kind: 'engagement', engaged_ms: 1, pathname: '/unknown', ip: '192.0.2.8' }),
   )
   t.strictSame(dropped(), [
     { site: 2, door: 'edge', reason: 'same_view', count: 1 },
@@ -277,12 +285,12 @@ t.test('a view that only the store knows is counted for its site', async (t) => 
 })
 
 t.test('a view that memory matched to a hit of the batch is not matched again by the store', async (t) => {
-  const { store, record, stop } = await world(t)
+  const { store, record, stop } = await setUp(t)
   // Only the store knows the first view, which came before the site's first browser hit.
   await record(NOON, view(NOON))
-  await record(NOON, view(NOON), told(NOON))
+  await record(NOON, view(NOON), browserReport(NOON))
   await record(NOON + 3, view(NOON + 3))
-  await record(NOON + 10_000, told(NOON + 3), told(NOON))
+  await record(NOON + 10_000, browserReport(NOON + 3), browserReport(NOON))
   await stop()
   t.match(
     (await rowsOf(store)).map(({ timestamp, recorded_by, status }) => [+timestamp - NOON, recorded_by, status]),
@@ -308,7 +316,7 @@ const tabs = fc.array(
 )
 
 t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
-  const { store, record, restart, set, stop } = await world(t)
+  const { store, record, restart, set, stop } = await setUp(t)
   let run = 0
   await fc.assert(
     fc.asyncProperty(tabs, fc.constantFrom(undefined, 8), async (opened, limit) => {
@@ -316,21 +324,21 @@ t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
       const ip = `10.${run >> 16}.${(run >> 8) & 255}.${run & 255}`
       const from = NOON + run * 24 * HOUR
       let at = from
-      const heard: { at: number; evidence: Evidence; restart: boolean }[] = []
+      const arrivals: { at: number; evidence: Evidence; restart: boolean }[] = []
       for (const { path: pathname, gap, runs, slow, relayed, restart } of opened) {
         at += gap
-        heard.push({ at: at + slow, evidence: view(at, { pathname, ip }), restart })
-        heard.push({
+        arrivals.push({ at: at + slow, evidence: view(at, { pathname, ip }), restart })
+        arrivals.push({
           at: at + runs + relayed,
-          evidence: told(at + runs, { pathname, ip, screen_width: 400 }),
+          evidence: browserReport(at + runs, { pathname, ip, screen_width: 400 }),
           restart: false,
         })
       }
-      heard.sort((a, b) => a.at - b.at)
+      arrivals.sort((a, b) => a.at - b.at)
       set(from)
       await restart(limit)
-      for (let n = 0; n < heard.length; ) {
-        const part = heard.slice(n, n + 1 + (n % 3))
+      for (let n = 0; n < arrivals.length; ) {
+        const part = arrivals.slice(n, n + 1 + (n % 3))
         n += part.length
         await record(part.at(-1)?.at ?? at, ...part.map(({ evidence }) => evidence))
         if (part.some((one) => one.restart)) await restart(limit)

@@ -103,7 +103,7 @@ t.test('rows wait during an obstacle, classified once and in order', async (t) =
   push(12, '/b')
   push(13, '/c')
   await new Promise((resolve) => setTimeout(resolve, 50))
-  t.strictSame([commits, states], [[], ['no room']], 'said once')
+  t.strictSame([commits, states], [[], ['no room']], 'reported once')
   free = true
   await settled(13)
   t.strictSame(states, ['no room', undefined])
@@ -135,7 +135,7 @@ t.test('a failing store is retried with the same rows; stop gives up at once', a
 })
 
 t.test('late rows are stored with the sessions that the store has, once it can be queried', async (t) => {
-  let asked = 0
+  let attempts = 0
   const late = eventRow({ pathname: '/late' })
   const { visitor_id } = late
   const who = { visitor_id, previous: undefined, next: undefined }
@@ -152,7 +152,7 @@ t.test('late rows are stored with the sessions that the store has, once it can b
       }),
     },
     async resolveLate(rows, { unplacedRows }) {
-      if (asked++ < 2) throw new Error('not now')
+      if (attempts++ < 2) throw new Error('not now')
       t.strictSame([rows, unplacedRows], [[late], [{ row: late, visitor: who }]])
       Object.assign(late, { session_id: 77n })
       return { moves: [], additions: [], removed: new Map() }
