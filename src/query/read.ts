@@ -238,11 +238,7 @@ export async function prepareRead(
     assistants,
     name: read.path,
     onStatement,
-    blockedUrls: async (operator: string | undefined) => dependencies.blockedUrls?.(site.id, operator),
-    policy: async (question: PolicyQuery) =>
-      dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },
-    agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
-    funnel: async (id: string) => dependencies.funnel?.(id, site.id),
+    ...lookups(dependencies, site),
   }
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
     const { data, rows, query: replaced } = await run(context)
@@ -278,6 +274,15 @@ export async function prepareRead(
     },
   }
 }
+
+/** The lookups of a read, for one site. */
+const lookups = (dependencies: ReadDependencies, site: Site) => ({
+  blockedUrls: async (operator: string | undefined) => dependencies.blockedUrls?.(site.id, operator),
+  policy: async (question: PolicyQuery) =>
+    dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },
+  agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
+  funnel: async (id: string) => dependencies.funnel?.(id, site.id),
+})
 
 /** Throws `not_found` for an unknown site or segment. */
 async function findSiteAndSegment(envelope: Envelope, dependencies: ReadDependencies) {
