@@ -1,3 +1,5 @@
+import ipaddr from 'ipaddr.js'
+
 /** An IP address as unsigned 32-bit words: one for IPv4, four for IPv6. IPv4-mapped IPv6 (`::ffff:…`) counts as IPv4. */
 export type Address = { family: 4; words: readonly [number] } | { family: 6; words: readonly number[] }
 
@@ -76,10 +78,7 @@ function parseGroups(text: string, atEnd: boolean): number[] | undefined {
 /** Formats an address; IPv6 in its shortest form, as RFC 5952 section 4 defines it. */
 export function addressText({ family, words }: Address): string {
   if (family === 4) return [24, 16, 8, 0].map((shift) => (words[0] >>> shift) & 255).join('.')
-  const full = words.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xffff).toString(16)}`).join(':')
-  let zeros = ''
-  for (const [run] of full.matchAll(/\b0(?::0\b)+/g)) if (run.length > zeros.length) zeros = run
-  return zeros === '' ? full : full.replace(new RegExp(`(?:^|:)${zeros}(?:$|:)`), '::')
+  return new ipaddr.IPv6(words.flatMap((word) => [word >>> 16, word & 0xffff])).toRFC5952String()
 }
 
 /** Returns the same key for every spelling of one address, for hashing. */

@@ -101,6 +101,7 @@ const MAY: Record<string, readonly string[]> = {
 /** The only files or folders that may import each package. Every file may import zod. */
 const HOME: Record<string, readonly string[]> = {
   'http-proxy': ['src/proxy/upgrade.ts'],
+  'ipaddr.js': ['src/address.ts'],
   'robots-parser': ['src/policy/longest-match.ts'],
   'ua-parser-js': ['src/capture/device.ts'],
   isbot: ['src/agents/identify.ts'],
