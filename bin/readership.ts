@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { runProgram, type Terminal } from '../src/cli/index.js'
 
-/** The only reader of `process`: arguments, environment, signals and streams become arguments here. */
+/** This is the only file of the program that reads `process`; everything else gets a `Terminal`. */
 const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 )
 
-/** Whether a server runs: it continues when the reader of its output is gone, while a command ends. */
-let serving = false
+/** A server keeps running if the reader of its log goes away; any other command ends. */
+let isServer = false
 
-/** Linux says it in a file; Node has raised the soft limit to the hard one by now. */
+/** Reads the limit of open files on Linux; Node has raised the soft limit to the hard one at its start. */
 function openFiles(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -38,17 +38,17 @@ const terminal: Terminal = {
   env: process.env,
   onSignal: (name, listener) => process.on(name, listener),
   onUncaughtError(listener) {
-    serving = true
+    isServer = true
     process.on('uncaughtException', listener)
     process.on('unhandledRejection', listener)
   },
   exit: (code) => process.exit(code),
 }
 
-// `readership tail | head`: who stops reading ends the command, quietly.
+// If the reader closes the pipe, as in `readership tail | head`, the command ends without an error.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (serving) return
+    if (isServer) return
     if (error.code === 'EPIPE') process.exit(0)
     throw error
   })

@@ -2,7 +2,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { asciiHostname } from './hostname.js'
 
-/** A setting that is missing, unknown or wrong: one line that names it, for the person at the terminal. */
+/** A setting that is missing, unknown or invalid; the message is one line that names it. */
 export class ConfigError extends Error {
   constructor(
     message: string,
@@ -18,43 +18,44 @@ const wholeNumber = (min: number, max: number) =>
     .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: 'must be a whole number' })
     .pipe(z.int().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
 const nonEmptyText = z.string('must be text').min(1, 'must not be empty')
-/** A YAML list, one flag repeated, or one variable with commas. */
+/** Accepts a YAML list, a repeated flag, or one text with commas. */
 const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess(
     (value) =>
       (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [value])
-        .map((one) => (typeof one === 'string' ? one.trim() : one))
-        .filter((one) => one !== ''),
+        .map((item) => (typeof item === 'string' ? item.trim() : item))
+        .filter((item) => item !== ''),
     z.array(item),
   )
 const originUrl = nonEmptyText.refine((value) => {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
   const url = new URL(value)
   return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
-}, 'must be an http or https URL of a host alone, as in http://localhost:3000')
+}, 'must be an http or https URL of only a host, such as http://localhost:3000')
 const serviceUrl = nonEmptyText.refine((value) => {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
   const url = new URL(value)
   return !url.search && !url.hash && !url.username && !url.password
-}, 'must be an http or https URL, as in https://stats.example.com')
+}, 'must be an http or https URL, such as https://stats.example.com')
 const smtpUrl = nonEmptyText.refine((value) => {
   if (!/^smtps?:\/\//i.test(value) || !URL.canParse(value)) return false
   return new URL(value).hostname !== ''
-}, 'must be an smtp or smtps URL, as in smtp://mail.example.com:587')
+}, 'must be an smtp or smtps URL, such as smtp://mail.example.com:587')
 const hostname = nonEmptyText.transform((value, context) => {
   const ascii = asciiHostname(value)
   if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
   return ascii ?? ''
 })
-/** As a browser writes it in `Origin`: ASCII, lower case, without the scheme's own port. */
+/** Converts an origin to what browsers send in `Origin`: ASCII, lower case, without the scheme's default port. */
 const pageOrigin = originUrl.transform((value, context) => {
   const { origin, hostname } = new URL(value)
   if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
   return origin
 })
+const switchSetting = () => z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false)
 const timeoutSeconds = wholeNumber(1, 86_400)
 const SIZE_PATTERN = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
-/** Bytes of `512MB`, `1.5GiB` or a plain number. */
+/** Converts `512MB`, `1.5GiB` or a plain number to bytes. */
 const byteSize = z
   .union([z.int().min(0), nonEmptyText.regex(/^\d+$/), nonEmptyText.regex(SIZE_PATTERN)], {
     error: 'must be a size such as 512MB',
@@ -67,80 +68,76 @@ const byteSize = z
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 interface SettingInfo {
-  /** One line for `--help` and the README. */
+  /** One line for `--help` and src/cli/README.md. */
   doc: string
-  /** What the flag's value is called in `--help`; absent with no `switch`: the setting is an argument, not a flag. */
+  /** Name of the flag's value in `--help`. A setting with neither `value` nor `switch` is an argument. */
   value?: string
-  /** The flag has no value: it is there or not. */
+  /** The flag takes no value. */
   switch?: true
   list?: true
-  /** What it is must be in no message. */
+  /** The value never appears in a message. */
   secret?: true
 }
 const settingInfo = z.registry<SettingInfo>()
 
-/** Every setting once: its form, its default and its meaning. Flag and variable are its name (`flagOf`, `envOf`). */
+/** All settings with schema, default and description. `flagName` and `variableName` derive flag and variable. */
 const Settings = z.strictObject({
-  origin: originUrl.optional().register(settingInfo, { doc: 'the site to stand in front of' }),
+  origin: originUrl.optional().register(settingInfo, { doc: 'URL of the site to proxy' }),
   host: nonEmptyText
     .default('0.0.0.0')
-    .register(settingInfo, { value: 'address', doc: 'address the site is served on' }),
-  port: wholeNumber(0, 65_535)
-    .default(8080)
-    .register(settingInfo, { value: 'port', doc: 'port the site is served on' }),
+    .register(settingInfo, { value: 'address', doc: 'address to serve the site on' }),
+  port: wholeNumber(0, 65_535).default(8080).register(settingInfo, { value: 'port', doc: 'port to serve the site on' }),
   admin_host: nonEmptyText
     .default('127.0.0.1')
-    .register(settingInfo, { value: 'address', doc: 'address of the service' }),
-  admin_port: wholeNumber(0, 65_535).default(8081).register(settingInfo, { value: 'port', doc: 'port of the service' }),
-  data: nonEmptyText
-    .default('./readership-data')
-    .register(settingInfo, { value: 'dir', doc: 'directory of what is stored' }),
+    .register(settingInfo, { value: 'address', doc: 'address to serve the API and sign-in pages on' }),
+  admin_port: wholeNumber(0, 65_535)
+    .default(8081)
+    .register(settingInfo, { value: 'port', doc: 'port to serve the API and sign-in pages on' }),
+  data: nonEmptyText.default('./readership-data').register(settingInfo, { value: 'dir', doc: 'data directory' }),
   domain: listOf(hostname).default([]).register(settingInfo, {
     value: 'host',
     list: true,
-    doc: "the site's hostname; with none, every hostname served is the site's",
+    doc: "the site's hostname; if not set, every hostname belongs to the site",
   }),
   base_path: nonEmptyText
     .regex(/^\/[\w~.-]+(\/[\w~.-]+)*$/, 'must be a path such as /_readership')
     .default('/_readership')
-    .register(settingInfo, { value: 'path', doc: 'where the public listener serves readership itself' }),
+    .register(settingInfo, { value: 'path', doc: "path under which the site's listener serves readership itself" }),
   trust_proxy: listOf(nonEmptyText).default(['loopback']).register(settingInfo, {
     value: 'cidr|loopback|private',
     list: true,
-    doc: 'peers whose X-Forwarded-For is believed',
+    doc: 'peers whose X-Forwarded-For is trusted',
   }),
   tls_cert: nonEmptyText.optional().register(settingInfo, {
     value: 'file',
-    doc: 'certificate chain (PEM); the site is then served by HTTPS and HTTP/2',
+    doc: 'certificate chain (PEM); serves the site over HTTPS and HTTP/2',
   }),
   tls_key: nonEmptyText
     .optional()
     .register(settingInfo, { value: 'file', doc: 'private key (PEM) of the certificate' }),
-  inject: z
-    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
-    .default(false)
-    .register(settingInfo, {
-      switch: true,
-      doc: "adds the tracker's script to the site's HTML pages",
-    }),
+  inject: switchSetting().register(settingInfo, {
+    switch: true,
+    doc: "add the tracker script to the site's HTML pages",
+  }),
   expose: listOf(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
     .default([])
     .register(settingInfo, {
       value: 'part',
       list: true,
-      doc: 'parts of the service (ingest, api) also served under the base path',
+      doc: 'part of the service (ingest, api) to serve under the base path too',
     }),
   cors_origins: listOf(pageOrigin).default([]).register(settingInfo, {
     value: 'origin',
     list: true,
-    doc: 'pages elsewhere that may ask the reads, with an API key',
+    doc: 'origins whose pages may call the reads with an API key (CORS)',
   }),
-  public_url: serviceUrl
-    .optional()
-    .register(settingInfo, { value: 'url', doc: 'where people reach the service: what links in mails begin with' }),
+  public_url: serviceUrl.optional().register(settingInfo, {
+    value: 'url',
+    doc: 'URL at which people reach the service; links in mails begin with it',
+  }),
   smtp: smtpUrl.optional().register(settingInfo, {
     value: 'url',
-    doc: 'mail server, as in smtp://user:password@mail.example.com:587; without one links go to the log',
+    doc: 'mail server, such as smtp://user:password@mail.example.com:587; without it links are logged',
     secret: true,
   }),
   mail_from: nonEmptyText
@@ -148,69 +145,71 @@ const Settings = z.strictObject({
     .optional()
     .register(settingInfo, {
       value: 'address',
-      doc: "sender of mails; not set, readership@ and the public URL's hostname",
+      doc: "sender of mails (default: readership@ the public URL's hostname)",
     }),
-  disable_registration: z
-    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
-    .default(false)
-    .register(settingInfo, { switch: true, doc: 'nobody registers; also SERVICE_DISABLE_REGISTRATION' }),
-  private_webhooks: z
-    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
-    .default(false)
-    .register(settingInfo, { switch: true, doc: 'webhooks may go to addresses of private networks' }),
+  disable_registration: switchSetting().register(settingInfo, {
+    switch: true,
+    doc: 'close registration of new accounts; also SERVICE_DISABLE_REGISTRATION',
+  }),
+  private_webhooks: switchSetting().register(settingInfo, {
+    switch: true,
+    doc: 'allow webhooks to addresses of private networks',
+  }),
   collector: serviceUrl.optional().register(settingInfo, {
     value: 'url',
-    doc: 'another readership that rows are shipped to, instead of a store here',
+    doc: 'URL of another readership to ship rows to, instead of storing them here',
   }),
   site: wholeNumber(1, 2_147_483_647)
     .default(1)
-    .register(settingInfo, { value: 'id', doc: "the site's id at the collector" }),
+    .register(settingInfo, { value: 'id', doc: "the site's ID at the collector" }),
   ingest_key: nonEmptyText.regex(/^\S+$/, 'must be one word').optional().register(settingInfo, {
     value: 'key',
-    doc: "the site's ingest key; a flag shows in `ps`, a file or the variable does not",
+    doc: "the site's ingest key; `ps` shows flags, so prefer the variable or --ingest-key-file",
     secret: true,
   }),
   ingest_key_file: nonEmptyText
     .optional()
-    .register(settingInfo, { value: 'file', doc: "file of the site's ingest key, read again when it changes" }),
+    .register(settingInfo, { value: 'file', doc: "file with the site's ingest key, read again when it changes" }),
   spool_limit: byteSize
     .pipe(z.int().min(1_000_000, 'must be at least 1MB'))
     .default(1_000_000_000)
-    .register(settingInfo, { value: 'size', doc: 'disk for rows that wait for the collector; over it the oldest go' }),
+    .register(settingInfo, {
+      value: 'size',
+      doc: 'disk space for rows waiting for the collector; beyond it the oldest are dropped',
+    }),
   memory_limit: nonEmptyText.regex(SIZE_PATTERN, 'must be a size such as 512MB').optional().register(settingInfo, {
     value: 'size',
-    doc: "memory the store may use; not set, half of the container's limit, without one half of the machine's, at most 2 GB",
+    doc: "memory limit of the store (default: half of the container's or machine's memory, at most 2 GB)",
   }),
-  min_free_disk: byteSize
-    .default(512_000_000)
-    .register(settingInfo, { value: 'size', doc: 'with less free disk, rows are no longer stored; the site goes on' }),
-  geoip: nonEmptyText.optional().register(settingInfo, { value: 'file', doc: 'MMDB file that adds region and city' }),
+  min_free_disk: byteSize.default(512_000_000).register(settingInfo, {
+    value: 'size',
+    doc: 'minimum free disk space; below it rows are not stored, and the site stays up',
+  }),
+  geoip: nonEmptyText.optional().register(settingInfo, { value: 'file', doc: 'MMDB file for region and city lookup' }),
   pdf_font: nonEmptyText.optional().register(settingInfo, {
     value: 'file',
-    doc: 'font for what the shipped one lacks in a PDF: Chinese, Japanese, Korean',
+    doc: 'font for PDF characters that the built-in font lacks (Chinese, Japanese, Korean)',
   }),
   ranges: listOf(nonEmptyText).default([]).register(settingInfo, {
     value: 'file|dir',
     list: true,
-    doc: "an operator's published addresses from a file of your own, instead of fetching them",
+    doc: "file or folder with an operator's published address ranges, used instead of fetching them",
   }),
-  offline: z
-    .union([z.boolean(), z.stringbool()], { error: 'must be true or false' })
-    .default(false)
-    .register(settingInfo, {
-      switch: true,
-      doc: 'no request but to the origin, and no DNS: agents are verified by what is held',
-    }),
+  offline: switchSetting().register(settingInfo, {
+    switch: true,
+    doc: 'send no requests except to the origin and do no DNS lookups; agents are verified with cached data',
+  }),
   origin_headers_timeout: timeoutSeconds
     .default(60)
-    .register(settingInfo, { value: 'seconds', doc: 'an origin silent for longer is answered 504' }),
-  origin_idle_timeout: timeoutSeconds
-    .default(300)
-    .register(settingInfo, { value: 'seconds', doc: 'an origin whose body pauses for longer is cut' }),
+    .register(settingInfo, { value: 'seconds', doc: 'seconds to wait for response headers before returning 504' }),
+  origin_idle_timeout: timeoutSeconds.default(300).register(settingInfo, {
+    value: 'seconds',
+    doc: 'seconds a response body may pause before the connection is closed',
+  }),
   log_level: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info')
-    .register(settingInfo, { value: 'level', doc: 'least level that is logged' }),
+    .register(settingInfo, { value: 'level', doc: 'minimum log level' }),
 })
 
 export type Config = z.output<typeof Settings>
@@ -221,29 +220,28 @@ const SETTING_NAMES: readonly SettingName[] = Object.keys(Settings.shape).filter
 const variableName = (name: SettingName): string => `READERSHIP_${name.toUpperCase()}`
 const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
 
-/** The settings as `--help` and the README's table show them, in order. */
+/** All settings in the order of `--help` and src/cli/README.md. */
 export const SETTINGS = SETTING_NAMES.map((name) => {
   const { doc, value, list, switch: bare } = settingInfo.get(Settings.shape[name]) ?? { doc: '' }
-  const fallback = Settings.shape[name].safeParse(undefined)
   return {
     name,
     doc,
     env: variableName(name),
-    /** As commander writes it; absent for the origin, which is an argument. */
-    ...(value ? { flag: `${flagName(name)} <${value}>` } : bare ? { flag: flagName(name) } : {}),
+    /** In commander's notation; undefined for the origin, which is an argument. */
+    flag: value ? `${flagName(name)} <${value}>` : bare ? flagName(name) : undefined,
     list: list === true,
-    default: fallback.success ? fallback.data : undefined,
+    default: Settings.shape[name].safeParse(undefined).data,
   }
 })
 
 const ENV_PREFIX = 'READERSHIP_'
-/** The one setting that has a second variable (spec 5.4). */
+/** A second variable of the setting `disable_registration`. */
 const ENV_DISABLE_REGISTRATION = 'SERVICE_DISABLE_REGISTRATION'
-/** Where the file is: the one variable that is not a setting. */
-export const ENV_CONFIG = 'READERSHIP_CONFIG'
-export const DEFAULT_FILE = 'readership.yaml'
+/** Names the settings file; the only variable that is not a setting. */
+const ENV_CONFIG = 'READERSHIP_CONFIG'
+const DEFAULT_FILE = 'readership.yaml'
 
-/** Edit distance, for "did you mean": the nearest known name, when it is near at all. */
+/** Returns the known name with the smallest edit distance, if it is close enough for "did you mean". */
 function nearestName(name: string, known: readonly string[]): string | undefined {
   const distance = (a: string, b: string): number => {
     let row = Array.from({ length: b.length + 1 }, (_, i) => i)
@@ -259,18 +257,20 @@ function nearestName(name: string, known: readonly string[]): string | undefined
     }
     return row[b.length] ?? 0
   }
-  const [best] = known.map((one) => ({ one, far: distance(name, one) })).sort((a, b) => a.far - b.far)
-  return best && best.far <= Math.max(2, Math.floor(name.length / 3)) ? best.one : undefined
+  const [best] = known
+    .map((candidate) => ({ candidate, edits: distance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits)
+  return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.candidate : undefined
 }
 
 const unknownSetting = (what: string, name: string, known: readonly string[]) => {
-  const near = nearestName(name, known)
-  return new ConfigError(`${what} is not a setting${near ? `; did you mean ${near}?` : '.'}`, name)
+  const nearest = nearestName(name, known)
+  return new ConfigError(`${what} is not a setting${nearest ? `; did you mean ${nearest}?` : '.'}`, name)
 }
 
 interface GivenValue {
   value: unknown
-  /** How the person wrote it, for messages. */
+  /** Flag, variable, or file and line, for messages. */
   where: string
 }
 
@@ -278,84 +278,85 @@ function readSettingsFile(path: string, source: string): Map<SettingName, GivenV
   const lines = new LineCounter()
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number) => `${path}:${lines.linePos(offset).line}`
-  const [broken] = document.errors
-  if (broken) throw new ConfigError(`${at(broken.pos[0])}: ${broken.message.split('\n')[0]}`, path)
-  const said = new Map<SettingName, GivenValue>()
+  const [syntaxError] = document.errors
+  if (syntaxError) throw new ConfigError(`${at(syntaxError.pos[0])}: ${syntaxError.message.split('\n')[0]}`, path)
+  const given = new Map<SettingName, GivenValue>()
   const value: unknown = document.toJS()
-  if (value === null || value === undefined) return said
+  if (value === null || value === undefined) return given
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new ConfigError(`${path}: must be a map of settings, as in "port: 8080".`, path)
-  for (const [name, one] of Object.entries(value)) {
+    throw new ConfigError(`${path}: must be a map of settings, such as "port: 8080".`, path)
+  for (const [name, entry] of Object.entries(value)) {
     const node: unknown = document.get(name, true)
     const range = z.object({ range: z.tuple([z.number()], z.number()) }).safeParse(node)
     const where = range.success ? at(range.data.range[0]) : path
     if (!isSetting(name)) throw unknownSetting(`${where}: ${name}`, name, SETTING_NAMES)
-    if (one !== null) said.set(name, { value: one, where: `${where}: ${name}` })
+    if (entry !== null) given.set(name, { value: entry, where: `${where}: ${name}` })
   }
-  return said
+  return given
 }
 
 function readEnvironment(env: Readonly<Record<string, string | undefined>>): Map<SettingName, GivenValue> {
-  const said = new Map<SettingName, GivenValue>()
-  const closed = env[ENV_DISABLE_REGISTRATION]
-  if (closed) said.set('disable_registration', { value: closed, where: ENV_DISABLE_REGISTRATION })
+  const given = new Map<SettingName, GivenValue>()
+  const disabled = env[ENV_DISABLE_REGISTRATION]
+  if (disabled) given.set('disable_registration', { value: disabled, where: ENV_DISABLE_REGISTRATION })
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG) continue
-    const name = SETTING_NAMES.find((one) => variableName(one) === variable)
+    const name = SETTING_NAMES.find((setting) => variableName(setting) === variable)
     if (!name) throw unknownSetting(variable, variable, SETTING_NAMES.map(variableName))
-    // A variable set to nothing is how deployment tools write "not set".
-    if (value) said.set(name, { value, where: variable })
+    // Deployment tools set a variable to nothing to mean "not set".
+    if (value) given.set(name, { value, where: variable })
   }
-  return said
+  return given
 }
 
-/** What the settings are read from; disk and environment come in as arguments. */
+/** The sources of settings; disk and environment are arguments. */
 export interface SettingSources {
-  /** By setting name, as text or as what it becomes; what was not given is undefined. */
+  /** Values by setting name, as text or already parsed; undefined if not given. */
   flags: Readonly<Partial<Record<SettingName, unknown>>>
   env: Readonly<Record<string, string | undefined>>
-  /** `--config`, or `READERSHIP_CONFIG`; absent: `readership.yaml` where there is one. */
+  /** Value of `--config`. The default is `READERSHIP_CONFIG`, and then `readership.yaml` if it exists. */
   file?: string | undefined
-  /** The file's text; undefined where there is no such file. */
+  /** Returns the file's text, or undefined if there is no such file. */
   read(path: string): string | undefined
 }
 
 /**
- * Every setting, by rising precedence: defaults, file, environment, flags (contract 2). Throws `ConfigError` whose
- * message is one line that names the setting, and the file's line where it came from one.
+ * Loads all settings, by rising precedence: defaults, file, environment, flags. Throws `ConfigError` with one line that
+ * names the setting, and file and line if it comes from the file.
  */
 export function loadConfig(sources: SettingSources): Config {
-  const asked = sources.file ?? (sources.env[ENV_CONFIG] || undefined)
-  const source = sources.read(asked ?? DEFAULT_FILE)
-  if (asked && source === undefined) throw new ConfigError(`${asked}: no such configuration file.`, 'config')
-  const said = new Map<SettingName, GivenValue>([
-    ...(source === undefined ? [] : readSettingsFile(asked ?? DEFAULT_FILE, source)),
+  const named = sources.file ?? (sources.env[ENV_CONFIG] || undefined)
+  const source = sources.read(named ?? DEFAULT_FILE)
+  if (named && source === undefined) throw new ConfigError(`${named}: no such configuration file.`, 'config')
+  const given = new Map<SettingName, GivenValue>([
+    ...(source === undefined ? [] : readSettingsFile(named ?? DEFAULT_FILE, source)),
     ...readEnvironment(sources.env),
     ...SETTING_NAMES.flatMap((name): [SettingName, GivenValue][] => {
       const value = sources.flags[name]
       return value === undefined ? [] : [[name, { value, where: name === 'origin' ? 'origin' : flagName(name) }]]
     }),
   ])
-  const parsed = Settings.safeParse(Object.fromEntries([...said].map(([name, one]) => [name, one.value])))
+  const parsed = Settings.safeParse(Object.fromEntries([...given].map(([name, { value }]) => [name, value])))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const name = String(issue?.path[0] ?? '')
-    const one = isSetting(name) ? said.get(name) : undefined
-    const value = [one?.value].flat()[Number(issue?.path[1] ?? 0)]
+    const wrong = isSetting(name) ? given.get(name) : undefined
+    // For a list, the issue's path names the item.
+    const value = [wrong?.value].flat()[Number(issue?.path[1] ?? 0)]
     const secret = isSetting(name) && settingInfo.get(Settings.shape[name])?.secret === true
     throw new ConfigError(
-      `${one?.where ?? name} ${issue?.message ?? 'is invalid'}${secret ? '' : `, not ${JSON.stringify(value)}`}.`,
+      `${wrong?.where ?? name} ${issue?.message ?? 'is invalid'}${secret ? '' : `, not ${JSON.stringify(value)}`}.`,
       name,
     )
   }
   const { tls_cert, tls_key } = parsed.data
   if ((tls_cert === undefined) !== (tls_key === undefined))
-    throw new ConfigError('--tls-cert and --tls-key go together.', tls_cert ? 'tls_key' : 'tls_cert')
-  checkShipping(parsed.data, said)
+    throw new ConfigError('--tls-cert and --tls-key must be set together.', tls_cert ? 'tls_key' : 'tls_cert')
+  checkShipping(parsed.data, given)
   return parsed.data
 }
 
-/** What only a store has a use for, and what only shipping has. */
+/** Settings that have no effect if rows are shipped to a collector. */
 const STORE_SETTINGS: readonly SettingName[] = [
   'domain',
   'expose',
@@ -370,24 +371,27 @@ const STORE_SETTINGS: readonly SettingName[] = [
   'pdf_font',
   'ranges',
 ]
+/** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']
 
-function checkShipping({ collector, ingest_key, ingest_key_file }: Config, said: Map<SettingName, GivenValue>): void {
-  const first = (some: readonly SettingName[]) => some.find((name) => said.has(name))
-  const where = (name: SettingName) => said.get(name)?.where ?? name
+function checkShipping({ collector, ingest_key, ingest_key_file }: Config, given: Map<SettingName, GivenValue>): void {
+  const first = (names: readonly SettingName[]) => names.find((name) => given.has(name))
+  const where = (name: SettingName) => given.get(name)?.where ?? name
   if (collector === undefined) {
-    const useless = first(SHIPPING_SETTINGS)
-    if (useless) throw new ConfigError(`${where(useless)} is for shipping: it needs --collector.`, useless)
+    const unused = first(SHIPPING_SETTINGS)
+    if (unused) throw new ConfigError(`${where(unused)} needs --collector.`, unused)
     return
   }
   if (ingest_key !== undefined && ingest_key_file !== undefined)
-    throw new ConfigError(`${where('ingest_key')} and ${where('ingest_key_file')} exclude each other.`, 'ingest_key')
+    throw new ConfigError(
+      `${where('ingest_key')} and ${where('ingest_key_file')} cannot be set together.`,
+      'ingest_key',
+    )
   if (ingest_key === undefined && ingest_key_file === undefined)
     throw new ConfigError(
       `${where('collector')} needs the site's ingest key: --ingest-key-file, or READERSHIP_INGEST_KEY.`,
       'ingest_key_file',
     )
-  const useless = first(STORE_SETTINGS)
-  if (useless)
-    throw new ConfigError(`${where(useless)} does nothing here: with --collector it is the collector's.`, useless)
+  const unused = first(STORE_SETTINGS)
+  if (unused) throw new ConfigError(`${where(unused)} has no effect with --collector: set it at the collector.`, unused)
 }

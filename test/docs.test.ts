@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
+import { listFlags } from '../src/cli/command.js'
 import { COMMANDS } from '../src/cli/program.js'
 import { loadConfig, SETTINGS } from '../src/config.js'
 import { openInstance } from '../src/instance/open-instance.js'
 
 const README = readFileSync('README.md', 'utf8')
+const CLI_README = readFileSync('src/cli/README.md', 'utf8')
 const section = (title: string, text: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 /** The cells of a section's table, without its head; the formatter's padding is no difference. */
 const table = (title: string, text = README): string[][] =>
@@ -24,10 +26,10 @@ const table = (title: string, text = README): string[][] =>
 
 t.test('the table of commands is the program’s', async (t) => {
   const expected = COMMANDS.map(({ name, arguments: words = [], summary }) => [
-    `\`${[name, ...words.map(({ form }) => form)].join(' ')}\``,
+    `\`${[name, ...words.map(({ syntax }) => syntax)].join(' ')}\``,
     summary,
   ])
-  t.same(table('Commands'), expected)
+  t.same(table('Commands', CLI_README), expected)
 })
 
 t.test('the table of settings is the configuration’s', async (t) => {
@@ -37,7 +39,7 @@ t.test('the table of settings is the configuration’s', async (t) => {
     shown(setting.default),
     setting.doc,
   ])
-  t.same(table('Settings'), expected)
+  t.same(table('Settings', CLI_README), expected)
 })
 
 /** Words of the table for what the document says is needed. */
@@ -86,6 +88,7 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
 t.test('what is written can be typed', async (t) => {
   const files = [
     'README.md',
+    'src/cli/README.md',
     'examples/nginx-systemd/readership.service',
     'examples/nginx-systemd/nginx.conf',
     'examples/container/Dockerfile',
@@ -104,7 +107,7 @@ t.test('what is written can be typed', async (t) => {
   const flags = new Set(
     [
       ...SETTINGS.map(({ flag = '' }) => flag),
-      ...COMMANDS.flatMap(({ flags = [] }) => flags.map(({ form }) => form)),
+      ...COMMANDS.flatMap((command) => listFlags(command).map(({ syntax }) => syntax)),
       '--config',
       '--help',
     ].map((form) => form.split(' ')[0]),
@@ -124,7 +127,7 @@ t.test('what is written can be typed', async (t) => {
     if (!foreign.has(flag)) t.ok(flags.has(flag), `${flag} is a flag`)
   for (const [, name] of text.matchAll(/\bREADERSHIP_([A-Z_]+)\b/g))
     t.ok(
-      SETTINGS.some((setting) => setting.env === `READERSHIP_${name}`),
+      name === 'CONFIG' || SETTINGS.some((setting) => setting.env === `READERSHIP_${name}`),
       `READERSHIP_${name} is a variable`,
     )
 })

@@ -1,41 +1,41 @@
 import { z } from 'zod'
 import { formatNumber } from '../export/format.js'
 import { ReclassifyResult } from '../http/agent-control.js'
-import { connect } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson } from './escape.js'
+import { withClient } from './client.js'
+import { defineCommand, JSON_FLAG, printJson } from './command.js'
 import { createProgress } from './progress.js'
-import { formatTable } from './table.js'
+import { formatTable, right } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
-const Flags = z.object({ json: z.boolean().default(false) })
-const Answer = z.object({ data: ReclassifyResult })
+const ReclassifyResponse = z.object({ data: ReclassifyResult })
+type StepResult = z.infer<typeof ReclassifyResult>
 
-export const agentsReclassify: Command = {
+export const agentsReclassify = defineCommand({
   name: 'agents reclassify',
-  summary: 'identify stored rows again, after an update of the catalog',
+  summary: 'identify stored rows again after a catalog update',
   settings: ['data'],
-  flags: [JSON_FLAG],
+  flags: z.object({ json: JSON_FLAG }),
   async run(call) {
-    const { json } = parseFlags(call, Flags)
-    const { terminal } = call
+    const { flags, terminal } = call
     let stopped = false
     terminal.onSignal('SIGINT', () => {
-      // A step is done in about a second: who asks twice is not kept.
+      // A step takes about a second, so the first Ctrl-C waits for it and the second does not.
       if (stopped) terminal.exit(1)
       stopped = true
     })
-    const client = await connect(call.config, terminal)
-    const bar = createProgress(terminal, 'Reclassifying')
+    const progress = createProgress(terminal, 'Reclassifying')
     const total: Totals = { rows: 0, changed: 0, moves: new Map() }
-    try {
+    await withClient(call, async (client) => {
       for (;;) {
-        const { data } = Answer.parse(await client.call('POST', '/control/agents/reclassify'))
-        add(total, data)
-        bar.show(total.rows, total.rows + data.remaining)
+        const { data } = ReclassifyResponse.parse(await client.call('POST', '/control/agents/reclassify'))
+        addStep(total, data)
+        progress.show(total.rows, total.rows + data.remaining)
+        const { catalog_version } = data
         if (data.remaining === 0) {
-          bar.clear()
-          terminal.out(json ? asJson(total, data.catalog_version) : asText(terminal, total, data.catalog_version))
+          progress.clear()
+          const { rows, changed } = total
+          if (flags.json) printJson(terminal, { catalog_version, rows, changed, moves: rankMoves(total) })
+          else terminal.out(formatTotals(terminal, total, catalog_version))
           return
         }
         if (stopped)
@@ -43,20 +43,17 @@ export const agentsReclassify: Command = {
             `Stopped after ${formatNumber(total.rows)} rows, which are done; run it again for the rest.`,
           )
       }
-    } finally {
-      bar.clear()
-      await client.close()
-    }
+    }).finally(() => progress.clear())
   },
-}
+})
 
 interface Totals {
   rows: number
   changed: number
-  moves: Map<string, z.infer<typeof ReclassifyResult>['moves'][number]>
+  moves: Map<string, StepResult['moves'][number]>
 }
 
-function add(total: Totals, { rows, changed, moves }: z.infer<typeof ReclassifyResult>): void {
+function addStep(total: Totals, { rows, changed, moves }: StepResult): void {
   total.rows += rows
   total.changed += changed
   for (const move of moves) {
@@ -65,19 +62,13 @@ function add(total: Totals, { rows, changed, moves }: z.infer<typeof ReclassifyR
   }
 }
 
-/** The largest first. */
-const ranked = ({ moves }: Totals) =>
+/** Sorts the changes of agent by their rows, largest first. */
+const rankMoves = ({ moves }: Totals) =>
   [...moves.values()].sort((a, b) => b.rows - a.rows || (a.from + a.to < b.from + b.to ? -1 : 1))
 
-const asJson = (total: Totals, catalog_version: string) =>
-  `${escapeJson({ catalog_version, rows: total.rows, changed: total.changed, moves: ranked(total) }, 2)}\n`
-
-function asText(terminal: Terminal, total: Totals, version: string): string {
-  if (total.rows === 0) return `Every row is of the catalog of ${version}.\n`
-  const moves = ranked(total).map((move) => [formatNumber(move.rows), move.from, move.to])
-  const shown =
-    moves.length === 0
-      ? ''
-      : formatTable(terminal, [{ title: 'ROWS', right: true }, { title: 'WAS' }, { title: 'IS' }], moves)
-  return `${shown}${formatNumber(total.rows)} rows identified again by the catalog of ${version}: ${formatNumber(total.changed)} have another agent.\n`
+function formatTotals(terminal: Terminal, total: Totals, version: string): string {
+  if (total.rows === 0) return `All rows already use the catalog of ${version}.\n`
+  const moves = rankMoves(total).map((move) => [formatNumber(move.rows), move.from, move.to])
+  const table = moves.length === 0 ? '' : formatTable(terminal, [right('ROWS'), 'FROM', 'TO'], moves)
+  return `${table}Identified ${formatNumber(total.rows)} rows with the catalog of ${version}; ${formatNumber(total.changed)} have another agent now.\n`
 }

@@ -1,63 +1,52 @@
 import { z } from 'zod'
 import { RefreshResult } from '../agents/ranges/status.js'
 import { formatNumber } from '../export/format.js'
-import { connect, isRunning } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson } from './escape.js'
-import { formatTable } from './table.js'
-import { Failure } from './terminal.js'
+import { isRunning, withClient } from './client.js'
+import { defineCommand, JSON_FLAG, printJson } from './command.js'
+import { printTable, right } from './table.js'
+import { Failure, type Terminal } from './terminal.js'
 
-const Flags = z.object({ json: z.boolean().default(false) })
-const Answer = z.object({ data: z.array(RefreshResult) })
+const RefreshResponse = z.object({ data: z.array(RefreshResult) })
 
-export const agentsRefresh: Command = {
+export const agentsRefresh = defineCommand({
   name: 'agents refresh',
-  summary: "fetch the agents' published addresses now",
+  summary: "fetch the agents' published address ranges now",
   settings: ['data', 'ranges', 'offline'],
-  flags: [JSON_FLAG],
+  // The settings of the same name, to tell whether they were given as flags.
+  flags: z.object({ json: JSON_FLAG, ranges: z.unknown().optional(), offline: z.unknown().optional() }),
   async run(call) {
-    const { json } = parseFlags(call, Flags)
-    const { terminal } = call
-    const own =
-      call.flags.ranges !== undefined ? '--ranges' : call.flags.offline !== undefined ? '--offline' : undefined
-    if (own !== undefined && (await isRunning(call.config.data)))
+    const { config, flags, terminal } = call
+    const setting = flags.ranges !== undefined ? '--ranges' : flags.offline !== undefined ? '--offline' : undefined
+    if (setting !== undefined && (await isRunning(config.data)))
       throw new Failure(
-        `${own} is the running instance's own: start that with it. Without it, it refreshes as it is set.`,
+        `${setting} is a setting of the running instance: restart that with it, or leave it out here.`,
         2,
       )
-    // Where none runs, the instance that is opened here fetches, and leaves what it fetched in the data directory.
-    const client = await connect(call.config, terminal, { create: true })
-    try {
-      const { data } = Answer.parse(await client.call('POST', '/control/agents/refresh'))
-      const failed = data.filter(({ status }) => status === 'failed')
-      if (json) terminal.out(`${escapeJson(data, 2)}\n`)
-      else terminal.out(shown(terminal, data))
-      const asked = data.filter(({ status }) => status !== 'file')
-      if (failed.length > 0 && failed.length === asked.length)
-        throw new Failure(`None of ${failed.length} lists could be fetched: ${failed[0]?.error ?? 'no reason given'}.`)
-      if (!json && failed.length > 0) terminal.err(`${failed.length} of ${asked.length} lists failed.\n`)
-      if (!json && asked.some(({ status }) => status === 'offline'))
-        terminal.err('Nothing is fetched with --offline; files of --ranges were read again.\n')
-    } finally {
-      await client.close()
-    }
+    // If no instance runs, the one opened here fetches the lists and stores them in the data directory.
+    const results = await withClient(
+      call,
+      async (client) => RefreshResponse.parse(await client.call('POST', '/control/agents/refresh')).data,
+      { create: true },
+    )
+    if (flags.json) printJson(terminal, results)
+    else printResults(terminal, results)
+    const failed = results.filter(({ status }) => status === 'failed')
+    const requested = results.filter(({ status }) => status !== 'file')
+    if (failed.length > 0 && failed.length === requested.length)
+      throw new Failure(`None of ${failed.length} lists could be fetched: ${failed[0]?.error ?? 'no reason given'}.`)
+    if (flags.json) return
+    if (failed.length > 0) terminal.err(`${failed.length} of ${requested.length} lists failed.\n`)
+    if (requested.some(({ status }) => status === 'offline'))
+      terminal.err('With --offline nothing is fetched; files of --ranges were read again.\n')
   },
-}
+})
 
-const shown = (terminal: Parameters<typeof formatTable>[0], told: readonly RefreshResult[]) =>
-  formatTable(
+const printResults = (terminal: Terminal, results: readonly RefreshResult[]) =>
+  printTable(
     terminal,
-    [
-      { title: 'STATUS' },
-      { title: 'HELD', right: true },
-      { title: 'OF' },
-      { title: 'FROM' },
-      { title: 'AGENTS' },
-      { title: 'SOURCE' },
-      { title: 'WHY NOT' },
-    ],
-    [...told]
-      .sort((a, b) => a.status.localeCompare(b.status) || a.source.localeCompare(b.source))
+    ['STATUS', right('COUNT'), 'OF', 'FETCHED', 'AGENTS', 'SOURCE', 'ERROR'],
+    results
+      .toSorted((a, b) => a.status.localeCompare(b.status) || a.source.localeCompare(b.source))
       .map(({ status, of, count, refreshed_at, agents, source, error }) => [
         status,
         formatNumber(count),

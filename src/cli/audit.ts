@@ -1,62 +1,34 @@
 import { z } from 'zod'
 import { AuditEntry } from '../manage/audit-log.js'
-import { connect } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson } from './escape.js'
-import { formatTable } from './table.js'
+import { defineRequest, flag, idOf, queryString } from './command.js'
+import { printTable, right } from './table.js'
 
-const Flags = z.object({
-  org: z.string().regex(/^\d+$/, 'must be the id of an organisation').optional(),
-  n: z.string().regex(/^\d+$/, 'is a number').default('50'),
-  json: z.boolean().default(false),
-})
-
-export const audit: Command = {
+export const audit = defineRequest({
   name: 'audit',
-  summary: 'what was done, by whom and from where, the newest last',
+  summary: 'print the audit log (who did what, from which address), newest last',
   settings: ['data'],
-  flags: [
-    { form: '--org <id>', doc: 'in one organisation (default: in all)' },
-    { form: '-n <rows>', doc: 'so many of the newest, at most 1000 (default 50)' },
-    JSON_FLAG,
-  ],
-  async run(call) {
-    const { org, n, json } = parseFlags(call, Flags)
-    const client = await connect(call.config, call.terminal)
-    try {
-      const query = new URLSearchParams({ limit: n, ...(org === undefined ? {} : { org }) })
-      const answer = await client.call('GET', `/control/audit?${query}`)
-      const data = z
-        .object({ data: z.array(AuditEntry) })
-        .parse(answer)
-        .data.toReversed()
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else
-        call.terminal.out(
-          formatTable(
-            call.terminal,
-            [
-              { title: 'TIME' },
-              { title: 'ORG', right: true },
-              { title: 'WHO' },
-              { title: 'FROM' },
-              { title: 'DID' },
-              { title: 'TO' },
-              { title: 'DETAILS' },
-            ],
-            data.map(({ at, org, actor, ip, action, object, object_id, details }) => [
-              at,
-              String(org),
-              actor,
-              ip ?? '-',
-              action,
-              object_id === undefined ? object : `${object} ${object_id}`,
-              details === undefined ? '' : JSON.stringify(details),
-            ]),
-          ),
-        )
-    } finally {
-      await client.close()
-    }
-  },
-}
+  flags: z.object({
+    org: flag('--org <id>', 'only this organisation (default: all)', idOf('an organisation').optional()),
+    n: flag(
+      '-n <rows>',
+      'number of rows, at most 1000 (default 50)',
+      z.string().regex(/^\d+$/, 'must be a number of rows').default('50'),
+    ),
+  }),
+  result: z.array(AuditEntry).transform((entries) => entries.toReversed()),
+  request: ({ flags: { n, org } }) => ['GET', `/control/audit${queryString({ limit: n, org })}`],
+  print: (entries, { terminal }) =>
+    printTable(
+      terminal,
+      ['TIME', right('ORG'), 'WHO', 'FROM', 'ACTION', 'OBJECT', 'DETAILS'],
+      entries.map(({ at, org, actor, ip, action, object, object_id, details }) => [
+        at,
+        String(org),
+        actor,
+        ip ?? '-',
+        action,
+        object_id === undefined ? object : `${object} ${object_id}`,
+        details === undefined ? '' : JSON.stringify(details),
+      ]),
+    ),
+})

@@ -1,12 +1,25 @@
 const BAR_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** Columns of a bar in a terminal so wide; none where it would leave no room for words. */
+/** Returns the columns of a bar in a terminal of this width; 0 if the bar would leave too little room for text. */
 export const barWidth = (columns: number | undefined): number =>
   columns === undefined ? 16 : Math.max(0, Math.min(24, Math.floor((columns - 24) / 4)))
 
-/** A value's share of the largest as a bar of at most `width` columns, in eighths of one; what is there is seen. */
-export function bar(value: number, most: number, width: number): string {
-  if (!(value > 0) || !(most > 0) || width < 1) return ''
-  const eighths = Math.max(1, Math.round((Math.min(value, most) / most) * width * 8))
+/** Draws a value's share of `max` as a bar of at most `width` columns, in eighths; a value above 0 is never empty. */
+export function bar(value: number, max: number, width: number): string {
+  if (!(value > 0) || !(max > 0) || width < 1) return ''
+  const eighths = Math.max(1, Math.round((Math.min(value, max) / max) * width * 8))
   return '█'.repeat(Math.floor(eighths / 8)) + (BAR_EIGHTHS[eighths % 8] ?? '')
+}
+
+const SPARKLINE_CHARACTERS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+
+/** Draws one character a value, as high as its share of the largest; adds neighbours up to fit into `columns`. */
+export function sparkline(values: readonly number[], columns = 60): string {
+  const size = Math.max(1, Math.ceil(values.length / columns))
+  const sums = Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size).reduce((sum, value) => sum + value, 0),
+  )
+  const max = Math.max(...sums, 0)
+  const top = SPARKLINE_CHARACTERS.length - 1
+  return sums.map((value) => SPARKLINE_CHARACTERS[max === 0 ? 0 : Math.round((value / max) * top)]).join('')
 }

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { socketPath } from '../http/server.js'
-import { serviceUrl } from './first-link.js'
 import { createLog } from './log.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -13,31 +12,25 @@ interface ControlResponse {
   status: number
   body: AsyncIterable<Uint8Array>
 }
+type SendRequest = (method: string, path: string, body?: string) => Promise<ControlResponse>
 
-/** The service as its operator sees it: a running instance, or the store opened here. */
-export interface Client {
-  /** Whether another process runs the instance. */
-  readonly running: boolean
-  /** The answer's JSON; throws `Failure` with the service's message. */
-  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>
-  /** Each line of a stream as JSON. */
-  lines(path: string): AsyncIterable<unknown>
-  /** A file, as it comes; throws where it breaks off. */
-  file(path: string): AsyncIterable<Uint8Array>
-  close(): Promise<void>
-}
+/** Method, path with query, and body (sent as JSON). */
+export type ApiRequest = readonly [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown]
 
-/** Whether a process answers at the data directory's control socket. */
+/** The API with the operator's rights: of a running instance, or of the store opened in this process. */
+export type Client = ReturnType<typeof createClient>
+
+/** Returns whether a process answers at the data directory's control socket. */
 export async function isRunning(data: string): Promise<boolean> {
   const agent = new Agent()
   try {
-    const answer = await requestOverSocket(agent, data, 'GET', '/healthz')
-    answer.resume()
-    await once(answer, 'end')
+    const response = await requestOverSocket(agent, data, 'GET', '/healthz')
+    response.resume()
+    await once(response, 'end')
     return true
   } catch (error) {
     const code = z.object({ code: z.string() }).safeParse(error).data?.code
-    if (code === 'EACCES') throw new Failure(`${socketPath(data)} is another user's; run this as that user.`)
+    if (code === 'EACCES') throw new Failure(`${socketPath(data)} belongs to another user; run this as that user.`)
     if (code !== 'ENOENT' && code !== 'ECONNREFUSED' && code !== 'ENOTDIR') throw error
     return false
   } finally {
@@ -45,7 +38,7 @@ export async function isRunning(data: string): Promise<boolean> {
   }
 }
 
-/** By the system's own client: loading another is a quarter of what a short command takes. */
+/** Uses Node's own HTTP client: loading undici would be a quarter of a short command's run time. */
 async function requestOverSocket(
   agent: Agent,
   data: string,
@@ -54,66 +47,92 @@ async function requestOverSocket(
   body?: string,
 ): Promise<IncomingMessage> {
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-  const asked = request({ agent, socketPath: socketPath(data), host: 'readership', method, path, headers })
-  return new Promise((resolve, reject) => asked.on('response', resolve).on('error', reject).end(body))
+  const sent = request({ agent, socketPath: socketPath(data), host: 'readership', method, path, headers })
+  return new Promise((resolve, reject) => sent.on('response', resolve).on('error', reject).end(body))
+}
+
+/** Formats where the service listens, as a URL that works on this machine. */
+export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {
+  const host = /^(0\.0\.0\.0|::)$/.test(admin_host) ? 'localhost' : admin_host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${admin_port}`
+}
+
+interface ConnectOptions {
+  /** Creates the data directory if it does not exist, instead of failing. */
+  create?: boolean | undefined
 }
 
 /**
- * The running instance of the data directory, through its control socket; where none runs, the store itself.
- * `create`: a data directory that is not there yet is made rather than refused.
+ * Connects to the running instance of the data directory through its control socket. If none runs, opens the store in
+ * this process.
  */
-export async function connect(config: Config, terminal: Terminal, options: { create?: boolean } = {}): Promise<Client> {
+async function connect(config: Config, terminal: Terminal, { create = false }: ConnectOptions): Promise<Client> {
   if (await isRunning(config.data)) {
     const agent = new Agent({ keepAlive: true })
-    const viaSocket = async (method: string, path: string, body?: string): Promise<ControlResponse> => {
-      const answer = await requestOverSocket(agent, config.data, method, path, body)
-      return { status: answer.statusCode ?? 0, body: answer }
+    const send: SendRequest = async (method, path, body) => {
+      const response = await requestOverSocket(agent, config.data, method, path, body)
+      return { status: response.statusCode ?? 0, body: response }
     }
-    return createClient(viaSocket, true, async () => agent.destroy())
+    return createClient(send, true, async () => agent.destroy())
   }
-  if (!options.create && existsSync(join(config.data, 'spool')) && !existsSync(join(config.data, 'control.duckdb')))
-    throw new Failure(`No rows are kept in ${config.data}, they were shipped to a collector: ask there.`)
-  if (!options.create && !existsSync(join(config.data, 'control.duckdb')))
-    throw new Failure(`No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`)
-  // Only here: a command that finds a running instance has no use for a store.
+  if (!create && !existsSync(join(config.data, 'control.duckdb')))
+    throw new Failure(
+      existsSync(join(config.data, 'spool'))
+        ? `${config.data} holds no analytics data: its rows were shipped to a collector: ask there.`
+        : `No data in ${config.data}: start \`readership proxy\` first, or name the directory with --data.`,
+    )
+  // Loaded here, because a command that finds a running instance needs no store.
   const { openInstance } = await import('../instance/open-instance.js')
   const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceUrl(config) })
-  const direct = async (method: string, path: string, body?: string): Promise<ControlResponse> => {
-    const reply = await instance.control(
-      new Request(`http://readership${path}`, { method, ...(body === undefined ? {} : { body }) }),
-    )
-    return { status: reply.status, body: reply.body ?? (async function* () {})() }
+  const send: SendRequest = async (method, path, body) => {
+    const init = body === undefined ? { method } : { method, body }
+    const response = await instance.control(new Request(`http://readership${path}`, init))
+    return { status: response.status, body: response.body ?? (async function* () {})() }
   }
-  return createClient(direct, false, () => instance.close())
+  return createClient(send, false, () => instance.close())
+}
+
+/** Connects to the instance of the data directory, calls `use` and closes the connection, also after an error. */
+export async function withClient<T>(
+  { config, terminal }: { config: Config; terminal: Terminal },
+  use: (client: Client) => Promise<T>,
+  options: ConnectOptions = {},
+): Promise<T> {
+  const client = await connect(config, terminal, options)
+  try {
+    return await use(client)
+  } finally {
+    await client.close()
+  }
 }
 
 const ErrorBody = z.object({
   error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }),
 })
 
-function createClient(
-  ask: (method: string, path: string, body?: string) => Promise<ControlResponse>,
-  running: boolean,
-  close: () => Promise<void>,
-): Client {
-  const checked = async (method: string, path: string, body?: unknown): Promise<ControlResponse> => {
-    const reply = await ask(method, path, body === undefined ? undefined : JSON.stringify(body))
-    if (reply.status < 400) return reply
-    const said = ErrorBody.safeParse(JSON.parse(await readText(reply)))
-    if (!said.success) throw new Failure(`The service answered ${reply.status}.`)
-    const { code, message, field } = said.data.error
-    // A value that the service refuses was typed wrong: usage, as where the command itself can tell (contract 2).
+function createClient(sendRequest: SendRequest, running: boolean, close: () => Promise<void>) {
+  /** Throws `Failure` with the service's message if the response is an error. */
+  const send = async (method: string, path: string, body?: unknown): Promise<ControlResponse> => {
+    const response = await sendRequest(method, path, body === undefined ? undefined : JSON.stringify(body))
+    if (response.status < 400) return response
+    const parsed = ErrorBody.safeParse(JSON.parse(await readText(response)))
+    if (!parsed.success) throw new Failure(`The service responded with status ${response.status}.`)
+    const { code, message, field } = parsed.data.error
+    // A value that the service refuses was mistyped, so this is wrong usage, like a flag that the command refuses.
     if (code !== 'validation_error') throw new Failure(message)
     throw new Failure(field === undefined || message.includes(field) ? message : `${field}: ${message}`, 2)
   }
   return {
+    /** True if another process runs the instance. */
     running,
-    async call(method, path, body) {
-      const text = await readText(await checked(method, path, body))
+    /** Returns the response's JSON. */
+    async call(...[method, path, body]: ApiRequest): Promise<unknown> {
+      const text = await readText(await send(method, path, body))
       return text === '' ? undefined : JSON.parse(text)
     },
-    async *lines(path) {
-      const { body } = await checked('GET', path)
+    /** Yields each line of a stream as JSON. */
+    async *lines(path: string): AsyncGenerator<unknown> {
+      const { body } = await send('GET', path)
       const decoder = new TextDecoder()
       let rest = ''
       for await (const chunk of body) {
@@ -122,20 +141,21 @@ function createClient(
         for (const line of parts) if (line !== '') yield JSON.parse(line)
       }
     },
-    async *file(path) {
-      const { body } = await checked('GET', path)
+    /** Yields a file in chunks; throws `Failure` if the service cuts it short. */
+    async *file(path: string): AsyncGenerator<Uint8Array> {
+      const { body } = await send('GET', path)
       try {
         yield* body
       } catch (cause) {
-        throw new Failure('The service broke it off before its end; its log says why.', 1, { cause })
+        throw new Failure('The service ended the file early; its log says why.', 1, { cause })
       }
     },
     close,
   }
 }
 
-async function readText(reply: ControlResponse): Promise<string> {
+async function readText({ body }: ControlResponse): Promise<string> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of reply.body) chunks.push(chunk)
+  for await (const chunk of body) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
 }

@@ -1,22 +1,28 @@
 import { constants, existsSync } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { loadCatalog } from '../agents/catalog.js'
+import { openListCache } from '../agents/ranges/list-cache.js'
+import { createRanges } from '../agents/ranges/ranges.js'
+import { listsOfAgent } from '../agents/ranges/sources.js'
 import { RangesStatus } from '../agents/ranges/status.js'
 import type { Config } from '../config.js'
 import { formatBytes } from '../export/format.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
-import { connect, isRunning } from './client.js'
-import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson, escapeText } from './escape.js'
-import { cachedRanges } from './published-ranges.js'
+import { OutboundError } from '../outbound/outbound.js'
+import { isRunning, withClient } from './client.js'
+import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
+import { escapeText } from './escape.js'
 import { Failure, style } from './terminal.js'
 
+/** Result of one check, as `--json` prints it. */
 interface Finding {
   check: string
   state: 'ok' | 'warn' | 'fail'
+  /** The finding in words. */
   says: string
-  /** What to do about it. */
+  /** How to fix it. */
   mend?: string
 }
 const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
@@ -28,33 +34,31 @@ const errorReason = (error: unknown): string => {
   return code.success ? code.data.code : cause instanceof Error ? cause.message : String(cause)
 }
 
-const Flags = z.object({ json: z.boolean().default(false) })
-/** An origin that takes longer is as good as down. */
+/** An origin that takes longer counts as down. */
 const ORIGIN_TIMEOUT_MS = 5_000
-/** Seconds by which two clocks may differ without harm to sessions and signatures. */
+/** Two clocks may differ by this without harm to sessions and signatures. */
 const MAX_CLOCK_SKEW_S = 5
-/** Networks move: a year and a month. */
+/** A year and a month; networks move to other countries and operators. */
 const MAX_GEO_DATA_AGE_MS = 400 * 86_400_000
 
-export const doctor: Command = {
+export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'check settings, data, origin and clock, and say how to mend what is wrong',
-  arguments: [{ form: '[origin-url]', doc: 'the site (default: that of the settings, or of the running instance)' }],
+  summary: 'check settings, data, origin and clock, and suggest fixes',
+  arguments: [{ syntax: '[origin-url]', doc: 'site (default: from the settings, or from the running instance)' }],
   settings: ['origin', 'data', 'min_free_disk', 'geoip', 'ranges', 'offline'],
-  flags: [JSON_FLAG],
+  flags: z.object({ json: JSON_FLAG }),
   async run(call) {
-    const { json } = parseFlags(call, Flags)
-    const { config, terminal } = call
+    const { config, flags, terminal } = call
     const running = await checkInstance(call)
     const findings = [
-      ok('settings', 'known and valid'),
+      ok('settings', 'valid'),
       ...(await checkDataDirectory(config)),
       running.finding,
       ...(await checkOrigin(config.origin ?? running.origin)),
-      // Where rows are shipped to, they are placed and verified.
-      ...(running.collector === undefined ? [checkGeoData(config.geoip), checkRanges(config, running.held)] : []),
+      // If rows are shipped, the collector does the geo lookup and the verification.
+      ...(running.collector === undefined ? [checkGeoData(config), checkRanges(config, running.ranges)] : []),
     ]
-    if (json) terminal.out(`${escapeJson(findings, 2)}\n`)
+    if (flags.json) printJson(terminal, findings)
     else
       for (const { check, state, says, mend } of findings) {
         const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
@@ -66,10 +70,10 @@ export const doctor: Command = {
     const failed = findings.filter((finding) => finding.state === 'fail').length
     if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed.`)
   },
-}
+})
 
 async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
-  // What is not there yet is made by the first start, in the nearest directory that is.
+  // The first start creates what is missing, so the nearest existing directory must be writable.
   let place = resolve(data)
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place)
   try {
@@ -78,26 +82,23 @@ async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Find
     return [
       fail(
         'data directory',
-        `${data} cannot be written (${errorReason(error)})`,
-        `Give this user ${place}, or choose another with --data.`,
+        `${data} is not writable (${errorReason(error)})`,
+        `Make ${place} writable for this user, or choose another directory with --data.`,
       ),
     ]
   }
   const { bavail, bsize } = await statfs(place)
   const free = bavail * bsize
   return [
-    ok(
-      'data directory',
-      place === resolve(data) ? `${data} can be written` : `${data} will be made by the first start`,
-    ),
+    ok('data directory', place === resolve(data) ? `${data} is writable` : `the first start will create ${data}`),
     free < min_free_disk
       ? fail(
           'disk',
-          `${formatBytes(free)} free: rows are not stored below ${formatBytes(min_free_disk)}`,
-          `Make room on the disk of ${place}, or lower --min-free-disk.`,
+          `${formatBytes(free)} free; below ${formatBytes(min_free_disk)} rows are not stored`,
+          `Free space on the disk of ${place}, or lower --min-free-disk.`,
         )
       : free < 2 * min_free_disk
-        ? warn('disk', `${formatBytes(free)} free`, 'Make room soon.')
+        ? warn('disk', `${formatBytes(free)} free`, 'Free space soon.')
         : ok('disk', `${formatBytes(free)} free`),
   ]
 }
@@ -117,30 +118,24 @@ const StatusResponse = z.object({
 
 const RangesResponse = z.object({ data: z.array(RangesStatus) })
 
-/** What is to be said of a running instance, the site that it stands in front of, and what it verifies agents by. */
-async function checkInstance({ config, terminal }: CommandCall): Promise<{
+/** Checks the running instance; also returns its origin, the ranges it verifies agents with, and its collector. */
+async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<{
   finding: Finding
   origin?: string | undefined
-  held?: RangesStatus[] | undefined
+  ranges?: RangesStatus[] | undefined
   collector?: string | undefined
 }> {
   if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
-  const client = await connect(config, terminal)
   try {
-    const { origin, store, collector } = StatusResponse.parse(await client.call('GET', '/control/status')).data
-    if (collector !== undefined) return { finding: shippingFinding(store, collector), origin, collector }
-    const { data: held } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
-    return { finding: storeFinding(store), origin, held }
+    return await withClient({ config, terminal }, async (client) => {
+      const { origin, store, collector } = StatusResponse.parse(await client.call('GET', '/control/status')).data
+      if (collector !== undefined) return { finding: shippingFinding(store, collector), origin, collector }
+      const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
+      return { finding: storeFinding(store), origin, ranges }
+    })
   } catch (error) {
-    return {
-      finding: fail(
-        'instance',
-        `does not answer (${errorReason(error)})`,
-        'Look at its log; start it again if it hangs.',
-      ),
-    }
-  } finally {
-    await client.close()
+    const says = `does not respond (${errorReason(error)})`
+    return { finding: fail('instance', says, 'Look at its log; restart it if it hangs.') }
   }
 }
 
@@ -148,14 +143,14 @@ function storeFinding(store: z.infer<typeof StatusResponse>['data']['store']): F
   if (store.state === 'ready' && store.losses?.length)
     return warn(
       'instance',
-      `runs; its start gave up ${store.losses.join('; ')}`,
-      'Keep the files named there until you know what was in them.',
+      `runs, but lost data at its start: ${store.losses.join('; ')}`,
+      'Keep the files named there until you know what they contained.',
     )
-  if (store.state === 'ready') return ok('instance', 'runs, and stores what it sees')
+  if (store.state === 'ready') return ok('instance', 'runs, and stores rows')
   return fail(
     'instance',
     `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,
-    'The site goes on; what is said here has to be mended for rows to be stored.',
+    'The site stays up, but no rows are stored until this is fixed.',
   )
 }
 
@@ -164,93 +159,115 @@ function shippingFinding(
   collector: string,
 ): Finding {
   if (state !== 'ready')
-    return fail(
-      'instance',
-      `runs, but ${reason ?? `is ${state}`}`,
-      'What is said here has to be mended: rows wait in memory only.',
-    )
-  if (trouble === undefined) return ok('instance', `runs, and ships what it sees to ${collector}`)
-  return warn('instance', `runs, but ${collector} takes no rows: ${trouble}`, 'They wait on disk; its log says more.')
+    return fail('instance', `runs, but ${reason ?? `is ${state}`}`, 'Fix this: rows wait in memory only.')
+  if (trouble === undefined) return ok('instance', `runs, and ships rows to ${collector}`)
+  return warn(
+    'instance',
+    `runs, but ${collector} accepts no rows: ${trouble}`,
+    'Rows wait on disk; the log of the instance says more.',
+  )
 }
 
 async function checkOrigin(url: string | undefined): Promise<Finding[]> {
-  if (url === undefined) return [warn('origin', 'none is set', 'Name it: readership doctor http://localhost:3000')]
-  const ask = (path: string) =>
+  if (url === undefined) return [warn('origin', 'not set', 'Give its URL: readership doctor http://localhost:3000')]
+  const get = (path: string) =>
     fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(ORIGIN_TIMEOUT_MS) })
   try {
     const before = Date.now()
-    const page = await ask('/')
+    const page = await get('/')
     const took = Date.now() - before
     await page.body?.cancel()
     return [
       page.status >= 500
-        ? fail('origin', `${url} answers ${page.status}`, 'The site itself is in trouble: look at its log.')
-        : ok('origin', `${url} answers ${page.status} in ${took} ms`),
+        ? fail('origin', `${url} responds with ${page.status}`, 'The site itself fails: look at its log.')
+        : ok('origin', `${url} responds with ${page.status} in ${took} ms`),
       checkClock(page.headers.get('date'), before),
-      await checkRobots(ask),
+      await checkRobots(get),
     ]
   } catch (error) {
-    return [fail('origin', `${url} does not answer (${errorReason(error)})`, 'Start the site, or correct the URL.')]
+    return [fail('origin', `${url} does not respond (${errorReason(error)})`, 'Start the site, or correct the URL.')]
   }
 }
 
 function checkClock(date: string | null, now: number): Finding {
   const skew = date === null ? Number.NaN : Math.round(Math.abs(Date.parse(date) - now) / 1000)
-  if (Number.isNaN(skew)) return ok('clock', `${new Date(now).toISOString()}; the origin sends no Date to compare with`)
+  if (Number.isNaN(skew))
+    return ok('clock', `${new Date(now).toISOString()}; the origin sends no Date header to compare with`)
   if (skew <= MAX_CLOCK_SKEW_S) return ok('clock', "agrees with the origin's")
   return warn(
     'clock',
-    `${skew} s apart from the origin's`,
-    'Set both by NTP (timedatectl set-ntp true): rows carry this clock.',
+    `differs by ${skew} s from the origin's`,
+    'Set both by NTP (timedatectl set-ntp true): rows have the time of this clock.',
   )
 }
 
-async function checkRobots(ask: (path: string) => Promise<Response>): Promise<Finding> {
-  const answer = await ask('/robots.txt')
-  await answer.body?.cancel()
-  const type = answer.headers.get('content-type') ?? 'no content type'
-  if (answer.status === 200 && /^text\/plain/i.test(type)) return ok('robots.txt', 'is served')
-  if (answer.status === 200)
+async function checkRobots(get: (path: string) => Promise<Response>): Promise<Finding> {
+  const response = await get('/robots.txt')
+  await response.body?.cancel()
+  const type = response.headers.get('content-type') ?? 'no content type'
+  if (response.status === 200 && /^text\/plain/i.test(type)) return ok('robots.txt', 'is served')
+  if (response.status === 200)
     return warn('robots.txt', `is served as ${type}`, 'Serve it as text/plain, or agents may not read it.')
   return warn(
     'robots.txt',
-    `answers ${answer.status}`,
-    'Without one every agent may fetch everything (RFC 9309 2.3.1.3).',
+    `responds with ${response.status}`,
+    'Without robots.txt every agent may fetch everything (RFC 9309 2.3.1.3).',
   )
 }
 
-/** By what the running instance holds, or, where none runs, what one with these settings would. */
+/**
+ * Reads the published ranges from the data directory and the files of `--ranges`, and counts the agents that publish
+ * any. Throws a one-line error if a file of `--ranges` is unusable.
+ */
+function cachedRanges({ data, ranges: localPaths }: Config, at: number): { ranges: RangesStatus[]; total: number } {
+  const catalog = loadCatalog()
+  const { status } = createRanges({
+    catalog,
+    outbound: async () => {
+      throw new OutboundError('offline', 'doctor fetches no lists')
+    },
+    cache: openListCache(join(data, 'agents')),
+    localPaths,
+    offline: true,
+    now: () => at,
+    random: () => 0,
+    log: () => {},
+  })
+  const total = catalog.agents.filter((agent) => !agent.client_side && listsOfAgent(agent).length > 0).length
+  return { ranges: status(), total }
+}
+
+/** Checks the ranges of the running instance; if none runs, those that an instance with these settings would have. */
 function checkRanges(config: Config, running: RangesStatus[] | undefined): Finding {
   const check = 'published addresses'
   const mend = config.offline
-    ? 'Give newer copies with --ranges; without them agents cannot be verified by address.'
-    : 'Run `readership agents refresh` and see what fails; without a way out, give copies with --ranges.'
+    ? 'Give newer files with --ranges; without them agents cannot be verified by address.'
+    : 'Run `readership agents refresh` to see what fails; without internet access give files with --ranges.'
   try {
-    const { held: own, of } = cachedRanges(config, Date.now())
-    const held = running ?? own
-    const oldest = held.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
-    if (!oldest) return warn(check, 'none are held: claims of agents stay indeterminate', mend)
-    const says = `of ${held.length} of ${of} agents, the oldest of ${oldest.refreshed_at.slice(0, 10)} (${oldest.agent_id})`
-    const stale = held.filter((one) => one.stale)
+    const { ranges: cached, total } = cachedRanges(config, Date.now())
+    const ranges = running ?? cached
+    const oldest = ranges.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
+    if (!oldest) return warn(check, 'none: claims of agents stay indeterminate', mend)
+    const says = `for ${ranges.length} of ${total} agents, the oldest from ${oldest.refreshed_at.slice(0, 10)} (${oldest.agent_id})`
+    const stale = ranges.filter((one) => one.stale)
     return stale.length > 0
-      ? warn(check, `${says}; missing in part or older than a week: ${stale.length}`, mend)
+      ? warn(check, `${says}; incomplete or older than a week: ${stale.length}`, mend)
       : ok(check, says)
   } catch (error) {
-    return fail(check, error instanceof Error ? error.message : String(error), 'Correct --ranges, or leave it out.')
+    return fail(check, error instanceof Error ? error.message : String(error), 'Correct or remove --ranges.')
   }
 }
 
-function checkGeoData(geoip: string | undefined): Finding {
+function checkGeoData({ geoip }: Config): Finding {
   try {
-    const { sources } = openPlaceLookup(geoip === undefined ? {} : { geoip })
-    if (sources.length === 0)
-      return fail('geo data', 'is not there', 'Build it: npm run build; or reinstall the package.')
-    const said = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')
+    const { sources } = openPlaceLookup({ geoip })
+    if (sources.length === 0) return fail('geo data', 'missing', 'Run npm run build, or reinstall the package.')
+    const says = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')
     const oldest = Math.min(...sources.map(({ date }) => Date.parse(date)))
     return Date.now() - oldest > MAX_GEO_DATA_AGE_MS
-      ? warn('geo data', said, 'Update the package, or give a newer file with --geoip.')
-      : ok('geo data', said)
+      ? warn('geo data', says, 'Update the package, or give a newer file with --geoip.')
+      : ok('geo data', says)
   } catch (error) {
-    return fail('geo data', error instanceof Error ? error.message : String(error), 'Correct --geoip, or leave it out.')
+    return fail('geo data', error instanceof Error ? error.message : String(error), 'Correct or remove --geoip.')
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What strangers wrote (user agents, paths, referrers) as it may be shown in a terminal: C0 and C1 controls (0x9B is an
- * escape sequence's start in one byte), line separators, marks that turn or hide text, and half characters become
- * visible. Anything else is left as it is.
+ * Escapes text from outside (user agents, paths, referrers) for the terminal: C0 and C1 controls (0x9B alone starts an
+ * escape sequence), line separators, characters that reverse or hide text, and lone surrogates become `\x..` or
+ * `\u{..}`. Everything else stays unchanged.
  */
 export const escapeText = (text: string): string =>
   text.replace(UNSAFE_CHARACTERS, (character) => {
@@ -11,12 +11,12 @@ export const escapeText = (text: string): string =>
 
 /**
  * Cc: controls. Cf: format characters, which are the bidirectional marks and isolates, zero-width joiners, the soft
- * hyphen, tags. Zl, Zp: separators. Cs: half of a surrogate pair. U+2065 is no character yet: a terminal shows
- * nothing where it stands, as of those on either side of it.
+ * hyphen, tags. Zl, Zp: separators. Cs: lone surrogates. U+2065 is unassigned, but terminals hide it like its
+ * neighbours.
  */
 const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2065]/gu
 
-/** JSON that is as safe to show: the same characters as JSON's own escapes, so that the value is unchanged. */
+/** Formats JSON with the same characters as JSON escapes, so that the parsed value is unchanged. */
 export const escapeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSAFE_CHARACTERS, (character) =>
     character === '\n'

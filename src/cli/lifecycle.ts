@@ -4,74 +4,77 @@ import { z } from 'zod'
 import type { Log } from '../instance/instance.js'
 import { Failure, type Terminal } from './terminal.js'
 
-const Fault = z.object({ code: z.string() })
-const errorCode = (error: unknown): string => Fault.safeParse(error).data?.code ?? ''
+const ErrorWithCode = z.object({ code: z.string() })
+const errorCode = (error: unknown): string => ErrorWithCode.safeParse(error).data?.code ?? ''
 
-/** One level after the other: `recursive` of Node 20 never returns where a directory says ENOENT, as those of /proc do. */
+/** Creates one level at a time: `recursive` of Node 20 never returns if a directory reports ENOENT, as in /proc. */
 function makeDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   if (dirname(path) !== path) makeDirectory(dirname(path))
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Makes the data directory, for this user alone. Throws `Failure` naming it where it cannot be written. */
+/** Creates the data directory, readable by this user only. Throws `Failure` if it cannot be created. */
 export function makeDataDirectory(data: string): void {
   try {
     makeDirectory(resolve(data))
   } catch (error) {
-    throw new Failure(`The data directory ${data} cannot be made (${errorCode(error)}); choose another with --data.`)
+    throw new Failure(`The data directory ${data} cannot be created (${errorCode(error)}); choose another with --data.`)
   }
 }
 
-/** What a listener's failure to start means, in one line that names the address. */
+/** Explains in one line why a listener did not start; the line names the address. */
 export function listenFailure(error: unknown, host: string, port: number, flag: string): Failure {
   const code = errorCode(error)
   if (code === 'EADDRINUSE') return new Failure(`Port ${port} on ${host} is in use; choose another with ${flag}.`)
-  if (code === 'EACCES') return new Failure(`Port ${port} on ${host} needs more rights than this user has.`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Failure(`${host} is no address of this machine.`)
+  if (code === 'EACCES') return new Failure(`This user may not listen on port ${port} of ${host}.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new Failure(`${host} is not an address of this machine.`)
   return new Failure(`Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`)
 }
 
-/** More uncaught errors than this in a minute, and the process is not one to keep. */
+/** After more uncaught errors than this in a minute, the process ends. */
 const MAX_UNCAUGHT_ERRORS_PER_MINUTE = 20
 
 /**
- * Errors that nobody caught are logged, and the process goes on: the website comes first, and what is broken is more
- * likely to be ours than its. A storm of them ends it, so that a supervisor starts a fresh one.
+ * Logs uncaught errors and keeps the process running: the website comes first, and the fault is probably in readership.
+ * Too many errors end the process, so that a supervisor starts a new one.
  */
 export function logUncaughtErrors(terminal: Terminal, log: Log): void {
   let recent: number[] = []
   terminal.onUncaughtError((error) => {
     const now = Date.now()
     recent = [...recent.filter((at) => now - at < 60_000), now]
-    log.error({ err: error }, 'an error that nobody caught')
+    log.error({ err: error }, 'uncaught error')
     if (recent.length <= MAX_UNCAUGHT_ERRORS_PER_MINUTE) return
-    log.error({}, `more than ${MAX_UNCAUGHT_ERRORS_PER_MINUTE} such errors within a minute; giving up`)
+    log.error({}, `more than ${MAX_UNCAUGHT_ERRORS_PER_MINUTE} uncaught errors within a minute; exiting`)
     terminal.exit(1)
   })
 }
 
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 }
 
-/** Resolves at the first SIGTERM or SIGINT; the second ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. */
 export function stopSignal(terminal: Terminal, log: Log): Promise<void> {
   return new Promise((resolve) => {
-    let first = true
+    let stopping = false
     for (const name of ['SIGTERM', 'SIGINT'] as const)
       terminal.onSignal(name, () => {
-        if (!first) terminal.exit(128 + SIGNAL_NUMBERS[name])
-        first = false
+        if (stopping) terminal.exit(128 + SIGNAL_NUMBERS[name])
+        stopping = true
         log.info({ signal: name }, 'stopping; a second signal stops at once')
         resolve()
       })
   })
 }
 
-/** What has been opened, closed in the reverse order, each even when another fails. */
-export function createCloseStack(log: Log) {
+/** Registers how a part is closed, under a name for the log. */
+export type AddClose = (name: string, close: () => Promise<void>) => void
+
+/** Closes parts in the reverse order of opening; if closing one fails, the others are still closed. */
+export function createCloseStack(log: Log): { add: AddClose; close(): Promise<void> } {
   const opened: { name: string; close: () => Promise<void> }[] = []
   return {
-    add(name: string, close: () => Promise<void>) {
+    add(name, close) {
       opened.unshift({ name, close })
     },
     async close() {

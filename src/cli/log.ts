@@ -1,25 +1,10 @@
 import { type DestinationStream, pino } from 'pino'
 import type { Config } from '../config.js'
+import type { Log } from '../instance/instance.js'
 import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 
-/** Where the parts of an instance say what happened; `details` stay apart from the words. */
-export interface Log {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
-
-const LEVEL_NAMES: Readonly<Record<number, string>> = {
-  10: 'trace',
-  20: 'debug',
-  30: 'info',
-  40: 'warn',
-  50: 'error',
-  60: 'fatal',
-}
-
-/** One JSON object a line for machines; for a person at a terminal, time, level and words. */
+/** Logs one JSON object a line; on a terminal, one readable line with time, level and message. */
 export function createLog(terminal: Terminal, level: Config['log_level']): Log {
   const lines: DestinationStream = {
     write: (line) => terminal.out(terminal.columns === undefined ? line : formatForPerson(terminal, line)),
@@ -29,7 +14,7 @@ export function createLog(terminal: Terminal, level: Config['log_level']): Log {
 
 function formatForPerson(terminal: Terminal, line: string): string {
   const { level, time, msg, err, ...details }: Record<string, unknown> = JSON.parse(line)
-  const name = LEVEL_NAMES[Number(level)] ?? ''
+  const name = pino.levels.labels[Number(level)] ?? ''
   const cause = err && typeof err === 'object' && 'message' in err ? [String(err.message)] : []
   const rest = Object.entries(details).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

@@ -1,29 +1,42 @@
 import { z } from 'zod'
-import { UserLink } from '../http/account/control.js'
-import { connect } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson } from './escape.js'
+import { UserLink, UserView } from '../http/account/control.js'
+import type { Instance, Log } from '../instance/instance.js'
+import { defineRequest, flag } from './command.js'
 
-const Flags = z.object({ email: z.string().optional(), json: z.boolean().default(false) })
-const Made = z.object({ data: UserLink })
-
-export const loginLink: Command = {
+export const loginLink = defineRequest({
   name: 'login-link',
-  summary: 'a link that signs in once, within 15 minutes',
+  summary: 'print a link that signs in once, within 15 minutes',
   settings: ['data', 'admin_host', 'admin_port', 'public_url'],
-  flags: [{ form: '--email <address>', doc: "whose account (default the first owner's of organisation 1)" }, JSON_FLAG],
-  async run(call) {
-    const { email, json } = parseFlags(call, Flags)
-    const client = await connect(call.config, call.terminal, { create: true })
-    try {
-      const { data } = Made.parse(await client.call('POST', '/control/login-link', { email }))
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else {
-        call.terminal.out(`${data.link}\n`)
-        call.terminal.err(`It signs ${data.email} in, once, until ${data.expires_at}.\n`)
-      }
-    } finally {
-      await client.close()
-    }
+  flags: z.object({
+    email: flag(
+      '--email <address>',
+      'whose account (default: the first owner of organisation 1)',
+      z.string().optional(),
+    ),
+  }),
+  create: true,
+  result: UserLink,
+  request: ({ flags }) => ['POST', '/control/login-link', flags],
+  print({ link, email, expires_at }, { terminal }) {
+    terminal.out(`${link}\n`)
+    terminal.err(`The link signs ${email} in, once, until ${expires_at}.\n`)
   },
+})
+
+const Users = z.object({ data: z.array(UserView) })
+const Link = z.object({ data: UserLink })
+
+/**
+ * Logs a sign-in link at every start until an account has a password, because there is no other way in. Logs nothing
+ * if there are no accounts, which is so if rows are shipped to a collector or the records cannot be read.
+ */
+export async function logSignInLink(instance: Pick<Instance, 'control'>, log: Pick<Log, 'info'>): Promise<void> {
+  const users = await instance.control(new Request('http://readership/control/users'))
+  if (!users.ok || Users.parse(await users.json()).data.some((user) => user.has_password)) return
+  const created = await instance.control(
+    new Request('http://readership/control/login-link', { method: 'POST', body: '{}' }),
+  )
+  if (!created.ok) return
+  const { link } = Link.parse(await created.json()).data
+  log.info({}, `sign in: ${link} (valid once, for 15 minutes; for another run readership login-link)`)
 }

@@ -3,8 +3,8 @@ import { escapeText } from './escape.js'
 import { Failure, type Terminal } from './terminal.js'
 
 /**
- * Writes what comes to a file that is whole or not there: under another name first, renamed at its end. A pipe or a
- * device is written as it is. Throws `Failure` naming the file; what failed leaves what was there before.
+ * Writes a file completely or not at all: as `FILE.part`, renamed at the end. Writes a pipe or device directly. Returns
+ * the number of bytes. Throws `Failure` that names the file, and leaves the previous file unchanged.
  */
 export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<number> {
   const special = await stat(file).then(
@@ -35,7 +35,7 @@ export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Ar
   }
 }
 
-/** The same to the output, as fast as it is taken: made visible where a person looks, as it is where a program does. */
+/** Writes to standard output at the reader's pace; escapes the text on a terminal, and leaves it unchanged in a pipe. */
 export async function printOutput(terminal: Terminal, parts: AsyncIterable<Uint8Array>): Promise<void> {
   const decoder = new TextDecoder()
   const shown = (text: string) =>

@@ -1,24 +1,15 @@
 import { Resolver } from 'node:dns/promises'
 import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
-import type { Config } from '../config.js'
 import { createResolve } from '../outbound/guarded-outbound.js'
 import { fetchPolicy } from '../policy/fetch-policy.js'
 import { createPolicyCache } from '../policy/policy-cache.js'
 import { agentsForRobots, createPolicyReport, findAgent } from '../policy/report.js'
-import { connect } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson, escapeText } from './escape.js'
-import { formatTable } from './table.js'
+import { withClient } from './client.js'
+import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
+import { escapeText } from './escape.js'
+import { printTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
-
-const Flags = z.object({
-  site: z.string().regex(/^\d+$/, 'must be a number').default('1'),
-  hostname: z.string().optional(),
-  agent: z.string().min(1).optional(),
-  path: z.string().startsWith('/', 'must begin with /').optional(),
-  json: z.boolean().default(false),
-})
 
 const Problem = z.object({ line: z.number().optional(), problem: z.string() })
 const File = {
@@ -44,7 +35,7 @@ const Agent = z.object({
   crawl_delay: z.number().optional(),
   content_signals: z.record(z.string(), z.string()).optional(),
 })
-/** What of the policy is shown (contract 5). */
+/** The fields of `GET /api/policy` that are printed. */
 const Report = z.object({
   hostname: z.string().optional(),
   robots: z
@@ -92,77 +83,71 @@ const Report = z.object({
 type Report = z.output<typeof Report>
 type Agent = z.output<typeof Agent>
 
-export const policy: Command = {
+const PolicyFlags = z.object({
+  agent: flag(
+    '--agent <name>',
+    'one agent: by ID, name, or any user agent token of robots.txt',
+    z.string().min(1).optional(),
+  ),
+  path: flag(
+    '--path <path>',
+    'whether this path may be fetched, with rule and line (default /)',
+    z.string().startsWith('/', 'must begin with /').optional(),
+  ),
+  hostname: flag('--hostname <host>', "one of the site's hostnames (default: the first)", z.string().optional()),
+  site: flag('--site <id>', 'site (default 1)', idOf('a site').default(1)),
+})
+type PolicyFlags = z.output<typeof PolicyFlags>
+
+export const policy = defineCommand({
   name: 'policy',
-  summary: 'robots.txt and llms.txt as parsed, and what they say to each agent',
-  arguments: [{ form: '[url]', doc: 'a site to ask directly (default: as the instance of --data keeps them)' }],
+  summary: 'show robots.txt and llms.txt as parsed, and what they allow each agent',
+  arguments: [{ syntax: '[url]', doc: 'site to fetch them from (default: as stored in --data)' }],
   settings: ['data'],
-  flags: [
-    { form: '--agent <name>', doc: 'only one: its id, its name, or any token of robots.txt' },
-    { form: '--path <path>', doc: 'whether this path may be fetched, by which rule and line (default /)' },
-    { form: '--hostname <host>', doc: "one of the site's hostnames (default its first)" },
-    { form: '--site <id>', doc: 'the site (default 1)' },
-    JSON_FLAG,
-  ],
+  flags: PolicyFlags.extend({ json: JSON_FLAG }),
   async run(call) {
-    const flags = parseFlags(call, Flags)
-    const { terminal } = call
-    const [url] = call.args
-    const found =
-      url === undefined
-        ? await readStoredPolicy(call.config, terminal, flags)
-        : await fetchSitePolicy(url, terminal, flags)
-    if (flags.json) {
-      terminal.out(`${escapeJson(found, 2)}\n`)
-      return
-    }
-    const report = Report.parse(found)
+    const { args, flags, terminal } = call
+    const [url] = args
+    const response =
+      url === undefined ? await readStoredPolicy(call) : await fetchSitePolicy(url, terminal.version, flags)
+    if (flags.json) return printJson(terminal, response)
+    const report = Report.parse(response)
     if (report.robots === undefined && report.llms === undefined)
       throw new Failure(
-        'No policy is known yet: open the site once through the proxy, or name its hostname with --domain.',
+        'No policy is known yet: open the site through the proxy once, or set its hostname with --domain.',
       )
     if (flags.agent !== undefined || flags.path !== undefined) showVerdicts(terminal, report)
     else showFiles(terminal, report)
   },
+})
+
+/** Reads the policy that the instance has stored. */
+async function readStoredPolicy(call: CommandCall<PolicyFlags>): Promise<unknown> {
+  const { site, hostname, agent: agent_id, path } = call.flags
+  const query = queryString({ site, hostname, agent_id, path })
+  const response = await withClient(call, (client) => client.call('GET', `/api/policy${query}`))
+  return z.object({ data: z.unknown() }).parse(response).data
 }
 
-type PolicyFlags = Pick<z.output<typeof Flags>, 'site' | 'hostname' | 'agent' | 'path'>
-
-/** As the running instance keeps it, or as the store has it where none runs. */
-async function readStoredPolicy(
-  config: Config,
-  terminal: Terminal,
-  { site, hostname, agent, path }: PolicyFlags,
-): Promise<unknown> {
-  const client = await connect(config, terminal)
-  try {
-    const query = new URLSearchParams({ site })
-    if (hostname !== undefined) query.set('hostname', hostname)
-    if (agent !== undefined) query.set('agent_id', agent)
-    if (path !== undefined) query.set('path', path)
-    return z.object({ data: z.unknown() }).parse(await client.call('GET', `/api/policy?${query}`)).data
-  } finally {
-    await client.close()
-  }
-}
-
-/** As that site serves it now: it may be on this machine, for it was typed; what it redirects to may not. */
-async function fetchSitePolicy(text: string, terminal: Terminal, { agent, path = '/' }: PolicyFlags): Promise<unknown> {
+/**
+ * Fetches the policy from a site. The site may be on this machine or a private network, because the operator typed it;
+ * a redirect may not lead there.
+ */
+async function fetchSitePolicy(text: string, version: string, { agent, path = '/' }: PolicyFlags): Promise<unknown> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new Failure(`${text} is no http or https URL, as in https://example.com`, 2)
-  const { version } = terminal
-  // Only here: its client of the internet is a quarter of what every other command would load.
+    throw new Failure(`${text} is not an http or https URL, such as https://example.com`, 2)
+  // Loaded here: its HTTP client is a quarter of what every other command would load.
   const { createOutbound } = await import('../outbound/guarded-outbound.js')
   const { createOriginOutbound } = await import('../outbound/origin-outbound.js')
   const outbound = createOutbound({ resolve: createResolve(new Resolver()), offline: false, version })
-  const ask = createOriginOutbound({ origin: new URL(url.origin), version, outbound })
+  const fetchFile = createOriginOutbound({ origin: new URL(url.origin), version, outbound })
   const { hostname } = url
   const at = Date.now()
   const llmsUrl = url.pathname.endsWith('/llms.txt') ? url.href : `${url.origin}/llms.txt`
   const [robots, llms] = await Promise.all([
-    fetchPolicy(ask, { hostname, kind: 'robots', at, url: `${url.origin}/robots.txt` }),
-    fetchPolicy(ask, { hostname, kind: 'llms', at, url: llmsUrl }),
+    fetchPolicy(fetchFile, { hostname, kind: 'robots', at, url: `${url.origin}/robots.txt` }),
+    fetchPolicy(fetchFile, { hostname, kind: 'llms', at, url: llmsUrl }),
   ])
   if (robots?.status === 0) throw new Failure(`${robots.url}: ${robots.reason}.`)
   const catalog = loadCatalog()
@@ -177,116 +162,110 @@ async function fetchSitePolicy(text: string, terminal: Terminal, { agent, path =
 }
 
 const REASON_TEXTS: Readonly<Record<string, string>> = {
-  no_rule: 'no rule of its group is about this path',
-  no_group: 'no group of robots.txt is about it',
-  unavailable: 'there is no robots.txt, and everything is allowed',
-  unreachable: 'robots.txt cannot be reached, and crawlers are to assume that nothing is allowed',
+  no_rule: 'no rule of its group matches this path',
+  no_group: 'no group of robots.txt matches it',
+  unavailable: 'there is no robots.txt, so everything is allowed',
+  unreachable: 'robots.txt cannot be fetched, so crawlers must assume that nothing is allowed',
   robots_txt: 'robots.txt itself is always allowed',
 }
 
-/** Whether each agent may fetch the path, and why. */
+/** Prints whether each agent may fetch the path, and why. */
 function showVerdicts(terminal: Terminal, { hostname = '', robots, agents, path }: Report): void {
-  for (const one of agents.length > 1 ? groupAgents(agents) : agents) {
-    const mark = one.allowed ? style(terminal, 'green', 'allowed') : style(terminal, 'red', 'not allowed')
-    const why = one.rule === undefined ? (REASON_TEXTS[one.reason] ?? one.reason) : `${ruleText(one)}, line ${one.line}`
-    terminal.out(
-      `${mark}  ${escapeText(one.agent_id)} ${escapeText(hostname)}${escapeText(path)}: ${escapeText(why)}\n`,
-    )
+  for (const agent of agents.length > 1 ? groupAgents(agents) : agents) {
+    const mark = agent.allowed ? style(terminal, 'green', 'allowed') : style(terminal, 'red', 'not allowed')
+    const reason =
+      agent.rule === undefined
+        ? (REASON_TEXTS[agent.reason] ?? agent.reason)
+        : `${agent.allowed ? 'Allow' : 'Disallow'}: ${agent.rule} (User-agent: ${agent.group.join(', ')}), line ${agent.line}`
+    terminal.out(`${mark}  ${escapeText(`${agent.agent_id} ${hostname}${path}: ${reason}`)}\n`)
   }
   const [only, ...more] = agents
   if (only && more.length === 0 && !loadCatalog().get(only.agent_id))
-    terminal.out(`${escapeText(only.agent_id)} is in no catalog: it is read as a name in robots.txt, as it stands.\n`)
-  if (robots)
-    terminal.out(`${style(terminal, 'dim', `by ${escapeText(robots.url)} ${escapeText(versionText(robots))}`)}\n`)
+    terminal.out(
+      `${escapeText(only.agent_id)} is not in the catalog; it is taken as a user agent token of robots.txt.\n`,
+    )
+  if (robots) terminal.out(`${style(terminal, 'dim', escapeText(`by ${robots.url} ${versionText(robots)}`))}\n`)
 }
 
-const ruleText = ({ allowed, rule, group }: Agent): string =>
-  `${allowed ? 'Allow' : 'Disallow'}: ${rule} (User-agent: ${group.join(', ')})`
+type PolicyFile = Pick<NonNullable<Report['robots']>, keyof typeof File>
 
-const versionText = ({
-  sha256,
-  first_seen,
-  standing,
-  status,
-}: Pick<NonNullable<Report['robots']>, 'sha256' | 'first_seen' | 'standing' | 'status'>) =>
+const versionText = ({ sha256, first_seen, standing, status }: PolicyFile) =>
   sha256 === undefined
     ? `${standing}${status === 0 ? '' : ` (${status})`} since ${first_seen}`
     : `version ${sha256.slice(0, 12)} since ${first_seen}`
 
-/** Problems shown in the terminal; the rest is counted. */
+/** Problems printed for one file; the rest is only counted. */
 const MAX_SHOWN_PROBLEMS = 10
 
+/** Prints both files as parsed, then what they allow each agent. */
 function showFiles(terminal: Terminal, { robots, llms, agents, path }: Report): void {
-  const heading = (title: string) => style(terminal, 'bold', escapeText(title))
-  const problems = (list: readonly z.output<typeof Problem>[]) => {
-    for (const { line, problem } of list.slice(0, MAX_SHOWN_PROBLEMS))
-      terminal.out(
-        `  ${style(terminal, 'yellow', '!')} ${line === undefined ? '' : `line ${line}: `}${escapeText(problem)}\n`,
-      )
-    if (list.length > MAX_SHOWN_PROBLEMS) terminal.out(`  and ${list.length - MAX_SHOWN_PROBLEMS} more problems\n`)
-  }
-  if (robots) {
-    terminal.out(`${heading(robots.url)}  ${escapeText(versionText(robots))}\n`)
-    if (robots.reason !== undefined) terminal.out(`  ${escapeText(robots.reason)}\n`)
-    for (const group of robots.groups) {
-      terminal.out(`\n  User-agent: ${escapeText(group.user_agents.join(', '))}\n`)
-      for (const { allow, pattern, line } of group.rules)
-        terminal.out(
-          `  ${style(terminal, 'dim', String(line).padStart(5))}  ${allow ? 'Allow' : 'Disallow'}: ${escapeText(pattern)}\n`,
-        )
-      if (group.crawl_delay !== undefined) terminal.out(`         Crawl-delay: ${group.crawl_delay}\n`)
-      if (group.content_signals)
-        terminal.out(`         Content-Signal: ${escapeText(formatPairs(group.content_signals))}\n`)
-      for (const { pattern, preferences } of group.content_usage ?? [])
-        terminal.out(`         Content-Usage: ${escapeText(pattern)} ${escapeText(formatPairs(preferences))}\n`)
-    }
-    for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${escapeText(sitemap)}`)
-    if (robots.sitemaps.length > 0) terminal.out('\n')
-    problems(robots.problems)
-  }
-  if (llms) {
-    terminal.out(`\n${heading(llms.url)}  ${escapeText(versionText(llms))}\n`)
-    if (llms.reason !== undefined) terminal.out(`  ${escapeText(llms.reason)}\n`)
-    if (llms.title !== undefined) terminal.out(`  ${escapeText(llms.title)}\n`)
-    if (llms.summary !== undefined) terminal.out(`  ${escapeText(llms.summary)}\n`)
-    for (const { name, optional, links } of llms.sections) {
-      terminal.out(`\n  ${escapeText(name)}${optional ? ' (may be skipped)' : ''}\n`)
-      for (const { title, url, disallowed, last_status } of links) {
-        const but = [
-          ...(disallowed ? ['robots.txt disallows it'] : []),
-          ...(last_status !== undefined && last_status >= 400 ? [`answered ${last_status}`] : []),
-        ]
-        terminal.out(
-          `    ${escapeText(title)}  ${style(terminal, 'dim', escapeText(url))}${but.length === 0 ? '' : style(terminal, 'yellow', `  ${but.join(', ')}`)}\n`,
-        )
-      }
-    }
-    problems(llms.problems)
-  }
+  if (robots) showRobots(terminal, robots)
+  if (robots && llms) terminal.out('\n')
+  if (llms) showLlms(terminal, llms)
   terminal.out('\n')
-  terminal.out(
-    formatTable(
-      terminal,
+  printTable(
+    terminal,
+    ['AGENT', path === '/' ? 'ALLOWED /' : 'ALLOWED', right('RULES'), 'GROUP', 'REQUESTS'],
+    groupAgents(agents).map(({ agent_id, allowed, rules, group, crawl_delay, content_signals }) => [
+      agent_id,
+      allowed ? 'yes' : 'no',
+      String(rules),
+      group.join(', ') || 'none',
       [
-        { title: 'AGENT' },
-        { title: path === '/' ? 'ALLOWED /' : 'ALLOWED' },
-        { title: 'RULES', right: true },
-        { title: 'GROUP' },
-        { title: 'ASKED OF IT' },
-      ],
-      // Whom the file names, and then all the others in one line.
-      groupAgents(agents).map((one) => [
-        one.agent_id,
-        one.allowed ? 'yes' : 'no',
-        String(one.rules),
-        one.group.join(', ') || 'none',
-        [
-          ...(one.crawl_delay === undefined ? [] : [`crawl-delay ${one.crawl_delay} s`]),
-          ...(one.content_signals ? [formatPairs(one.content_signals)] : []),
-        ].join('; '),
-      ]),
-    ),
+        ...(crawl_delay === undefined ? [] : [`crawl-delay ${crawl_delay} s`]),
+        ...(content_signals ? [formatPairs(content_signals)] : []),
+      ].join('; '),
+    ]),
   )
+}
+
+function showHeading(terminal: Terminal, file: PolicyFile): void {
+  terminal.out(`${style(terminal, 'bold', escapeText(file.url))}  ${escapeText(versionText(file))}\n`)
+  if (file.reason !== undefined) terminal.out(`  ${escapeText(file.reason)}\n`)
+}
+
+function showProblems(terminal: Terminal, { problems }: PolicyFile): void {
+  for (const { line, problem } of problems.slice(0, MAX_SHOWN_PROBLEMS)) {
+    const place = line === undefined ? '' : `line ${line}: `
+    terminal.out(`  ${style(terminal, 'yellow', '!')} ${place}${escapeText(problem)}\n`)
+  }
+  const hidden = problems.length - MAX_SHOWN_PROBLEMS
+  if (hidden > 0) terminal.out(`  and ${hidden} more problems\n`)
+}
+
+function showRobots(terminal: Terminal, robots: NonNullable<Report['robots']>): void {
+  showHeading(terminal, robots)
+  const field = (name: string, value: string, line = '') =>
+    terminal.out(`  ${style(terminal, 'dim', line.padStart(5))}  ${name}: ${escapeText(value)}\n`)
+  for (const group of robots.groups) {
+    terminal.out(`\n  User-agent: ${escapeText(group.user_agents.join(', '))}\n`)
+    for (const { allow, pattern, line } of group.rules) field(allow ? 'Allow' : 'Disallow', pattern, String(line))
+    if (group.crawl_delay !== undefined) field('Crawl-delay', String(group.crawl_delay))
+    if (group.content_signals) field('Content-Signal', formatPairs(group.content_signals))
+    for (const { pattern, preferences } of group.content_usage ?? [])
+      field('Content-Usage', `${pattern} ${formatPairs(preferences)}`)
+  }
+  for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${escapeText(sitemap)}`)
+  if (robots.sitemaps.length > 0) terminal.out('\n')
+  showProblems(terminal, robots)
+}
+
+function showLlms(terminal: Terminal, llms: NonNullable<Report['llms']>): void {
+  showHeading(terminal, llms)
+  if (llms.title !== undefined) terminal.out(`  ${escapeText(llms.title)}\n`)
+  if (llms.summary !== undefined) terminal.out(`  ${escapeText(llms.summary)}\n`)
+  for (const { name, optional, links } of llms.sections) {
+    terminal.out(`\n  ${escapeText(name)}${optional ? ' (optional)' : ''}\n`)
+    for (const { title, url, disallowed, last_status } of links) {
+      const notes = [
+        ...(disallowed ? ['disallowed by robots.txt'] : []),
+        ...(last_status !== undefined && last_status >= 400 ? [`status ${last_status}`] : []),
+      ]
+      const note = notes.length === 0 ? '' : style(terminal, 'yellow', `  ${notes.join(', ')}`)
+      terminal.out(`    ${escapeText(title)}  ${style(terminal, 'dim', escapeText(url))}${note}\n`)
+    }
+  }
+  showProblems(terminal, llms)
 }
 
 const formatPairs = (values: Readonly<Record<string, string>>): string =>
@@ -294,15 +273,15 @@ const formatPairs = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(', ')
 
-/** Agents that the file names, and what it says to all others once. */
+/** Merges all agents that are treated like an unknown agent into one row. */
 function groupAgents(agents: readonly Agent[]): Agent[] {
-  const others = agents.find((one) => one.agent_id === 'other')
-  if (!others) return [...agents]
-  const same = (one: Agent) =>
-    one.allowed === others.allowed && one.rules === others.rules && one.group.join() === others.group.join()
-  const rest = agents.filter(same).length
+  const unknown = agents.find(({ agent_id }) => agent_id === 'other')
+  if (!unknown) return [...agents]
+  const isSame = (agent: Agent) =>
+    agent.allowed === unknown.allowed && agent.rules === unknown.rules && agent.group.join() === unknown.group.join()
+  const known = agents.filter(isSame).length - 1
   return [
-    ...agents.filter((one) => !same(one)),
-    { ...others, agent_id: rest === 1 ? 'any other' : `the other ${rest - 1} known, and any other` },
+    ...agents.filter((agent) => !isSame(agent)),
+    { ...unknown, agent_id: known === 0 ? 'any other' : `the other ${known} known, and any other` },
   ]
 }

@@ -1,9 +1,9 @@
 import type { Terminal } from './terminal.js'
 
-/** A line that tells how far it is. Its reader is a person: where standard error is no terminal, it says nothing. */
-export interface Progress {
+/** A progress bar on standard error; prints nothing if that is not a terminal. */
+interface Progress {
   show(done: number, total: number): void
-  /** Takes the line away. */
+  /** Removes the bar. */
   clear(): void
 }
 

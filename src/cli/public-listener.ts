@@ -15,16 +15,10 @@ import { Failure } from './terminal.js'
 
 type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
 
-/** The public listener: the site, and under the base path what of readership is exposed. */
-export interface PublicListener {
-  listen(host: string, port: number): Promise<number>
-  stats(): ProxyCounts
-  /** Reads the certificate again; one that is no good leaves the old one in use. */
-  reload(): Promise<void>
-  close(grace: number): Promise<void>
-}
+/** The listener of the site, which also serves the exposed parts of readership under the base path. */
+export type PublicListener = ReturnType<typeof createPublicListener>
 
-/** `--trust-proxy`; throws `Failure` (usage) naming the value that is none. */
+/** Parses `--trust-proxy`; throws `Failure` (wrong usage) that names an invalid value. */
 export function parseTrustedProxies(config: Config): Trust {
   try {
     return parseTrust(config.trust_proxy)
@@ -33,7 +27,7 @@ export function parseTrustedProxies(config: Config): Trust {
   }
 }
 
-/** The certificate of `--tls-cert` and `--tls-key`, where they are given; throws `Failure` naming what is wrong. */
+/** Reads the certificate of `--tls-cert` and `--tls-key`, if set; throws `Failure` if it is unusable. */
 export async function loadCertificate({ tls_cert, tls_key }: Config): Promise<TlsCertificate | undefined> {
   if (tls_cert === undefined || tls_key === undefined) return undefined
   try {
@@ -43,38 +37,38 @@ export async function loadCertificate({ tls_cert, tls_key }: Config): Promise<Tl
   }
 }
 
-/** The address of a request's client, through trusted hops only. */
+/** Returns the address of a request's client; forwarding headers count only from trusted peers. */
 export const requestAddress = ({ socket, headers }: Incoming, trust: Trust): string =>
   clientAddress(socket.remoteAddress, joinHeader(headers['x-forwarded-for']), trust)
 
-/** What is known of the connection of a request. */
 const connectionInfo = ({ socket }: Incoming, proto: 'http' | 'https', trust: Trust) => ({
   proto,
   trusted: isTrusted(socket.remoteAddress ?? '', trust),
 })
 
-/** What a request's client speaks, by the word of trusted hops only; a listener's own is `proto`. */
+/** Returns the scheme that a request's client uses: from a trusted peer's header, else the listener's own `proto`. */
 export const requestScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
   schemeOf(req, connectionInfo(req, proto, trust))
 
-/** Puts the proxy's parts together: forwarding, upgrades, addresses and our own paths. */
+// Long because it connects the parts of the proxy; each part is its own module.
+/** Creates the site's listener: forwarding, upgrades, TLS, client addresses and the base path. */
 export function createPublicListener(
   config: Config,
   deps: {
     origin: URL
     trust: Trust
-    pair: TlsCertificate | undefined
+    certificate: TlsCertificate | undefined
     instance: Instance
     log: Log
-    /** Files this process may have open; undefined where the system does not say. */
+    /** Number of files this process may open; undefined if the system does not say. */
     openFiles?: number | undefined
   },
-): PublicListener {
-  const { origin, trust, pair, instance, log, openFiles } = deps
+) {
+  const { origin, trust, certificate, instance, log, openFiles } = deps
   const address = (req: Incoming) => requestAddress(req, trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
-  const script = (hostname: string) => {
+  const scriptFor = (hostname: string) => {
     const site = instance.siteOf(hostname)
     return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`
   }
@@ -92,14 +86,14 @@ export function createPublicListener(
     record,
     handleAsOrdinary: (socket) => proxy.server.emit('connection', socket),
     onError: (kind, error) => {
-      if (kind === 'fault') log.error({ err: error }, 'an upgrade failed by our fault')
+      if (kind === 'fault') log.error({ err: error }, 'an upgrade failed because of an internal error')
     },
   })
-  const scheme = pair ? 'https' : 'http'
+  const scheme = certificate ? 'https' : 'http'
   const handleServiceRequest = toNodeHandler(
     {
       fetch: createPublicApp((request, peer) => instance.fetch(request, peer), config.expose),
-      hit: (req, res, taken) => instance.hit(req, res, taken),
+      hit: (req, res, context) => instance.hit(req, res, context),
     },
     { basePath: config.base_path },
   )
@@ -111,7 +105,7 @@ export function createPublicListener(
     isServicePath,
     serve: (req, res) => void handleServiceRequest(req, res, address(req), { hop: connectionInfo(req, scheme, trust) }),
     onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
-    ...(config.inject ? { scriptFor: script } : {}),
+    ...(config.inject ? { scriptFor } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,
     bodyIdleTimeout: idleTimeout,
@@ -119,33 +113,36 @@ export function createPublicListener(
   })
 
   const tls =
-    pair &&
-    createTlsListener({ certificate: pair, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
+    certificate &&
+    createTlsListener({ certificate, http1: proxy.server, handler: (req, res) => proxy.handler(req, res) })
   const server = tls?.server ?? proxy.server
 
   return {
-    stats: () => proxy.stats(),
-    async listen(host, port) {
+    stats: (): ProxyCounts => proxy.stats(),
+    /** Returns the port it listens on. */
+    async listen(host: string, port: number): Promise<number> {
       server.listen({ host, port })
       await once(server, 'listening')
       const bound = server.address()
       return typeof bound === 'object' && bound ? bound.port : port
     },
-    async reload() {
+    /** Reads the certificate again; if it is unusable, the previous one stays in use. */
+    async reload(): Promise<void> {
       if (!tls) return
-      const said = await tls.reload(async () => (await loadCertificate(config)) ?? pair)
-      if (said.ok)
-        log.info({}, `the certificate was read again; it is good until ${said.certificate.expires.toISOString()}`)
-      else log.error({}, `the certificate was not read again: ${said.reason}`)
+      const result = await tls.reload(async () => (await loadCertificate(config)) ?? certificate)
+      if (result.ok)
+        log.info({}, `the certificate was read again; it is valid until ${result.certificate.expires.toISOString()}`)
+      else log.error({}, `the certificate was not replaced: ${result.reason}`)
     },
-    async close(grace) {
-      await Promise.all([tls?.close(grace), proxy.close(grace), upgrader.close(grace)])
+    /** Waits up to `graceMs` for running requests. */
+    async close(graceMs: number): Promise<void> {
+      await Promise.all([tls?.close(graceMs), proxy.close(graceMs), upgrader.close(graceMs)])
     },
   }
 }
 
-/** Some clients' connections need one to the origin as well; the rest is the store's and the service's. */
-export const connectionLimit = (openFiles: number): number =>
+/** Returns the limit of client connections: most need one to the origin too, and the store and service need the rest. */
+const connectionLimit = (openFiles: number): number =>
   Math.max(16, Math.min(20_000, Math.floor(((openFiles - 128) * 2) / 3)))
 
 const joinHeader = (value: string | string[] | undefined): string | undefined =>

@@ -5,23 +5,22 @@ import { createTables } from '../export/sheet-tables.js'
 import { METRICS } from '../query/metrics.js'
 import { bar, barWidth } from './charts.js'
 import type { Client } from './client.js'
+import { queryString } from './command.js'
 import { escapeText } from './escape.js'
 import { printOutput, writeOutputFile } from './output-file.js'
 import { type Column, formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
-/** What the flags of `stats` ask of one report. */
+/** One report as the flags of `stats` ask for it. */
 export interface ReportRequest {
   readonly report: string
-  /** As the API takes them. */
-  readonly query: Readonly<Record<string, string>>
+  /** Parameters of the API. */
+  readonly query: Readonly<Record<string, string | number | undefined>>
   readonly csv?: string | undefined
   readonly pdf?: string | undefined
 }
 
-const pathWithQuery = (path: string, query: Readonly<Record<string, string>>) => `${path}?${new URLSearchParams(query)}`
-
-/** Throws `Failure` (usage) for a name that is no report's. */
+/** Throws `Failure` (wrong usage) if no report has this name. */
 export function checkReport(name: string): void {
   try {
     findReport(name)
@@ -30,19 +29,18 @@ export function checkReport(name: string): void {
   }
 }
 
-/** The report's files. `-` is the output, for CSV alone: a PDF is nothing to look at there. */
+/** Writes the report's files. For CSV, `-` is standard output. */
 export async function saveReport(
   client: Client,
   terminal: Terminal,
   { report, query, csv, pdf }: ReportRequest,
 ): Promise<void> {
-  const words = { ...query, report }
   for (const [ending, file] of [
     ['csv', csv],
     ['pdf', pdf],
   ] as const) {
     if (file === undefined) continue
-    const parts = client.file(pathWithQuery(`/api/stats/export.${ending}`, words))
+    const parts = client.file(`/api/stats/export.${ending}${queryString({ ...query, report })}`)
     if (file === '-') await printOutput(terminal, parts)
     else terminal.err(`${escapeText(file)}: ${(await writeOutputFile(file, parts)).toLocaleString('en-US')} bytes\n`)
   }
@@ -61,23 +59,23 @@ const ReportResponse = z.looseObject({
   }),
 })
 
-/** A report's answer as the API gives it. */
+/** Returns a report's response as the API sends it. */
 export async function fetchReport(client: Client, { report, query }: ReportRequest): Promise<unknown> {
   const { read, words } = findReport(report)
   const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
-  return client.call('GET', pathWithQuery(path, query))
+  return client.call('GET', path + queryString(query))
 }
 
 /** Runs a report and returns its SQL statements, in the order in which they ran. */
 export async function fetchReportSql(client: Client, { report, query }: ReportRequest): Promise<string[]> {
   const { read, words } = findReport(report)
-  const answer = await client.call('GET', pathWithQuery('/control/sql', { ...query, ...words, read: read.path }))
+  const answer = await client.call('GET', `/control/sql${queryString({ ...query, ...words, read: read.path })}`)
   return z.object({ data: z.array(z.string()) }).parse(answer).data
 }
 
-/** The same for a person: its tables, with a bar beside what they are ranked by. */
-export function formatReport(terminal: Terminal, report: string, answer: unknown): string {
-  const { data, meta } = ReportResponse.parse(answer)
+/** Formats a report's response as tables, with bars beside the values that rank the rows. */
+export function formatReport(terminal: Terminal, report: string, response: unknown): string {
+  const { data, meta } = ReportResponse.parse(response)
   const { read } = findReport(report)
   const metrics = new Set<string>(METRICS[meta.query.audience])
   const tables = createTables({
@@ -97,37 +95,35 @@ const cellText = (cell: Cell): string => (typeof cell === 'string' ? cell : `${c
 
 function formatReportTable(terminal: Terminal, { title, remark, columns, rows, measured, figures }: Table): string {
   const head = `${style(terminal, 'bold', escapeText(title))}${remark ? ` ${style(terminal, 'dim', remark)}` : ''}\n`
-  if (rows.length === 0) return `${head}Nothing in this window.\n`
+  if (rows.length === 0) return `${head}No rows in this range.\n`
   if (figures) {
     const [row = []] = rows
     return (
       head +
       formatTable(
         terminal,
-        [{ title: '' }, { title: '' }],
+        ['', ''],
         columns.map((column, i) => [column.title, cellText(row[i] ?? '')]),
       )
     )
   }
-  // The names last: they are what gives way where the terminal ends.
+  // Names come last, because the last column is cut in a narrow terminal.
   const place = (i: number) => (i === measured?.column ? 2 : Number(columns[i]?.right))
   const order = [...columns.keys()].toSorted((a, b) => place(b) - place(a))
   const width = measured ? barWidth(terminal.columns) : 0
   const values = measured?.values ?? []
-  const most = values.reduce((a, b) => Math.max(a, b), 0)
-  const barred = <T>(cells: readonly T[], own: T): T[] =>
-    width > 0 ? [...cells.slice(0, 1), own, ...cells.slice(1)] : [...cells]
+  const max = values.reduce((a, b) => Math.max(a, b), 0)
+  const insertSecond = <T>(cells: readonly T[], cell: T): T[] =>
+    width > 0 ? [...cells.slice(0, 1), cell, ...cells.slice(1)] : [...cells]
   const titles = order.map((i) => ({
     title: (columns[i]?.title ?? '').toUpperCase(),
-    ...(columns[i]?.right ? RIGHT : {}),
+    right: columns[i]?.right === true,
   }))
   const lines = rows.map((row, n) =>
-    barred(
+    insertSecond(
       order.map((i) => cellText(row[i] ?? '')),
-      bar(values[n] ?? 0, most, width),
+      bar(values[n] ?? 0, max, width),
     ),
   )
-  return head + formatTable(terminal, barred<Column>(titles, { title: '' }), lines)
+  return head + formatTable(terminal, insertSecond<Column>(titles, { title: '' }), lines)
 }
-
-const RIGHT = { right: true } as const

@@ -1,38 +1,16 @@
 import { z } from 'zod'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../export/format.js'
-import { bar, barWidth } from './charts.js'
-import { type Client, connect } from './client.js'
-import { type Command, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson, escapeText } from './escape.js'
-import { formatTable, sparkline } from './table.js'
+import { bar, barWidth, sparkline } from './charts.js'
+import { type Client, withClient } from './client.js'
+import { defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
+import { escapeText } from './escape.js'
+import { formatTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
-
-const Flags = z.object({
-  range: z.string().default('30d'),
-  site: z.string().regex(/^\d+$/, 'must be the id of a site').transform(Number).optional(),
-  json: z.boolean().default(false),
-  report: z.string().optional(),
-  csv: z.string().min(1, 'must be a file, or - for the output').optional(),
-  pdf: z.string().min(1, 'must be a file').optional(),
-  sql: z.boolean().default(false),
-})
-
-/** Words of the question that go to the API as they are. */
-const QueryFlags = z.object({
-  audience: z.string().optional(),
-  compare: z.string().optional(),
-  dimension: z.string().optional(),
-  metric: z.string().optional(),
-  filters: z.string().optional(),
-  limit: z.string().optional(),
-})
-const withoutUndefined = (words: z.output<typeof QueryFlags>): Record<string, string> =>
-  Object.fromEntries(Object.entries(words).flatMap(([name, word]) => (word === undefined ? [] : [[name, word]])))
 
 const count = z.number()
 const optionalCount = z.number().optional()
 const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
-// Loose: `--json` prints the API's whole answers.
+// Loose objects, because `--json` prints the whole responses of the API.
 const People = z.looseObject({
   visitors: count,
   sessions: count,
@@ -58,98 +36,115 @@ type Ranked = z.infer<typeof Ranked>
 
 const ApiResponse = z.object({ data: z.unknown() })
 
-/** What the summary is made of: the API's own answers, by the name they are printed under. */
+/** Fetches the parts of the summary from the API, by the name under which `--json` prints them. */
 async function fetchSummary(client: Client, site: number, range: string) {
-  const ask = async (path: string, query: Record<string, string> = {}): Promise<unknown> => {
-    const words = new URLSearchParams({ site: String(site), range, ...query })
-    return ApiResponse.parse(await client.call('GET', `/api/${path}?${words}`)).data
-  }
-  const top = async (read: string, dimension: string) => Ranked.parse(await ask(read, { dimension, limit: '8' }))
+  const read = async (path: string, query: Record<string, string> = {}): Promise<unknown> =>
+    ApiResponse.parse(await client.call('GET', `/api/${path}${queryString({ site, range, ...query })}`)).data
+  const top = async (path: string, dimension: string) => Ranked.parse(await read(path, { dimension, limit: '8' }))
   return {
-    people: People.parse(await ask('stats/overview')),
-    people_series: Series.parse(await ask('stats/timeseries')),
+    people: People.parse(await read('stats/overview')),
+    people_series: Series.parse(await read('stats/timeseries')),
     pages: await top('stats/breakdown', 'pathname'),
     channels: await top('stats/breakdown', 'channel'),
-    agents: Agents.parse(await ask('agents/overview')),
-    agents_series: Series.parse(await ask('stats/timeseries', { audience: 'agent' })),
+    agents: Agents.parse(await read('agents/overview')),
+    agents_series: Series.parse(await read('stats/timeseries', { audience: 'agent' })),
     top_agents: await top('agents/breakdown', 'agent_id'),
     fetched: await top('agents/breakdown', 'pathname'),
   }
 }
 type Summary = Awaited<ReturnType<typeof fetchSummary>>
 
-export const stats: Command = {
+/** Flags that need a report; the API checks most of their values. */
+const ReportFlags = z.object({
+  audience: flag('--audience <audience>', 'with a report: human, agent or all', z.string().optional()),
+  compare: flag('--compare <range>', 'with a report: previous or year', z.string().optional()),
+  dimension: flag('--dimension <name>', 'for the reports breakdown and agents/breakdown', z.string().optional()),
+  metric: flag('--metric <name>', 'for the report timeseries', z.string().optional()),
+  filters: flag('--filters <json>', 'with a report: filters as in the API', z.string().optional()),
+  limit: flag('--limit <rows>', 'with a report: maximum number of rows', z.string().optional()),
+})
+
+export const stats = defineCommand({
   name: 'stats',
-  summary: 'a summary of a window for both readerships',
+  summary: 'print a summary of people and agents in a time range, or one report',
   settings: ['data'],
-  flags: [
-    { form: '--range <window>', doc: 'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd, all' },
-    { form: '--site <id>', doc: 'the site (default: the only one)' },
-    { form: '--report <name>', doc: 'one report instead: pages, sources, agents/coverage, ... (its name in the API)' },
-    { form: '--csv <file>', doc: 'the report (default overview) as CSV, whole; - for the output' },
-    { form: '--pdf <file>', doc: 'the report (default overview) as PDF' },
-    { form: '--audience <who>', doc: 'of a report: human, agent, all' },
-    { form: '--compare <window>', doc: 'of a report: previous, year' },
-    { form: '--dimension <name>', doc: 'of the reports breakdown and agents/breakdown' },
-    { form: '--metric <name>', doc: 'of the report timeseries' },
-    { form: '--filters <json>', doc: 'of a report: filters as the API takes them' },
-    { form: '--limit <rows>', doc: 'of a report: so many rows' },
-    { form: '--sql', doc: 'of a report: run it and print its SQL statements' },
-    JSON_FLAG,
-  ],
+  flags: z.object({
+    range: flag(
+      '--range <range>',
+      'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd or all',
+      z.string().default('30d'),
+    ),
+    site: flag('--site <id>', 'site (default: the only one)', idOf('a site').optional()),
+    report: flag(
+      '--report <name>',
+      'one report, by its name in the API: pages, sources, agents/coverage, …',
+      z.string().optional(),
+    ),
+    csv: flag(
+      '--csv <file>',
+      'write the whole report (default overview) as CSV; - for standard output',
+      z.string().min(1, 'must be a file, or - for standard output').optional(),
+    ),
+    pdf: flag(
+      '--pdf <file>',
+      'write the report (default overview) as PDF',
+      z.string().min(1, 'must be a file').optional(),
+    ),
+    ...ReportFlags.shape,
+    sql: flag('--sql', 'with --report: run it and print its SQL statements', z.boolean().default(false)),
+    json: JSON_FLAG,
+  }),
   async run(call) {
-    const { range, site, json, report, csv, pdf, sql } = parseFlags(call, Flags)
-    const words = withoutUndefined(parseFlags(call, QueryFlags))
-    const files = csv !== undefined || pdf !== undefined
-    const [stray] = report === undefined && !files ? Object.keys(words) : []
-    if (stray !== undefined) throw new Failure(`--${stray} is of one report: name it with --report.`, 2)
-    if (sql && (report === undefined || files))
+    const { flags, terminal } = call
+    const { range, site, json, report, csv, pdf, sql } = flags
+    const toFile = csv !== undefined || pdf !== undefined
+    const parameters = ReportFlags.parse(flags)
+    const [unused] =
+      report === undefined && !toFile ? Object.entries(parameters).filter(([, v]) => v !== undefined) : []
+    if (unused) throw new Failure(`--${unused[0]} needs a report: name it with --report.`, 2)
+    if (sql && (report === undefined || toFile))
       throw new Failure('--sql needs --report, and excludes --csv and --pdf.', 2)
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
-    // Only here: the summary has no use for the reads.
-    const one = files || report !== undefined ? await import('./report.js') : undefined
-    if (report !== undefined) one?.checkReport(report)
-    const client = await connect(call.config, call.terminal)
-    try {
+    // Loaded here, because the summary does not need the reads.
+    const reports = toFile || report !== undefined ? await import('./report.js') : undefined
+    if (report !== undefined) reports?.checkReport(report)
+    await withClient(call, async (client) => {
       const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
-      const [first, ...others] = sites
-      if (site === undefined && others.length > 0)
+      if (site === undefined && sites.length > 1)
         throw new Failure(
-          `There are ${sites.length} sites: choose one with --site (${sites.map((one) => one.id).join(', ')}).`,
+          `There are ${sites.length} sites: choose one with --site (${sites.map(({ id }) => id).join(', ')}).`,
           2,
         )
-      const id = site ?? first?.id ?? 1
-      const asked = { report: report ?? 'overview', query: { site: String(id), range, ...words }, csv, pdf }
-      if (one && files) return await one.saveReport(client, call.terminal, asked)
-      if (one && sql) {
-        const statements = await one.fetchReportSql(client, asked)
-        const text = statements.map((statement) => `${statement.split('\n').map(escapeText).join('\n')};\n`).join('\n')
-        return call.terminal.out(json ? `${escapeJson(statements, 2)}\n` : text)
-      }
-      if (one) {
-        const answer = await one.fetchReport(client, asked)
-        call.terminal.out(json ? `${escapeJson(answer, 2)}\n` : one.formatReport(call.terminal, asked.report, answer))
+      const id = site ?? sites[0]?.id ?? 1
+      if (!reports) {
+        const summary = await fetchSummary(client, id, range)
+        const name = sites.find((one) => one.id === id)?.name ?? String(id)
+        if (json) printJson(terminal, { site: id, range, ...summary })
+        else terminal.out(formatSummary(terminal, name, range, summary))
         return
       }
-      const found = await fetchSummary(client, id, range)
-      if (json) call.terminal.out(`${escapeJson({ site: id, range, ...found }, 2)}\n`)
-      else
-        call.terminal.out(
-          formatSummary(call.terminal, sites.find((one) => one.id === id)?.name ?? String(id), range, found),
-        )
-    } finally {
-      await client.close()
-    }
+      const request = { report: report ?? 'overview', query: { site: id, range, ...parameters }, csv, pdf }
+      if (toFile) return await reports.saveReport(client, terminal, request)
+      if (sql) {
+        const statements = await reports.fetchReportSql(client, request)
+        const text = statements.map((statement) => `${statement.split('\n').map(escapeText).join('\n')};\n`).join('\n')
+        return json ? printJson(terminal, statements) : terminal.out(text)
+      }
+      const response = await reports.fetchReport(client, request)
+      if (json) printJson(terminal, response)
+      else terminal.out(reports.formatReport(terminal, request.report, response))
+    })
   },
-}
+})
 
 const labelledCount = (name: string, n: number): [string, string] => [
   n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
   formatNumber(n),
 ]
 
-const formatSummary = (terminal: Terminal, name: string, range: string, found: Summary): string => {
-  const { people, agents } = found
+// Long because it lists the lines of the summary in the order in which they are printed.
+function formatSummary(terminal: Terminal, name: string, range: string, summary: Summary): string {
+  const { people, agents } = summary
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
     facts
       .flatMap(([label, value]) => (value === undefined ? [] : [`${style(terminal, 'bold', value)} ${label}`]))
@@ -159,20 +154,20 @@ const formatSummary = (terminal: Terminal, name: string, range: string, found: S
   const ranked = (title: string, rows: Ranked, metric: string) => {
     if (rows.length === 0) return ''
     const values = rows.map((row) => Number(row[metric] ?? 0))
-    const [most, width] = [Math.max(...values), barWidth(terminal.columns)]
+    const [max, width] = [Math.max(...values), barWidth(terminal.columns)]
     return formatTable(
       terminal,
-      [{ title: metric.toUpperCase(), right: true }, ...(width > 0 ? [{ title: '' }] : []), { title }],
+      [right(metric.toUpperCase()), ...(width > 0 ? [''] : []), title],
       rows.map((row, i) => {
         const value = values[i] ?? 0
-        return [formatNumber(value), ...(width > 0 ? [bar(value, most, width)] : []), row.value ?? '(none)']
+        return [formatNumber(value), ...(width > 0 ? [bar(value, max, width)] : []), row.value ?? '(none)']
       }),
     )
   }
   return `${[
     `${style(terminal, 'bold', escapeText(name))}, ${range}`,
     '',
-    `${style(terminal, 'cyan', 'People')}   ${graph(found.people_series)}`,
+    `${style(terminal, 'cyan', 'People')}   ${graph(summary.people_series)}`,
     line([
       labelledCount('visitor', people.visitors),
       labelledCount('session', people.sessions),
@@ -181,16 +176,16 @@ const formatSummary = (terminal: Terminal, name: string, range: string, found: S
       ['a session', people.duration === undefined ? undefined : formatDuration(people.duration)],
     ]),
     '',
-    ranked('PAGE', found.pages, 'pageviews'),
-    ranked('CHANNEL', found.channels, 'visitors'),
-    `${style(terminal, 'cyan', 'Agents')}   ${graph(found.agents_series)}`,
+    ranked('PAGE', summary.pages, 'pageviews'),
+    ranked('CHANNEL', summary.channels, 'visitors'),
+    `${style(terminal, 'cyan', 'Agents')}   ${graph(summary.agents_series)}`,
     line([
       labelledCount('fetch', agents.fetches),
       labelledCount('agent', agents.agents),
       ['verified', formatNumber(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
       ['spoofed', agents.spoofed > 0 ? formatNumber(agents.spoofed) : undefined],
       [
-        'not to be told',
+        'unverifiable',
         agents.indeterminate + agents.unverifiable > 0
           ? formatNumber(agents.indeterminate + agents.unverifiable)
           : undefined,
@@ -198,7 +193,7 @@ const formatSummary = (terminal: Terminal, name: string, range: string, found: S
       ['sent', formatBytes(agents.bytes)],
     ]),
     '',
-    ranked('AGENT', found.top_agents, 'fetches'),
-    ranked('PAGE', found.fetched, 'fetches'),
+    ranked('AGENT', summary.top_agents, 'fetches'),
+    ranked('PAGE', summary.fetched, 'fetches'),
   ].join('\n')}\n`
 }

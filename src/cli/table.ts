@@ -4,22 +4,29 @@ import { cutToWidth, fitToWidth, textWidth } from './text-width.js'
 
 export interface Column {
   title: string
-  /** Numbers stand to the right. */
-  right?: true
+  /** Aligns the column to the right, for numbers. */
+  right?: boolean
 }
 
-/** The rows under their titles, each cell escaped, no line wider than the terminal: the last column gives way. */
+/** A column of numbers. */
+export const right = (title: string): Column => ({ title, right: true })
+
+/**
+ * Formats rows under their column titles, with every cell escaped. No line is wider than the terminal: the last column
+ * is cut.
+ */
 export function formatTable(
   terminal: Pick<Terminal, 'colour' | 'columns'>,
-  columns: readonly Column[],
+  titles: readonly (string | Column)[],
   rows: readonly (readonly string[])[],
-) {
+): string {
+  const columns: Column[] = titles.map((title) => (typeof title === 'string' ? { title } : title))
   const cells = rows.map((row) => row.map(escapeText))
   const widths = columns.map((column, i) =>
     Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[i] ?? ''))),
   )
   const last = columns.length - 1
-  const line = (row: readonly string[]) => {
+  const formatLine = (row: readonly string[]) => {
     const text = columns
       .map((column, i) =>
         i === last && !column.right ? (row[i] ?? '') : fitToWidth(row[i] ?? '', widths[i] ?? 0, column.right),
@@ -28,30 +35,10 @@ export function formatTable(
       .trimEnd()
     return terminal.columns === undefined ? text : cutToWidth(text, terminal.columns)
   }
-  const head = style(terminal, 'dim', line(columns.map((column) => column.title)))
-  return `${[head, ...cells.map(line)].join('\n')}\n`
+  const head = style(terminal, 'dim', formatLine(columns.map((column) => column.title)))
+  return `${[head, ...cells.map(formatLine)].join('\n')}\n`
 }
 
-const SPARKLINE_CHARACTERS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
-
-/** One character a value, its height the share of the largest; at most `columns`, neighbours added up to fit. */
-export function sparkline(values: readonly number[], columns = 60): string {
-  const size = Math.max(1, Math.ceil(values.length / columns))
-  const sums = Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size).reduce((sum, value) => sum + value, 0),
-  )
-  const most = Math.max(...sums, 0)
-  return sums
-    .map(
-      (value) =>
-        SPARKLINE_CHARACTERS[
-          most === 0
-            ? 0
-            : Math.min(
-                SPARKLINE_CHARACTERS.length - 1,
-                Math.floor((value / most) * (SPARKLINE_CHARACTERS.length - 1) + 0.5),
-              )
-        ],
-    )
-    .join('')
-}
+/** Prints what `formatTable` formats. */
+export const printTable = (terminal: Terminal, ...table: [Parameters<typeof formatTable>[1], string[][]]): void =>
+  terminal.out(formatTable(terminal, ...table))

@@ -5,7 +5,7 @@ import { style, type Terminal } from './terminal.js'
 import { fitToWidth } from './text-width.js'
 
 const Common = { timestamp: z.string(), hostname: z.string(), pathname: z.string() }
-/** Of a committed row, what its line shows. */
+/** The fields of a committed row that `tail` prints. */
 export const TailRow = z.discriminatedUnion('audience', [
   z.object({
     audience: z.literal('human'),
@@ -33,52 +33,44 @@ export const TailRow = z.discriminatedUnion('audience', [
   }),
 ])
 export type TailRow = z.infer<typeof TailRow>
-/** One row in one line: time, audience, who, verified mark, status, bytes, ms, path (contract 2), and what it broke. */
+type HumanRow = Extract<TailRow, { audience: 'human' }>
+type AgentRow = Extract<TailRow, { audience: 'agent' }>
+
+/**
+ * Formats one row as one line: time, audience, browser or agent, verification mark, status, bytes, ms, path, and the
+ * event or robots.txt violation.
+ */
 export function formatTailLine(terminal: Pick<Terminal, 'colour'>, row: TailRow): string {
   const agent = row.audience === 'agent' ? row : undefined
-  // What is in no catalog is told by its own words.
-  const who =
-    row.audience === 'human'
-      ? [row.browser ?? 'browser', row.os].filter(Boolean).join(' ')
-      : row.agent_id === 'other'
-        ? row.user_agent || 'no user agent'
-        : row.agent_id
-  const mark =
-    agent?.verified === true
-      ? style(terminal, 'green', '✓')
-      : agent?.verified === false
-        ? style(terminal, 'red', '✗')
-        : ' '
   const status = fitToWidth(String(row.status ?? ''), 3)
   const time = new Date(row.timestamp)
+  const duration = row.duration_ms ?? undefined
   return [
-    style(
-      terminal,
-      'dim',
-      `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`,
-    ),
-    row.audience === 'human' ? 'human' : style(terminal, 'cyan', 'agent'),
-    fitToWidth(escapeText(who), 24),
-    mark,
+    style(terminal, 'dim', [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':')),
+    agent ? style(terminal, 'cyan', 'agent') : 'human',
+    fitToWidth(escapeText(sourceText(row)), 24),
+    agent?.verified ? style(terminal, 'green', '✓') : agent?.verified === false ? style(terminal, 'red', '✗') : ' ',
     (row.status ?? 200) >= 400 ? style(terminal, 'red', status) : status,
     fitToWidth(agent ? formatBytes(agent.bytes) : '', 8, true),
-    fitToWidth(
-      row.duration_ms === null || row.duration_ms === undefined ? '' : `${Math.round(row.duration_ms)} ms`,
-      8,
-      true,
-    ),
+    fitToWidth(duration === undefined ? '' : `${Math.round(duration)} ms`, 8, true),
     escapeText(row.pathname),
     ...(row.audience === 'human' && row.kind !== undefined && row.kind !== 'pageview' ? [eventText(row)] : []),
     ...(agent?.robots_allowed === false ? [style(terminal, 'red', violationText(agent))] : []),
   ].join(' ')
 }
 
-/** What a browser told of besides a view. */
-const eventText = ({ kind = '', event_name }: Extract<TailRow, { audience: 'human' }>): string =>
+/** Browser and operating system, or the agent's ID; an agent that is not in the catalog shows its user agent. */
+function sourceText(row: TailRow): string {
+  if (row.audience === 'human') return [row.browser ?? 'browser', row.os].filter(Boolean).join(' ')
+  return row.agent_id === 'other' ? row.user_agent || 'no user agent' : row.agent_id
+}
+
+/** A custom event by its name, any other by its kind. */
+const eventText = ({ kind = '', event_name }: HumanRow): string =>
   kind === 'custom' && event_name ? `"${escapeText(event_name)}"` : escapeText(kind).replaceAll('_', ' ')
 
-/** What disallowed it: the rule as robots.txt writes it, its line, and whether a copy a day old allowed it still. */
-const violationText = ({ robots_rule, robots_line, robots_grace }: Extract<TailRow, { audience: 'agent' }>): string =>
+/** The rule as robots.txt writes it, with its line. `grace`: a version of the last 24 hours still allowed the fetch. */
+const violationText = ({ robots_rule, robots_line, robots_grace }: AgentRow): string =>
   `disallowed by ${robots_rule ? `"${escapeText(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
 
 const twoDigits = (n: number) => String(n).padStart(2, '0')

@@ -1,34 +1,34 @@
-/** All that a command sees of the process it runs in; bin/readership.ts makes the real one. */
+/** The process as a command sees it. bin/readership.ts creates the real one, tests a fake. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
-  /** What is typed or piped into it, as text; absent: nothing. */
+  /** Reads standard input as text; without it a command sees an empty input. */
   input?(): AsyncIterable<string>
-  /** Resolves when so much of the output was taken that more may follow; absent: at once. */
+  /** Resolves when the reader of standard output has caught up. */
   drained?(): Promise<void>
-  /** Of the output; absent where it is no terminal. */
+  /** Width of the terminal on standard output; undefined if it is not a terminal. */
   columns?: number | undefined
-  /** The same of what is said beside the output. */
+  /** Width of the terminal on standard error; undefined if it is not a terminal. */
   errColumns?: number | undefined
-  /** False where it is no terminal, and under NO_COLOR (no-color.org). */
+  /** False if standard output is not a terminal, or NO_COLOR is set (no-color.org). */
   colour: boolean
   version: string
   pid: number
-  /** Files it may have open; absent where the system does not say. */
+  /** Number of files the process may open; undefined if the system does not say. */
   openFiles?: number | undefined
   env: Readonly<Record<string, string | undefined>>
   onSignal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): void
-  /** Errors that nobody caught. With a listener the process goes on. */
+  /** Registers a listener for uncaught errors, after which they no longer end the process. */
   onUncaughtError(listener: (error: unknown) => void): void
   /** Ends the process at once. */
   exit(code: number): never
 }
 
-/** Why a command failed, in one line: exit 1 for a failure, 2 for wrong usage (contract 2). */
+/** Ends a command with a one-line message: exit code 1 for a failure, 2 for wrong usage. */
 export class Failure extends Error {
   constructor(
     message: string,
-    readonly exit: 1 | 2 = 1,
+    readonly exitCode: 1 | 2 = 1,
     options?: { cause?: unknown },
   ) {
     super(message, options)
@@ -45,7 +45,7 @@ const STYLE_CODES = {
   cyan: [36, 39],
 } as const
 
-/** `text` in a style, where the terminal takes styles. */
+/** Returns `text` in a style, or unchanged if the terminal shows no colour. */
 export function style(terminal: Pick<Terminal, 'colour'>, name: keyof typeof STYLE_CODES, text: string): string {
   const [on, off] = STYLE_CODES[name]
   return terminal.colour ? `\u001b[${on}m${text}\u001b[${off}m` : text

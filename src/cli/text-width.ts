@@ -1,4 +1,4 @@
-/** Columns of a terminal that a text takes: 2 for wide East Asian characters and emoji, 0 for combining marks. */
+/** Counts the terminal columns of a text: 2 for wide East Asian characters and emoji, 0 for combining marks. */
 export function textWidth(text: string): number {
   let width = 0
   for (const character of text) width += characterWidth(character)
@@ -34,7 +34,7 @@ function characterWidth(character: string): 0 | 1 | 2 {
   return EMOJI.test(character) || WIDE_RANGES.some(([from, to]) => code >= from && code <= to) ? 2 : 1
 }
 
-/** `text` in exactly `columns`: cut with an ellipsis, or filled with spaces on the `left` or right. */
+/** Makes `text` exactly `columns` wide: cuts it with an ellipsis, or pads it with spaces on the `left` or right. */
 export function fitToWidth(text: string, columns: number, left = false): string {
   const width = textWidth(text)
   if (width > columns) return cutToWidth(text, columns)
@@ -42,16 +42,16 @@ export function fitToWidth(text: string, columns: number, left = false): string 
   return left ? space + text : text + space
 }
 
-/** `text` in at most `columns`. */
+/** Cuts `text` to at most `columns`, with an ellipsis; a wide character is never halved. */
 export function cutToWidth(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text
-  let kept = ''
+  let prefix = ''
   let width = 0
   for (const character of text) {
     const next = width + characterWidth(character)
     if (next > columns - 1) break
-    kept += character
+    prefix += character
     width = next
   }
-  return columns < 1 ? '' : `${kept}…${' '.repeat(columns - 1 - width)}`
+  return columns < 1 ? '' : `${prefix}…${' '.repeat(columns - 1 - width)}`
 }

@@ -1,17 +1,19 @@
 import { z } from 'zod'
 import { UserLink, UserView } from '../http/account/control.js'
 import { ROLES } from '../manage/roles.js'
-import { connect } from './client.js'
-import { type Command, type CommandCall, JSON_FLAG, parseFlags } from './command.js'
-import { escapeJson } from './escape.js'
-import { formatTable } from './table.js'
+import { defineRequest, flag, idOf } from './command.js'
+import { printTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
-const PASSWORD_STDIN = { form: '--password-stdin', doc: 'read the password from standard input' }
-/** More than any password, and no more than a person types by mistake. */
+const PasswordStdin = flag(
+  '--password-stdin',
+  'read the password from the first line of standard input',
+  z.boolean().default(false),
+)
+/** Longer than any password; bounds what is read from standard input. */
 const MAX_PASSWORD_CHARACTERS = 10_000
 
-/** The first line of the input, without its end. */
+/** Reads the first line of standard input, without its line end. */
 async function readPassword(terminal: Terminal): Promise<string> {
   let text = ''
   for await (const chunk of terminal.input?.() ?? []) {
@@ -23,134 +25,84 @@ async function readPassword(terminal: Terminal): Promise<string> {
   return line
 }
 
-const Create = z.object({
-  email: z.string('is missing: the address that signs in'),
-  name: z.string().optional(),
-  org: z.string().regex(/^\d+$/, 'must be the id of an organisation').transform(Number).default(1),
-  role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`).default('owner'),
-  passwordStdin: z.boolean().default(false),
-  json: z.boolean().default(false),
-})
-const One = z.object({ data: UserView })
-
-export const usersCreate: Command = {
+export const usersCreate = defineRequest({
   name: 'users create',
-  summary: 'make an account',
+  summary: 'create a user account',
   settings: ['data'],
-  flags: [
-    { form: '--email <address>', doc: 'the address that signs in' },
-    { form: '--name <name>', doc: 'what the person is called (default the address)' },
-    { form: '--org <id>', doc: 'its organisation (default 1)' },
-    { form: '--role <role>', doc: `${ROLES.join(', ')} (default owner)` },
-    PASSWORD_STDIN,
-    JSON_FLAG,
-  ],
-  async run(call) {
-    const { email, name, org, role, passwordStdin, json } = parseFlags(call, Create)
-    const password = passwordStdin ? await readPassword(call.terminal) : undefined
-    const client = await connect(call.config, call.terminal, { create: true })
-    try {
-      const body = { email, name, org, role, password }
-      const { data } = One.parse(await client.call('POST', '/control/users', body))
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else {
-        call.terminal.out(`${data.id}\n`)
-        const how = password === undefined ? `; sign in with readership login-link --email ${data.email}` : ''
-        call.terminal.err(
-          `${style(call.terminal, 'green', 'Made')}: ${data.email}, ${role} of organisation ${org}${how}.\n`,
-        )
-      }
-    } finally {
-      await client.close()
-    }
+  flags: z.object({
+    email: flag(
+      '--email <address>',
+      'e-mail address to sign in with',
+      z.string('is missing: the address to sign in with'),
+    ),
+    name: flag('--name <name>', 'name of the person (default: the address)', z.string().optional()),
+    org: flag('--org <id>', 'organisation (default 1)', idOf('an organisation').default(1)),
+    role: flag(
+      '--role <role>',
+      `${ROLES.join(', ')} (default owner)`,
+      z.enum(ROLES, `must be one of ${ROLES.join(', ')}`).default('owner'),
+    ),
+    passwordStdin: PasswordStdin,
+  }),
+  create: true,
+  result: UserView,
+  async request({ flags: { passwordStdin, ...account }, terminal }) {
+    const password = passwordStdin ? await readPassword(terminal) : undefined
+    return ['POST', '/control/users', { ...account, password }]
   },
-}
+  print({ id, email }, { flags: { role, org, passwordStdin }, terminal }) {
+    terminal.out(`${id}\n`)
+    const signIn = passwordStdin ? '' : `; sign in with readership login-link --email ${email}`
+    terminal.err(`${style(terminal, 'green', 'Created')}: ${email}, ${role} of organisation ${org}${signIn}.\n`)
+  },
+})
 
-const List = z.object({ json: z.boolean().default(false) })
-const Many = z.object({ data: z.array(UserView) })
-
-export const usersList: Command = {
+export const usersList = defineRequest({
   name: 'users list',
-  summary: 'the accounts, and what they are in which organisation',
+  summary: 'list user accounts with their roles',
   settings: ['data'],
-  flags: [JSON_FLAG],
-  async run(call) {
-    const { json } = parseFlags(call, List)
-    const client = await connect(call.config, call.terminal)
-    try {
-      const { data } = Many.parse(await client.call('GET', '/control/users'))
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else
-        call.terminal.out(
-          formatTable(
-            call.terminal,
-            [
-              { title: 'ID', right: true },
-              { title: 'E-MAIL' },
-              { title: 'NAME' },
-              { title: 'ROLES' },
-              { title: 'SIGNS IN BY' },
-            ],
-            data.map(({ id, email, name, organisations, has_password, totp }) => [
-              ...[String(id), email, name],
-              organisations.map(({ org, role }) => `${role} of ${org}`).join(', '),
-              `${has_password ? 'password' : 'link'}${totp ? ' and code' : ''}`,
-            ]),
-          ),
-        )
-    } finally {
-      await client.close()
-    }
-  },
-}
+  flags: z.object({}),
+  result: z.array(UserView),
+  request: () => ['GET', '/control/users'],
+  print: (users, { terminal }) =>
+    printTable(
+      terminal,
+      [right('ID'), 'E-MAIL', 'NAME', 'ROLES', 'SIGN-IN'],
+      users.map(({ id, email, name, organisations, has_password, totp }) => [
+        String(id),
+        email,
+        name,
+        organisations.map(({ org, role }) => `${role} of ${org}`).join(', '),
+        `${has_password ? 'password' : 'link'}${totp ? ' and code' : ''}`,
+      ]),
+    ),
+})
 
-const Reset = z.object({ passwordStdin: z.boolean().default(false), json: z.boolean().default(false) })
-const Linked = z.object({ data: UserLink.partial({ link: true }) })
-const emailArgument = ({ args }: CommandCall): string => args[0] ?? ''
-
-export const usersResetPassword: Command = {
+export const usersResetPassword = defineRequest({
   name: 'users reset-password',
-  summary: 'a link by which an account gets another password, or the password itself',
-  arguments: [{ form: '<email>', doc: 'from users list' }],
+  summary: 'print a password reset link for an account, or set its password',
+  arguments: [{ syntax: '<email>', doc: 'address of the account, from users list' }],
   settings: ['data', 'admin_host', 'admin_port', 'public_url'],
-  flags: [PASSWORD_STDIN, JSON_FLAG],
-  async run(call) {
-    const { passwordStdin, json } = parseFlags(call, Reset)
-    const password = passwordStdin ? await readPassword(call.terminal) : undefined
-    const client = await connect(call.config, call.terminal)
-    try {
-      const body = { email: emailArgument(call), password }
-      const { data } = Linked.parse(await client.call('POST', '/control/users/reset-password', body))
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else if (data.link === undefined)
-        call.terminal.err(`The password of ${data.email} is set; its sessions are over.\n`)
-      else {
-        call.terminal.out(`${data.link}\n`)
-        call.terminal.err(`It sets the password of ${data.email}, once, within an hour.\n`)
-      }
-    } finally {
-      await client.close()
-    }
+  flags: z.object({ passwordStdin: PasswordStdin }),
+  result: UserLink.partial({ link: true }),
+  async request({ args: [email], flags: { passwordStdin }, terminal }) {
+    const password = passwordStdin ? await readPassword(terminal) : undefined
+    return ['POST', '/control/users/reset-password', { email, password }]
   },
-}
+  print({ email, link }, { terminal }) {
+    if (link === undefined) return terminal.err(`Set the password of ${email}; signed out everywhere.\n`)
+    terminal.out(`${link}\n`)
+    terminal.err(`The link sets the password of ${email}, once, within an hour.\n`)
+  },
+})
 
-export const usersDisableTotp: Command = {
+export const usersDisableTotp = defineRequest({
   name: 'users disable-totp',
-  summary: 'switch off the second factor of an account whose owner has lost it',
-  arguments: [{ form: '<email>', doc: 'from users list' }],
+  summary: 'switch off two-factor sign-in for an account that lost its second factor',
+  arguments: [{ syntax: '<email>', doc: 'address of the account, from users list' }],
   settings: ['data'],
-  flags: [JSON_FLAG],
-  async run(call) {
-    const { json } = parseFlags(call, List)
-    const client = await connect(call.config, call.terminal)
-    try {
-      const { data } = One.parse(
-        await client.call('POST', '/control/users/disable-totp', { email: emailArgument(call) }),
-      )
-      if (json) call.terminal.out(`${escapeJson(data, 2)}\n`)
-      else call.terminal.err(`${data.email} signs in without a code; its sessions are over.\n`)
-    } finally {
-      await client.close()
-    }
-  },
-}
+  flags: z.object({}),
+  result: UserView,
+  request: ({ args: [email] }) => ['POST', '/control/users/disable-totp', { email }],
+  print: ({ email }, { terminal }) => terminal.err(`${email} signs in without a code now; signed out everywhere.\n`),
+})

@@ -65,7 +65,7 @@ async function openLocalInstance(t: Test, origin: string, outside: { web: string
   const front = createPublicListener(config, {
     origin: new URL(origin),
     trust: parseTrustedProxies(config),
-    pair: undefined,
+    certificate: undefined,
     instance,
     log,
   })

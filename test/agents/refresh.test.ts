@@ -36,9 +36,9 @@ t.test('agents refresh, with local files and offline', async (t) => {
       'the list with a local file is not fetched',
     )
     const table = await command('agents', 'refresh', ...at)
-    t.match(table.stdout, /^STATUS +HELD +OF +FROM +AGENTS +SOURCE +WHY NOT\n/)
+    t.match(table.stdout, /^STATUS +COUNT +OF +FETCHED +AGENTS +SOURCE +ERROR\n/)
     t.match(table.stdout, /^file +1 +addresses +\d{4}-\d\d-\d\d \d\d:\d\d +gptbot +.*gptbot\.json$/m)
-    t.match(table.stderr, /Nothing is fetched with --offline/)
+    t.match(table.stderr, /With --offline nothing is fetched/)
   })
 
   await t.test('with a running instance', async (t) => {
@@ -66,11 +66,15 @@ t.test('agents refresh, with local files and offline', async (t) => {
     for (const flag of [['--offline'], ['--ranges', own]])
       t.match(
         await command('agents', 'refresh', '--data', data, ...flag),
-        { code: 2, stderr: /running instance's own/ },
+        { code: 2, stderr: /is a setting of the running instance/ },
         'flags that differ from those of the running instance are refused',
       )
     const doctor = await command('doctor', '--data', data, '--json')
-    t.match(doctor.stdout, /of \d+ of \d+ agents, the oldest of .*\(gptbot\)/, 'the doctor asks the running instance')
+    t.match(
+      doctor.stdout,
+      /for \d+ of \d+ agents, the oldest from .*\(gptbot\)/,
+      'the doctor asks the running instance',
+    )
     const secret = JSON.parse((await command('keys', 'create', '--name', 'x', '--data', data, '--json')).stdout).secret
     const outside = await fetch(`${instance.admin}/control/agents/refresh`, {
       method: 'POST',
@@ -81,15 +85,15 @@ t.test('agents refresh, with local files and offline', async (t) => {
 
   await t.test('in the doctor', async (t) => {
     const says = async (...args: string[]) => (await command('doctor', '--data', data, ...args)).stdout
-    t.match(await says(), /! published addresses: none are held.*\n +Run `readership agents refresh`/)
+    t.match(await says(), /! published addresses: none: .*\n +Run `readership agents refresh`/)
     t.match(
       await says('--ranges', own, '--offline'),
-      /✓ published addresses: of \d+ of \d+ agents, the oldest of \d{4}-\d\d-\d\d \(gptbot\)/,
+      /✓ published addresses: for \d+ of \d+ agents, the oldest from \d{4}-\d\d-\d\d \(gptbot\)/,
     )
     utimesSync(gptbot, new Date(0), new Date(0))
     t.match(
       await says('--ranges', gptbot, '--offline'),
-      /! published addresses: of 1 of \d+ agents, the oldest of 1970-01-01 \(gptbot\); missing in part or older than a week: 1\n +Give newer copies/,
+      /! published addresses: for 1 of \d+ agents, the oldest from 1970-01-01 \(gptbot\); incomplete or older than a week: 1\n +Give newer files/,
     )
     writeFileSync(gptbot, '{"prefixes":[{"ipv4Prefix":"0.0.0.0/0"}]}')
     t.match(

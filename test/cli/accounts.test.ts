@@ -67,7 +67,7 @@ t.test("a first start prints a link; accounts are the operator's from the termin
       ['users', 'create', '--email', 'a@b.c', '--password-stdin'],
       'slack water at noon\r\nmore',
       0,
-      /Made: a@b\.c/,
+      /Created: a@b\.c/,
       'one',
     ],
     [['users', 'create', '--email', 'A@B.c'], undefined, 1, /has an account/, 'the same again'],

@@ -65,7 +65,7 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
     [['tail', '--audience', 'cats'], 2, /^error: --audience: must be human, agent or all/, 'bad audience'],
     [['proxy', 'http://localhost:8080', '--data', data], 2, /own address/, 'a loop'],
     [['keys', 'create', '--data', data], 2, /^error: --name: is missing/, 'no name'],
-    [['keys', 'revoke', 'x', '--data', data], 2, /x is not the id of a key/, 'no id'],
+    [['keys', 'revoke', 'x', '--data', data], 2, /x is not the ID of a key/, 'no ID'],
     [['keys', 'revoke'], 2, /missing required argument 'id'/, 'nothing to revoke'],
     [['keys', 'list', '--data', data], 1, /^error: No data in .*: start `readership proxy` first/, 'nothing there'],
     [['tail', '--data', data], 1, /No data in/, 'nothing there'],
@@ -223,7 +223,7 @@ t.test('a running instance, asked from outside', async (t) => {
       [['--csv', data], 1, /was not written: /, 'a directory'],
       [['--sql'], 2, /--sql needs --report/, 'the summary is many reports'],
       [['--pdf', '-'], 2, /--pdf needs the name of a file/, 'a PDF is not for the terminal'],
-      [['--dimension', 'country'], 2, /--dimension is of one report/, 'a word for no report'],
+      [['--dimension', 'country'], 2, /--dimension needs a report/, 'a flag of reports without a report'],
     ]
     for (const [args, exit, says, why] of wrong)
       t.match(await command('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)
@@ -263,9 +263,13 @@ t.test('a running instance, asked from outside', async (t) => {
   await t.test('doctor', async (t) => {
     const good = await command('doctor', origin.url, ...at)
     t.equal(good.code, 0, good.stdout + good.stderr)
-    t.match(good.stdout, /✓ instance: runs, and stores what it sees/)
-    t.match(good.stdout, /✓ origin: .* answers 200/)
-    t.match((await command('doctor', ...at)).stdout, /✓ origin: .* answers 200/, 'the running instance knows its site')
+    t.match(good.stdout, /✓ instance: runs, and stores rows/)
+    t.match(good.stdout, /✓ origin: .* responds with 200/)
+    t.match(
+      (await command('doctor', ...at)).stdout,
+      /✓ origin: .* responds with 200/,
+      'uses the origin of the running instance',
+    )
     const bad = await cli('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
     t.equal(bad.code, 1)
     t.match(

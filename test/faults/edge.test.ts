@@ -87,7 +87,7 @@ t.test('kill -9 right after the 202: the rows are stored, and none twice', async
     [['create', '--name', 'x', '--domain', 'http://x.example'], 2, /domains/, 'a URL'],
     [['create', '--name', 'x', '--domain', 'x.example', '--timezone', 'Mars/X'], 2, /timezone/, 'no zone'],
     [['create', '--name', 'x', '--domain', 'TWO.example'], 1, /Another site has the domain two\.example/, 'taken'],
-    [['ingest-key', 'x'], 2, /x is not the id of a site/, 'no id'],
+    [['ingest-key', 'x'], 2, /x is not the ID of a site/, 'no ID'],
     [['ingest-key', '9'], 1, /no such site/, 'nobody’s'],
   ]
   for (const [args, code, says, why] of wrong)

@@ -61,7 +61,7 @@ t.test(
       t.equal(code, 1)
       t.match(stderr, /This instance stores no rows. It ships them to http/, name)
     }
-    t.match((await command('doctor', '--data', data)).stdout, /runs, and ships what it sees to http/)
+    t.match((await command('doctor', '--data', data)).stdout, /runs, and ships rows to http/)
     const beside = await cli('proxy', 'http://127.0.0.1:9', '--port', '0', '--admin-port', '0', '--data', data, ...args)
     t.equal(beside.code, 1)
     t.match(beside.stderr, /spool is in use by another process/)

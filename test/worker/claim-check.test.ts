@@ -120,7 +120,7 @@ t.test('a claim is checked, and a late verdict is awaited', async (t) => {
   )
   t.equal(
     await verified('Googlebot/2.1', '192.0.2.2'),
-    'no, spoofed: Google publishes a way to tell, and the address fails it',
+    'no, spoofed: Google publishes a way to verify it, and the address fails',
   )
   t.equal(
     await verified('Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', '192.0.2.1'),

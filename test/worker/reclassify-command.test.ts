@@ -41,7 +41,7 @@ t.test('the command works with an instance, without one, and reports a missing d
   })
   t.match(await command('agents', 'reclassify', '--data', data), {
     code: 0,
-    stdout: `Every row is of the catalog of ${version}.\n`,
+    stdout: `All rows already use the catalog of ${version}.\n`,
   })
   t.match((await app.ask('/api/agents/breakdown?site=1&dimension=agent_id&range=all')).data, [
     { value: 'gptbot', fetches: 3 },
@@ -57,14 +57,14 @@ t.test('the command works with an instance, without one, and reports a missing d
   t.equal(direct.code, 0, direct.stderr)
   t.match(
     direct.stdout,
-    /^ +ROWS +WAS +IS\n40,000 +other +gptbot\n40,000 rows identified again by the catalog of [\da-f-]+: 40,000 have another agent\.\n$/,
+    /^ +ROWS +FROM +TO\n40,000 +other +gptbot\nIdentified 40,000 rows with the catalog of [\da-f-]+; 40,000 have another agent now\.\n$/,
   )
 
   const identified = await command('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)
   t.match(identified.stdout, /^verified +not checked: no instance runs on .*--data$/m)
   t.match(
     (await command('agents', 'identify', gptbot.user_agent, '--data', data)).stdout,
-    /^verified +not checked: say with --ip/m,
+    /^verified +not checked: give the address of the client with --ip/m,
   )
 })
 

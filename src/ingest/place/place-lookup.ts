@@ -27,7 +27,7 @@ const DATA_FOLDER = new URL('../../../data/', import.meta.url)
  * regions and cities. Throws one line if that file cannot be read. Without shipped data (the build did not run) countries
  * and networks are unknown and `sources` is empty.
  */
-export function openPlaceLookup(options: { geoip?: string; folder?: URL } = {}) {
+export function openPlaceLookup(options: { geoip?: string | undefined; folder?: URL } = {}) {
   const shipped = openShippedFile(options.folder ?? DATA_FOLDER)
   const own = options.geoip === undefined ? undefined : openMmdb(options.geoip)
   const sources: { name: string; date: string }[] = []

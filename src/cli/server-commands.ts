@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { SettingName } from '../config.js'
+import type { Command } from './command.js'
+
+/** Settings of every process that listens. */
+const SERVER_SETTINGS: readonly SettingName[] = [
+  'host',
+  'port',
+  'data',
+  'domain',
+  'trust_proxy',
+  'cors_origins',
+  'public_url',
+  'smtp',
+  'mail_from',
+  'disable_registration',
+  'private_webhooks',
+  'memory_limit',
+  'min_free_disk',
+  'geoip',
+  'pdf_font',
+  'ranges',
+  'offline',
+  'log_level',
+]
+
+// `servers.js` is loaded when one of these runs, so that every other command starts faster.
+
+export const proxy: Command = {
+  name: 'proxy',
+  summary: 'proxy a site, record its people and agents, and serve the API',
+  arguments: [{ syntax: '[origin-url]', doc: 'site to proxy, such as http://localhost:3000' }],
+  settings: [
+    ...SERVER_SETTINGS,
+    'origin',
+    'admin_host',
+    'admin_port',
+    'base_path',
+    'tls_cert',
+    'tls_key',
+    'inject',
+    'expose',
+    'origin_headers_timeout',
+    'origin_idle_timeout',
+    'collector',
+    'site',
+    'ingest_key',
+    'ingest_key_file',
+    'spool_limit',
+  ],
+  flags: z.object({}),
+  run: async (call) => (await import('./servers.js')).runProxy(call),
+}
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'serve the API without a site to proxy, on one listener at /',
+  settings: SERVER_SETTINGS,
+  flags: z.object({}),
+  run: async (call) => (await import('./servers.js')).runServe(call),
+}
