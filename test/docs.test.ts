@@ -144,9 +144,9 @@ const READMES = [
 
 t.test('the files that a README names exist', async (t) => {
   for (const file of READMES)
-    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/`((?:[\w-]+\/)*[\w.-]+(?:\.ts|\.json|\/))`/g)) {
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/`((?:[\w-]+\/)*[\w.-]+(?:\.ts|\/))`/g)) {
       // A recipe's placeholder, and what is made when the program runs.
-      if (/NAME|salts\.json|^\.+\/$/.test(path)) continue
+      if (/NAME|^\.+\/$/.test(path)) continue
       const places = [dirname(file), '.', 'src', 'test']
       t.ok(
         places.some((place) => existsSync(join(place, path))),

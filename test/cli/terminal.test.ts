@@ -7,7 +7,7 @@ import { formatTailLine } from '../../src/cli/tail-line.js'
 import { cutToWidth, fitToWidth, textWidth } from '../../src/cli/text-width.js'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
-t.test('what strangers wrote is made visible', async (t) => {
+t.test('control characters in untrusted text are made visible', async (t) => {
   const rows: [string, string, string][] = [
     ['plain text, Ünïcode, 漢字, 🦊', 'plain text, Ünïcode, 漢字, 🦊', 'left alone'],
     ['\u001b[31mred', '\\x1b[31mred', 'escape sequence'],
