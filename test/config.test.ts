@@ -1,12 +1,12 @@
 import t from 'tap'
 import { ConfigError, loadConfig, SETTINGS, type SettingSources } from '../src/config.js'
 
-const load = (said: Partial<SettingSources> & { yaml?: string }) =>
+const load = (sources: Partial<SettingSources> & { yaml?: string }) =>
   loadConfig({
-    flags: said.flags ?? {},
-    env: said.env ?? {},
-    file: said.file,
-    read: (path) => (path === (said.file ?? 'readership.yaml') ? said.yaml : undefined),
+    flags: sources.flags ?? {},
+    env: sources.env ?? {},
+    file: sources.file,
+    read: (path) => (path === (sources.file ?? 'readership.yaml') ? sources.yaml : undefined),
   })
 
 t.test('precedence: defaults, file, environment, flags', async (t) => {
@@ -17,11 +17,11 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     [{ yaml: 'port: 1' }, 'port', 1, 'file over default'],
     [{ yaml: 'port: 1', env: { READERSHIP_PORT: '2' } }, 'port', 2, 'environment over file'],
     [{ yaml: 'port: 1', env: { READERSHIP_PORT: '2' }, flags: { port: '3' } }, 'port', 3, 'flags over all'],
-    [{ yaml: 'port: 1', env: { READERSHIP_PORT: '' } }, 'port', 1, 'an empty variable is one that is not set'],
-    [{ yaml: 'port:\nhost: a' }, 'port', 8080, 'a key with nothing behind it'],
+    [{ yaml: 'port: 1', env: { READERSHIP_PORT: '' } }, 'port', 1, 'an empty variable counts as not set'],
+    [{ yaml: 'port:\nhost: a' }, 'port', 8080, 'a key without a value'],
     [{ yaml: '# only a comment' }, 'port', 8080, 'an empty file'],
     [{ env: { READERSHIP_DOMAIN: 'a.com, B.com' } }, 'domain', ['a.com', 'b.com'], 'commas in a variable'],
-    [{ yaml: 'domain: a.com' }, 'domain', ['a.com'], 'one where a list may stand'],
+    [{ yaml: 'domain: a.com' }, 'domain', ['a.com'], 'one value instead of a list'],
     [{ yaml: 'domain: [a.com, b.com]' }, 'domain', ['a.com', 'b.com'], 'a list'],
     [
       { flags: { domain: ['a.com', 'bücher.de'] } },
@@ -30,12 +30,12 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
       'repeated; IDN as on the wire',
     ],
     [{ yaml: 'domain: [a.com]', flags: { domain: ['b.com'] } }, 'domain', ['b.com'], 'a list replaces, never adds'],
-    [{}, 'cors_origins', [], 'no page elsewhere'],
+    [{}, 'cors_origins', [], 'no origin by default'],
     [
       { env: { READERSHIP_CORS_ORIGINS: 'https://Dash.Example:443/,http://localhost:3000, https://bücher.de' } },
       'cors_origins',
       ['https://dash.example', 'http://localhost:3000', 'https://xn--bcher-kva.de'],
-      'as a browser writes them in Origin',
+      'as browsers send them in Origin',
     ],
     [{}, 'inject', false, 'pages stay as they are'],
     [{ flags: { inject: 'true' } }, 'inject', true, 'a switch'],
@@ -43,16 +43,16 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     [{ flags: { min_free_disk: '1.5GiB' } }, 'min_free_disk', 1_610_612_736, '1.5 * 1024^3'],
     [{ flags: { min_free_disk: '20 mb' } }, 'min_free_disk', 20_000_000, 'decimal, any case'],
     [{ file: 'x.yaml', yaml: 'port: 5' }, 'port', 5, '--config'],
-    [{ env: { PORT: 'x', OTHER: '1' } }, 'port', 8080, 'only READERSHIP_ is ours'],
+    [{ env: { PORT: 'x', OTHER: '1' } }, 'port', 8080, 'other variables are ignored'],
     [{ flags: { origin: 'https://localhost:3000' } }, 'origin', 'https://localhost:3000', 'the argument'],
   ]
-  for (const [said, name, expected, why] of rows) {
-    const config: Record<string, unknown> = load(said)
+  for (const [sources, name, expected, why] of rows) {
+    const config: Record<string, unknown> = load(sources)
     t.same(config[name], expected, why)
   }
 })
 
-t.test('what is unknown or wrong is named in one line', async (t) => {
+t.test('an unknown or invalid setting is named in one line', async (t) => {
   const rows: [Parameters<typeof load>[0], string, RegExp][] = [
     [{ yaml: 'host: a\nprot: 1' }, 'prot', /^readership\.yaml:2: prot is not a setting; did you mean port\?$/],
     [{ yaml: 'zzzzzzzz: 1' }, 'zzzzzzzz', /zzzzzzzz is not a setting\.$/],
@@ -125,10 +125,10 @@ t.test('what is unknown or wrong is named in one line', async (t) => {
     [{ file: 'gone.yaml' }, 'config', /^gone\.yaml: no such configuration file\.$/],
     [{ env: { READERSHIP_CONFIG: 'gone.yaml' } }, 'config', /^gone\.yaml: no such/],
   ]
-  for (const [said, setting, message] of rows) {
+  for (const [sources, setting, message] of rows) {
     try {
-      load(said)
-      t.fail(`${JSON.stringify(said)} was taken`)
+      load(sources)
+      t.fail(`${JSON.stringify(sources)} was accepted`)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       t.match(error.message, message)
@@ -138,7 +138,7 @@ t.test('what is unknown or wrong is named in one line', async (t) => {
   }
 })
 
-t.test('each setting says what it is', async (t) => {
+t.test('every setting has a description and a variable', async (t) => {
   for (const one of SETTINGS) {
     t.match(one.doc, /\w/, one.name)
     t.equal(one.env, `READERSHIP_${one.name.toUpperCase()}`)

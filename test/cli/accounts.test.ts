@@ -2,7 +2,7 @@ import t from 'tap'
 import { runProgram } from '../../src/cli/index.js'
 import { dataDir, eventually, startInstance, startOrigin } from '../fixtures/instance.js'
 
-/** A command in this process, asking the instance of `data`; `typed` is on its standard input. */
+/** Runs a command in this process against the data directory, with `typed` on standard input. */
 async function run(data: string, args: readonly string[], typed?: string) {
   const said = { stdout: '', stderr: '' }
   const code = await runProgram([...args, '--data', data], {
@@ -19,7 +19,10 @@ async function run(data: string, args: readonly string[], typed?: string) {
             yield* typed
           },
         }),
-    ...{ colour: false, version: '1.2.3', pid: 1, env: {} },
+    colour: false,
+    version: '1.2.3',
+    pid: 1,
+    env: {},
     onSignal: () => {},
     onUncaughtError: () => {},
     exit: (code) => {
@@ -31,7 +34,7 @@ async function run(data: string, args: readonly string[], typed?: string) {
 
 const LINK = /sign in: (http:\/\/127\.0\.0\.1:\d+)\/sign-in\?token=([\w-]{43})/
 
-t.test("a first start prints a link; accounts are the operator's from the terminal", async (t) => {
+t.test('the first start prints a sign-in link, and commands manage accounts', async (t) => {
   const origin = await startOrigin()
   const data = dataDir(t)
   const first = await startInstance(origin.url, data)
@@ -44,7 +47,8 @@ t.test("a first start prints a link; accounts are the operator's from the termin
   t.equal(base, first.admin)
   const post = (path: string, body: object) =>
     fetch(first.admin + path, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
   t.equal((await post('/api/auth/link', { token })).status, 200)
@@ -68,13 +72,13 @@ t.test("a first start prints a link; accounts are the operator's from the termin
       'slack water at noon\r\nmore',
       0,
       /Created: a@b\.c/,
-      'one',
+      'created',
     ],
     [['users', 'create', '--email', 'A@B.c'], undefined, 1, /has an account/, 'the same again'],
     [['users', 'list'], undefined, 0, /a@b\.c +a@b\.c +owner of 1 +password/, 'listed'],
-    [['users', 'reset-password', 'no@b.c'], undefined, 1, /There is no account no@b\.c/, 'nobody'],
+    [['users', 'reset-password', 'no@b.c'], undefined, 1, /There is no account no@b\.c/, 'unknown address'],
     [['users', 'disable-totp', 'a@b.c'], undefined, 0, /without a code/, 'a lost second factor'],
-    [['login-link', '--email', 'no@b.c'], undefined, 1, /There is no account/, 'a link for nobody'],
+    [['login-link', '--email', 'no@b.c'], undefined, 1, /There is no account/, 'a link for an unknown address'],
   ]
   for (const [args, typed, code, says, why] of rows) {
     const said = await run(data, args, typed)
@@ -95,6 +99,6 @@ t.test("a first start prints a link; accounts are the operator's from the termin
 
   await first.stop()
   const second = await startInstance(origin.url, data)
-  t.notMatch(second.output(), LINK, 'where somebody has a password a start is silent')
+  t.notMatch(second.output(), LINK, 'no link once an account has a password')
   await second.stop()
 })

@@ -8,9 +8,9 @@ import t from 'tap'
 import { command } from '../fixtures/command.js'
 import { CHROME, cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
-/** The commands as a person runs them: child processes, a real instance, a real origin. */
+/** Tests commands as an operator runs them, with a real instance and a real origin. */
 
-/** One request with its target byte for byte, as no client library would send it. */
+/** Sends one request with its target byte for byte; client libraries would encode it. */
 async function rawGet(port: string, target: string, agent: string): Promise<void> {
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(
@@ -20,11 +20,11 @@ async function rawGet(port: string, target: string, agent: string): Promise<void
   await once(socket, 'close')
 }
 
-/** Any control character, C0 or C1, but the end of a line. */
+/** Returns whether the text has a C0 or C1 control character other than a line feed. */
 const hasControls = (text: string) =>
   [...text].some((one) => one !== '\n' && (one < ' ' || (one >= '\u007f' && one <= '\u009f')))
 
-t.test('what cannot be run: one line, and the code that says whose fault', async (t) => {
+t.test('wrong usage and failures: one line on standard error, and the exit code', async (t) => {
   const data = dataDir(t)
   const file = join(data, '..', 'bad.yaml')
   const long = join(data, 'x'.repeat(100))
@@ -83,10 +83,10 @@ t.test('what cannot be run: one line, and the code that says whose fault', async
     t.match(result.stderr, /^[^\n]+\n$/, `${why}: one line`)
     t.equal(result.stdout, '', `${why}: nothing on standard output`)
   }
-  t.throws(() => statSync(data), { code: 'ENOENT' }, 'and no directory was made')
+  t.throws(() => statSync(data), { code: 'ENOENT' }, 'no directory was created')
 })
 
-t.test('help says what there is', async (t) => {
+t.test('--help lists commands and flags', async (t) => {
   const top = await command('--help')
   t.equal(top.code, 0)
   for (const name of ['proxy', 'serve', 'tail', 'stats', 'keys', 'agents', 'doctor'])
@@ -111,7 +111,7 @@ t.test('help says what there is', async (t) => {
   t.match((await command('--version')).stdout, /^1\.2\.3\n$/)
 })
 
-t.test('agents: the catalog, and why a user agent is what it is', async (t) => {
+t.test('agents prints the catalog, agents identify explains a user agent', async (t) => {
   const known = JSON.parse((await command('agents', '--json')).stdout)
   t.ok(known.length > 300, `${known.length} agents`)
   t.match(
@@ -129,7 +129,7 @@ t.test('agents: the catalog, and why a user agent is what it is', async (t) => {
   t.match((await command('agents', 'identify', 'curl/8 \u009b2J')).stdout, /^is /)
 })
 
-t.test('a running instance, asked from outside', async (t) => {
+t.test('commands with a running instance', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const data = dataDir(t)
@@ -138,13 +138,13 @@ t.test('a running instance, asked from outside', async (t) => {
   const sitePort = new URL(app.site).port
   const at = ['--data', data]
 
-  t.equal(statSync(data).mode & 0o777, 0o700, 'the data directory is its user’s alone')
-  t.equal(statSync(join(data, 'control.sock')).mode & 0o777, 0o600, 'so is the socket')
+  t.equal(statSync(data).mode & 0o777, 0o700, 'only its user can open the data directory')
+  t.equal(statSync(join(data, 'control.sock')).mode & 0o777, 0o600, 'and the socket')
   const start = app
     .output()
     .split('\n')
     .filter((line) => line.includes('listening'))
-  t.equal(start.length, 1, 'one line says all listeners')
+  t.equal(start.length, 1, 'one line names all listeners')
   for (const part of [app.site, app.admin, origin.url, data]) t.ok(start[0]?.includes(part), part)
 
   await rawGet(sitePort, '/evil', 'evil-crawler/1.0 \u009b2J')
@@ -188,7 +188,7 @@ t.test('a running instance, asked from outside', async (t) => {
     t.match(stdout, /5 fetches {3}2 agents {3}/)
     t.match(stdout, /^ +2 {2}█+ +\/a$/m, 'with its bar')
     t.match(stdout, /^ +4 {2}█{16} {2}gptbot$/m)
-    t.notOk(hasControls(stdout), 'nothing of a stranger’s reaches the terminal raw')
+    t.notOk(hasControls(stdout), 'text of clients is escaped')
     t.match(JSON.parse((await command('stats', ...at, '--json')).stdout), {
       site: 1,
       people: { visitors: 1, events: 0 },
@@ -212,7 +212,11 @@ t.test('a running instance, asked from outside', async (t) => {
     t.match(saved, { code: 0, stdout: '', stderr: /pages\.csv: \d+ bytes\n/ })
     const text = readFileSync(file, 'utf8')
     t.match(text, /^pathname,visitors,.*\r\n\/\w*,1,/)
-    t.equal((await command('stats', ...at, '--report', 'pages', '--csv', '-')).stdout, text, 'the same to the output')
+    t.equal(
+      (await command('stats', ...at, '--report', 'pages', '--csv', '-')).stdout,
+      text,
+      'the same on standard output',
+    )
     const pdf = join(data, '..', 'overview.pdf')
     t.match(await command('stats', ...at, '--pdf', pdf), { code: 0, stderr: /overview\.pdf: [\d,]+ bytes/ })
     t.equal(readFileSync(pdf, 'latin1').slice(0, 5), '%PDF-')
@@ -227,11 +231,11 @@ t.test('a running instance, asked from outside', async (t) => {
     ]
     for (const [args, exit, says, why] of wrong)
       t.match(await command('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)
-    t.equal(readFileSync(file, 'utf8'), text, 'what failed leaves what was there')
+    t.equal(readFileSync(file, 'utf8'), text, 'a failure leaves the previous file')
     t.same(
       readdirSync(join(data, '..')).filter((name) => name.endsWith('.part')),
       [],
-      'and nothing half',
+      'and no partial file',
     )
     t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
     t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /There is no such site/ })
@@ -241,14 +245,14 @@ t.test('a running instance, asked from outside', async (t) => {
     const hostile = await command('keys', 'create', '--name', 'ci \u001b[2J', ...at)
     t.match(hostile, { code: 2, stdout: '', stderr: 'error: A name must not contain control characters.\n' })
     const made = await cli('keys', 'create', '--name', 'ci', ...at)
-    t.match(made.stdout, /^svcg_[0-9a-f]{8}_[\w-]{43}\n$/, 'the secret alone, for a variable')
+    t.match(made.stdout, /^svcg_[0-9a-f]{8}_[\w-]{43}\n$/, 'only the secret, for a variable')
     const secret = made.stdout.trim()
     const ask = async (where: string) => (await fetch(where, { headers: { authorization: `Bearer ${secret}` } })).status
     t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 200)
     t.equal(await ask(`${app.site}/_readership/api/stats/overview?site=1`), 200, 'exposed under the base path')
     t.equal(await ask(`${app.site}/_readership/metrics`), 404, 'and nothing else')
-    t.equal(await ask(`${app.admin}/api/keys`), 403, 'an API key is no admin')
-    t.equal(await ask(`${app.admin}/control/status`), 404, 'nor the operator')
+    t.equal(await ask(`${app.admin}/api/keys`), 403, 'an API key does not manage keys')
+    t.equal(await ask(`${app.admin}/control/status`), 404, 'nor has it the rights of the operator')
     const all: { id: number; name: string }[] = JSON.parse((await command('keys', 'list', ...at, '--json')).stdout)
     const id = String(all.find((one) => one.name.startsWith('ci'))?.id)
     t.equal((await command('keys', 'revoke', id, ...at)).code, 0)
@@ -256,7 +260,7 @@ t.test('a running instance, asked from outside', async (t) => {
     t.match(await command('keys', 'revoke', '999', ...at), { code: 1, stderr: 'error: There is no such key.\n' })
     t.match(await command('keys', 'create', '--name', 'x', '--scopes', 'root', ...at), {
       code: 2,
-      stderr: /^error: scopes\[0\]: scopes\[0\] must be one of stats:read, /,
+      stderr: /^error: `scopes\[0\]` must be one of stats:read, /,
     })
   })
 
@@ -283,10 +287,10 @@ t.test('a running instance, asked from outside', async (t) => {
     const text = await (await fetch(`${app.admin}/metrics`)).text()
     t.match(text, /^readership_rows_total\{audience="agent"\} 5$/m)
     t.match(text, /^readership_rows_total\{audience="human"\} 1$/m)
-    t.match(text, /^readership_requests_total\{status="2xx"\} 6$/m, 'our own paths are not the site’s')
+    t.match(text, /^readership_requests_total\{status="2xx"\} 6$/m, 'service paths do not count as the site’s')
   })
 
-  await t.test('stopped, and asked again without it', async (t) => {
+  await t.test('after it has stopped', async (t) => {
     t.equal(await app.stop(), 0)
     t.throws(() => statSync(join(data, 'control.sock')), { code: 'ENOENT' }, 'its socket is gone')
     t.match((await command('stats', ...at)).stdout, /5 fetches/, 'the store is opened directly')
@@ -297,7 +301,7 @@ t.test('a running instance, asked from outside', async (t) => {
   })
 })
 
-t.test('the second signal does not wait', async (t) => {
+t.test('a second signal stops at once', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const app = await startInstance(origin.url, dataDir(t))
@@ -311,7 +315,7 @@ t.test('the second signal does not wait', async (t) => {
   await slow
 })
 
-t.test('keys can be made before the first start', async (t) => {
+t.test('keys create works before the first start', async (t) => {
   const data = dataDir(t)
   mkdirSync(data)
   const made = await command(
@@ -334,7 +338,7 @@ t.test('keys can be made before the first start', async (t) => {
   })
 })
 
-t.test('serve: the service without an origin', async (t) => {
+t.test('serve runs the service without an origin', async (t) => {
   const [port, data] = [await freePort(), dataDir(t)]
   const child = spawn(process.execPath, [
     'dist/bin/readership.js',

@@ -11,7 +11,7 @@ const ROBOTS =
   'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nContent-Usage: /docs train-ai=n\nDisallow: /a\u001b[31mb\n'
 const LLMS = '# Site\u001b[2J\n\n## Docs\n\n- [A](/docs/a)\n'
 
-t.test('policy of a URL: asked directly, no instance needed', async (t) => {
+t.test('policy of a URL is fetched from the site, without an instance', async (t) => {
   const { table, port, url } = await startOrigin(t)
   table.set(`127.0.0.1:${port}/robots.txt`, fileResponse(ROBOTS))
   table.set(`127.0.0.1:${port}/llms.txt`, fileResponse(LLMS))
@@ -26,26 +26,26 @@ t.test('policy of a URL: asked directly, no instance needed', async (t) => {
     'Site\\x1b[2J',
   ])
     t.ok(shown.stdout.includes(text), text)
-  t.notOk(shown.stdout.includes('\u001b'), 'what the site wrote is escaped')
+  t.notOk(shown.stdout.includes('\u001b'), 'text of the site is escaped')
   for (const [agent, path, expected, why] of [
     ['gptbot', '/docs/x', /^not allowed +gptbot .*Disallow: \/docs \(User-agent: GPTBot\), line 2$/m, 'by its id'],
     ['GPTBot', '/docs/open', /^allowed .*Allow: \/docs\/open .*line 3$/m, 'the longer rule'],
-    ['my-bot', '/docs/x', /^allowed .*no rule of its group/m, 'a token that is in no catalog'],
+    ['my-bot', '/docs/x', /^allowed .*no rule of its group/m, 'a token that the catalog does not have'],
     ['my-bot', '/robots.txt', /^allowed .*always allowed/m, 'the file itself'],
   ] as const) {
     const { code, stdout } = await command('policy', url.href, '--agent', agent, '--path', path)
-    t.equal(code, 0, `${why}: an answer is no failure`)
+    t.equal(code, 0, `${why}: a verdict is not a failure`)
     t.match(stdout, expected, why)
     t.match(stdout, /version [0-9a-f]{12} since 20/, 'with its version')
   }
   const { stdout } = await command('policy', url.href, '--agent', 'gptbot', '--path', '/docs/x', '--json')
   t.match(JSON.parse(stdout), { agents: [{ agent_id: 'gptbot', allowed: false, rule: '/docs', line: 2 }] })
-  t.match(await command('policy', 'nonsense'), { code: 2, stderr: /no http or https URL/ })
+  t.match(await command('policy', 'nonsense'), { code: 2, stderr: /is not an http or https URL/ })
   t.match(await command('policy', url.href, '--path', 'x'), { code: 2, stderr: /--path: must begin with \// })
   t.match(await command('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })
 })
 
-t.test('policy of the running instance, and what broke it', { timeout: 90_000 }, async (t) => {
+t.test('policy of the running instance, and tail --violations', { timeout: 90_000 }, async (t) => {
   const { table, url } = await startOrigin(t)
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /private\n'))
   const data = dataDir(t)
@@ -59,15 +59,15 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
   })
   t.match(await policy('--hostname', 'other.example'), { code: 1, stderr: /No policy is known/ })
 
-  // The proxy passes on the Host it is given: the request is sent by hand.
+  // Written to a socket, because the proxy forwards the Host header that it gets.
   const ask = (path: string) =>
     exchangeBytes(Number(new URL(instance.site).port), [
       `GET ${path} HTTP/1.1\r\nHost: example.com\r\nUser-Agent: ${GPTBOT}\r\nConnection: close\r\n\r\n`,
     ])
   await ask('/private/x')
   await ask('/open')
-  await eventually('both are rows', async () => (await instance.fetches()) === 2, 20_000)
-  // A minute of a site's life: the file changes, and a client is given the new one.
+  await eventually('both rows are stored', async () => (await instance.fetches()) === 2, 20_000)
+  // The file changes, and a client fetches the new version.
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
   await ask('/robots.txt')
   await eventually(
@@ -76,7 +76,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
     20_000,
   )
   await ask('/open')
-  await eventually('all are rows', async () => (await instance.fetches()) === 4, 20_000)
+  await eventually('all rows are stored', async () => (await instance.fetches()) === 4, 20_000)
   await instance.stop()
   const { stdout } = await command('tail', '--data', data, '--violations', '--json')
   const rows = stdout
@@ -89,7 +89,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
       { pathname: '/private/x', robots_rule: '/private', robots_line: 2, robots_grace: false },
       { pathname: '/open', robots_rule: '/', robots_line: 2, robots_grace: true },
     ],
-    'only what was disallowed at its time',
+    'only fetches that were disallowed at the time',
   )
   t.equal(rows.length, 2)
   const shown = await command('tail', '--data', data, '--violations')
@@ -97,7 +97,7 @@ t.test('policy of the running instance, and what broke it', { timeout: 90_000 },
   t.match(shown.stdout, /\/open disallowed by "\/" line 2 \(grace\)$/m)
 })
 
-t.test('tail --violations: recent and live rows alike', async (t) => {
+t.test('tail --violations filters recent and live rows', async (t) => {
   const { engine, commit } = await createInProcessEngine(t)
   const fetched = (pathname: string, robots_allowed: boolean | null) => agentRow({ pathname, robots_allowed })
   await commit({ events: [eventRow()], agent_events: [fetched('/1', false), fetched('/2', true), fetched('/3', null)] })

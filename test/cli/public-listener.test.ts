@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { scriptName } from '../../src/http/tracker-script.js'
 import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 
-/** The whole of the public listener put together: TLS, forwarding, upgrades, addresses, recording. */
+/** Tests the complete public listener: TLS, forwarding, upgrades, client addresses, recording. */
 
 const CERTS = 'test/proxy/fixtures/tls'
 
@@ -22,7 +22,7 @@ const certificateOf = async (port: number): Promise<PeerCertificate> => {
   return certificate
 }
 
-t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, and a new certificate', async (t) => {
+t.test('HTTPS, a WebSocket, the client address from a trusted proxy, and a new certificate', async (t) => {
   const seen: { url: string; host: string | undefined; for: string | undefined; proto: string | undefined }[] = []
   const origin = createServer((req, res) => {
     const { host, 'x-forwarded-for': xff, 'x-forwarded-proto': proto } = req.headers
@@ -69,14 +69,14 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   t.equal(
     body,
     `<!doctype html><html><head><script defer src="/_readership/${scriptName()}?site=1"></script></head><body>page</body></html>`,
-    'a page gets the tag of its site',
+    'a page gets the script tag of its site',
   )
-  t.equal(await ask(`/_readership/${scriptName()}`, { host: 'a.com' }), 200, 'which is there')
-  t.equal(await ask('/_readership/metrics', { host: 'a.com' }), 404, 'our own path')
+  t.equal(await ask(`/_readership/${scriptName()}`, { host: 'a.com' }), 200, 'the script is served')
+  t.equal(await ask('/_readership/metrics', { host: 'a.com' }), 404, 'the service path')
   t.equal(await ask('/_readershipx', { host: 'a.com' }), 200, "the site's path")
   t.notOk(
     seen.some(({ url }) => url.startsWith('/_readership/')),
-    'our own path never reaches the origin',
+    'the service path never reaches the origin',
   )
 
   const socket = new WebSocket(`wss://127.0.0.1:${at}/live`, {
@@ -91,9 +91,9 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   await once(socket, 'close')
   const ours = new WebSocket(`wss://127.0.0.1:${at}/_readership/api/x`, { rejectUnauthorized: false })
   const [, refusal] = await once(ours, 'unexpected-response')
-  t.equal(refusal.statusCode, 404, 'our own path is no way to the origin, upgrade or not')
+  t.equal(refusal.statusCode, 404, 'an upgrade on the service path does not reach the origin either')
   refusal.destroy()
-  t.equal(opened, 1, 'and the origin has not heard of it')
+  t.equal(opened, 1, 'the origin got no second upgrade')
 
   const before = await certificateOf(at)
   copyFileSync(`${CERTS}/second.cert.pem`, cert)
@@ -105,8 +105,8 @@ t.test('HTTPS, a WebSocket through it, the client as a trusted proxy tells it, a
   copyFileSync(`${CERTS}/first.key.pem`, key)
   app.child.kill('SIGHUP')
   await eventually('the log says why not', () => app.output().includes('is not the key of the certificate'))
-  t.equal((await certificateOf(at)).fingerprint256, after.fingerprint256, 'the one in use stays')
+  t.equal((await certificateOf(at)).fingerprint256, after.fingerprint256, 'the previous certificate stays in use')
 
-  await eventually('the fetch is a row', async () => (await app.fetches()) >= 1)
+  await eventually('the fetch is stored', async () => (await app.fetches()) >= 1)
   t.equal(await app.stop(), 0)
 })

@@ -9,7 +9,7 @@ import { runProgram } from '../../src/cli/index.js'
 import { directory } from '../fixtures/files.js'
 import { dataDir, freePort, startOrigin, startService } from '../fixtures/instance.js'
 
-t.test('a signal is heard from the first moment on: what was opened by then is closed in order', async (t) => {
+t.test('a signal during the start closes what is open, in order', async (t) => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const ports = ['--host', '127.0.0.1', '--port', '0']
@@ -20,35 +20,38 @@ t.test('a signal is heard from the first moment on: what was opened by then is c
   ] as const) {
     const data = directory(t)
     const listeners: (() => void)[] = []
-    let said = ''
-    const tell = () => {
+    let output = ''
+    const sendSignal = () => {
       t.equal(listeners.length, 1, `${command[0]}: ${why}`)
       for (const listener of listeners.splice(0)) listener()
     }
     const ended = runProgram([...command, '--data', data, '--offline'], {
       out(text) {
-        said += text
-        if (when?.test(text)) tell()
+        output += text
+        if (when?.test(text)) sendSignal()
       },
       err: (text) => {
-        said += text
+        output += text
       },
-      ...{ colour: false, version: '1.2.3', pid: 1, env: {} },
+      colour: false,
+      version: '1.2.3',
+      pid: 1,
+      env: {},
       onSignal: (name, listener) => name === 'SIGTERM' && listeners.push(listener),
       onUncaughtError: () => {},
       exit: (code) => {
         throw new Error(`exit ${code}`)
       },
     })
-    if (when === undefined) setImmediate(tell)
-    t.equal(await ended, 0, said)
-    t.match(said, /"stopped"/)
+    if (when === undefined) setImmediate(sendSignal)
+    t.equal(await ended, 0, output)
+    t.match(output, /"stopped"/)
     t.notOk(existsSync(join(data, 'control.sock')))
-    t.notOk(existsSync(join(data, 'events.duckdb.wal')), 'the log was folded in')
+    t.notOk(existsSync(join(data, 'events.duckdb.wal')), 'the write-ahead log was checkpointed')
   }
 })
 
-t.test('who follows an instance that ends is told that it did', async (t) => {
+t.test('tail says that the instance has stopped', async (t) => {
   const data = dataDir(t)
   const app = await startService({ data, port: await freePort() })
   t.teardown(() => app.stop())
@@ -56,11 +59,11 @@ t.test('who follows an instance that ends is told that it did', async (t) => {
     const running = signal === 'SIGTERM' ? app : await startService({ data, port: await freePort() })
     t.teardown(() => running.stop())
     const follow = spawn(process.execPath, ['dist/bin/readership.js', 'tail', '--data', data])
-    const said = text(follow.stderr)
+    const stderr = text(follow.stderr)
     const closed = once(follow, 'close')
     await sleep(1_500)
     await running.stop(signal)
     const [code] = await closed
-    t.strictSame([code, await said], [0, 'The instance has stopped.\n'], signal)
+    t.strictSame([code, await stderr], [0, 'The instance has stopped.\n'], signal)
   }
 })

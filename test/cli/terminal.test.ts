@@ -7,26 +7,29 @@ import { formatTailLine } from '../../src/cli/tail-line.js'
 import { cutToWidth, fitToWidth, textWidth } from '../../src/cli/text-width.js'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
-t.test('control characters in untrusted text are made visible', async (t) => {
+// Clients choose their user agent, path and referrer, and the operator prints them. Without escaping, a client could send
+// terminal escape sequences (also C1 controls, where one byte starts a sequence) to clear the screen, set the title or
+// forge rows; bidirectional and zero-width characters to disguise a name; or line ends to fake a line of output.
+t.test('escapeText escapes every character that a terminal would interpret or hide', async (t) => {
   const rows: [string, string, string][] = [
     ['plain text, Ünïcode, 漢字, 🦊', 'plain text, Ünïcode, 漢字, 🦊', 'left alone'],
     ['\u001b[31mred', '\\x1b[31mred', 'escape sequence'],
     ['\u009b31m', '\\x9b31m', 'the same in one byte (C1)'],
     ['a\nb\r\tc\0', 'a\\x0ab\\x0d\\x09c\\x00', 'lines, tab, nul'],
     ['\u007f\u0008', '\\x7f\\x08', 'delete, backspace'],
-    ['\u202egnp.exe', '\\u{202e}gnp.exe', 'text turned around'],
+    ['\u202egnp.exe', '\\u{202e}gnp.exe', 'reversed text'],
     ['\u2066x\u2069\u200f', '\\u{2066}x\\u{2069}\\u{200f}', 'isolates and marks'],
-    ['a\u200bb\ufeff', 'a\\u{200b}b\\u{feff}', 'nothing that can be seen'],
-    ['\u2065', '\\u{2065}', 'nothing yet'],
+    ['a\u200bb\ufeff', 'a\\u{200b}b\\u{feff}', 'zero-width characters'],
+    ['\u2065', '\\u{2065}', 'unassigned, but hidden by terminals'],
     ['a\u2028b', 'a\\u{2028}b', 'line separator'],
-    ['\ud800', '\\u{d800}', 'half a character'],
+    ['\ud800', '\\u{d800}', 'lone surrogate'],
     ['\u{e0041}', '\\u{e0041}', 'tags'],
     ['\u001b]0;title\u0007', '\\x1b]0;title\\x07', "the window's title"],
   ]
   for (const [input, expected, why] of rows) t.equal(escapeText(input), expected, why)
 })
 
-/** Any text, with what is dangerous more often than chance would have it. */
+/** Generates any text, with unsafe characters more often than by chance. */
 const wild = fc
   .array(
     fc.oneof(
@@ -35,7 +38,7 @@ const wild = fc
     ),
   )
   .map((parts) => parts.join(''))
-// Written out rather than by property, so that it can disagree with the code.
+// Lists code points instead of Unicode properties, so that it is independent of the code under test.
 const unsafe = (text: string) =>
   [...text].some((character) => {
     const code = character.codePointAt(0) ?? 0
@@ -51,7 +54,7 @@ const unsafe = (text: string) =>
     )
   })
 
-t.test('nothing gets through, and JSON keeps its value', async (t) => {
+t.test('generated text has no unsafe character after escaping, and JSON keeps its value', async (t) => {
   fc.assert(fc.property(wild, (text) => !unsafe(escapeText(text))))
   fc.assert(
     fc.property(wild, (text) => {
@@ -66,7 +69,7 @@ t.test('nothing gets through, and JSON keeps its value', async (t) => {
   t.pass('1,050 texts')
 })
 
-t.test('width in columns', async (t) => {
+t.test('textWidth counts terminal columns', async (t) => {
   const rows: [string, number, string][] = [
     ['abc', 3, 'Latin'],
     ['漢字', 4, 'wide'],
@@ -81,7 +84,7 @@ t.test('width in columns', async (t) => {
   t.equal(fitToWidth('ab', 4), 'ab  ')
   t.equal(fitToWidth('ab', 4, true), '  ab')
   t.equal(fitToWidth('abcdef', 4), 'abc…')
-  t.equal(fitToWidth('漢字漢字', 4), '漢… ', 'never half a wide one')
+  t.equal(fitToWidth('漢字漢字', 4), '漢… ', 'a wide character is never halved')
   t.equal(cutToWidth('abc', 0), '')
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 30 }), (text, columns) => {
@@ -91,7 +94,7 @@ t.test('width in columns', async (t) => {
   )
 })
 
-t.test('tables and graphs', async (t) => {
+t.test('tables, sparklines and numbers', async (t) => {
   const plain = { colour: false, columns: undefined }
   t.equal(
     formatTable(
@@ -132,21 +135,21 @@ t.test('bars', async (t) => {
     [8, 8, 4, '████', 'the largest takes all'],
     [4, 8, 4, '██', 'half'],
     [3, 8, 4, '█▌', 'three eighths of four'],
-    [1, 1_000_000, 4, '▏', 'what is there is seen'],
-    [0, 8, 4, '', 'nothing is not'],
-    [0, 0, 4, '', 'nothing of nothing'],
-    [9, 8, 4, '████', 'never beyond its room'],
-    [5, 8, 0, '', 'no room'],
+    [1, 1_000_000, 4, '▏', 'a value above 0 is visible'],
+    [0, 8, 4, '', '0 is empty'],
+    [0, 0, 4, '', '0 of 0'],
+    [9, 8, 4, '████', 'never wider than its column'],
+    [5, 8, 0, '', 'no columns'],
     [Number.NaN, 8, 4, '', 'no number'],
   ]
   for (const [value, most, width, expected, why] of rows) t.equal(bar(value, most, width), expected, why)
   t.equal(barWidth(undefined), 16)
-  t.equal(barWidth(20), 0, 'a narrow terminal has room for words alone')
+  t.equal(barWidth(20), 0, 'no bar in a narrow terminal')
   t.equal(barWidth(80), 14)
   t.equal(barWidth(400), 24)
 })
 
-t.test('a line of tail', async (t) => {
+t.test('tail formats a row as one line', async (t) => {
   const at = new Date(2026, 10, 21, 9, 5, 3)
   const row = { timestamp: at.toISOString(), hostname: 'a.com', pathname: '/x\u009b31m', duration_ms: 12.4 }
   const agent = { ...row, audience: 'agent', agent_id: 'gptbot', user_agent: 'x', status: 200, bytes: 1234 } as const
@@ -160,7 +163,7 @@ t.test('a line of tail', async (t) => {
   t.match(
     formatTailLine(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
     /agent odd\\x0abot /,
-    'told by its words',
+    'an unknown agent shows its user agent',
   )
   t.equal(
     formatTailLine(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
@@ -170,16 +173,12 @@ t.test('a line of tail', async (t) => {
     formatTailLine(plain, { ...row, audience: 'human', status: null, duration_ms: null }),
     /^09:05:03 human browser +\/x/,
   )
-  const told = { ...row, audience: 'human', browser: 'Firefox', status: null, duration_ms: null } as const
+  const human = { ...row, audience: 'human', browser: 'Firefox', status: null, duration_ms: null } as const
   for (const [kind, event_name, ending] of [
     ['pageview', null, '/x\\x9b31m'],
     ['custom', 'Sign\nup', '/x\\x9b31m "Sign\\x0aup"'],
     ['file_download', null, '/x\\x9b31m file download'],
   ] as const)
-    t.ok(formatTailLine(plain, { ...told, kind, event_name }).endsWith(ending), `${kind}: what it was of`)
-  t.equal(
-    formatTailLine({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'),
-    true,
-    'colour where it is wanted',
-  )
+    t.ok(formatTailLine(plain, { ...human, kind, event_name }).endsWith(ending), `${kind}: its event`)
+  t.equal(formatTailLine({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'with colour')
 })
