@@ -11,14 +11,8 @@ import { defaultMemoryLimit, inspectMachine, readThreads, usableCores } from './
 import { createOutbox } from './outbox.js'
 import type { FromWorker, WorkerOptions, WorkerUsage } from './protocol.js'
 import { createSubscriptions } from './subscriptions.js'
-import { createSupervisor, storeReopening } from './supervisor.js'
+import { createSupervisor, type EngineLog, storeReopening } from './supervisor.js'
 import { startWorkerProcess } from './worker-process.js'
-
-export interface EngineLog {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
 
 /** Settings of the worker, most of them with defaults, and of its process. */
 export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from'>> {

@@ -1,7 +1,13 @@
 import { ApiError } from '../errors.js'
-import type { EngineLog } from './engine.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import type { WorkerProcess } from './worker-process.js'
+
+/** The logger of the engine; `details` are the fields of a structured log line. */
+export interface EngineLog {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
 
 /** After a crash the next worker starts after this delay, doubled with each further crash up to the maximum. */
 const FIRST_RESTART_DELAY_MS = 100

@@ -9,14 +9,8 @@ import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
 import { createOpenApiDocument } from './openapi.js'
 import { cutOffOnRevocation } from './revocation.js'
-import { type Route, readSearchParams } from './route.js'
+import { type Peer, type Route, readSearchParams } from './route.js'
 import { isScriptPath } from './tracker-script.js'
-
-/** The sender of a request: its address, for rate limits, and whether it came through the control socket. */
-export interface Peer {
-  ip: string
-  operator: boolean
-}
 
 /** A web-standard request handler. */
 export type App = (request: Request, peer: Peer) => Promise<Response>

@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import type { Peer } from './app.js'
 import type { Access, Grant } from './auth.js'
 import { validate } from './validation.js'
+
+/** The sender of a request: its address, for rate limits, and whether it came through the control socket. */
+export interface Peer {
+  ip: string
+  operator: boolean
+}
 
 /** One authorised call of a route. */
 export interface Call extends Grant {

@@ -1,8 +1,9 @@
 import { ApiError } from '../errors.js'
 import type { ShipperStats } from '../ship/shipper.js'
-import type { App, Peer } from './app.js'
+import type { App } from './app.js'
 import { renderError } from './error-response.js'
 import { addIngestDrops, addProxyMetrics, createMetricRegistry, type MetricSources, type Metrics } from './metrics.js'
+import type { Peer } from './route.js'
 import { textResponse } from './service-routes.js'
 
 /** The dependencies of the service of an instance that ships its rows. */

@@ -1,4 +1,4 @@
-import type { Peer } from '../app.js'
+import type { Peer } from '../route.js'
 import { createBodyCollector, type TrackBody } from './body-collector.js'
 import type { TrackEndpoints, TrackSender } from './endpoints.js'
 import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './responses.js'
