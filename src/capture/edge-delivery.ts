@@ -1,4 +1,7 @@
-/** Identifies one delivery by another server, so that it is stored once. It is committed together with its rows. */
+/**
+ * Identifies one delivery by another server, and is committed together with its rows. A delivery is recognised by its
+ * signature or its sender's number; one with an API key and without a number is stored again if it is sent again.
+ */
 export interface EdgeDelivery {
   site_id: number
   /** The request's signature in canonical spelling; null for a request with an API key. */
