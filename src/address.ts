@@ -105,7 +105,7 @@ export function parsePrefix(text: string): Prefix | undefined {
   if (address === undefined) return undefined
   const length = slash < 0 ? undefined : text.slice(slash + 1)
   const most = address.family === 4 ? 32 : 128
-  // The length of a mapped address counts 96 bits that `parseAddress` removed.
+  // The prefix length of a mapped address (`::ffff:192.0.2.0/120`) counts 96 bits that `parseAddress` removed.
   const mapped = address.family === 4 && text.includes(':') ? 96 : 0
   const bits = length === undefined ? most : /^\d{1,3}$/.test(length) ? Number(length) - mapped : -1
   if (bits < 0 || bits > most) return undefined

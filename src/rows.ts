@@ -153,7 +153,7 @@ export interface AgentEventRow {
   content_usage: string | null
 }
 
-/** The rows that one batch becomes. */
+/** The rows that one batch of observations and hits becomes. */
 export interface Rows {
   events: EventRow[]
   agent_events: AgentEventRow[]

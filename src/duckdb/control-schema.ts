@@ -103,7 +103,7 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
         ('reports'), ('notices'), ('removals'), ('audit')) kinds (kind)`,
   ],
   [
-    // The server that gets a notice: deliveries to one receiver are limited.
+    // The server that a delivery keeps busy (a webhook's host, or `mail`): deliveries to one server are limited.
     'alter table notices add column receiver varchar',
     // When an instance ran and stored every row: counts of other times may be too low.
     'create table recorded (began timestamp, ended timestamp)',

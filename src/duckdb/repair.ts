@@ -38,7 +38,7 @@ export async function openWithRepair(
   const first = await attempt(connect)
   if ('connections' in first) {
     if (!log || !wal?.damaged) return { ...first, repairs: [], wal }
-    // DuckDB opened silently without what is after the damage, and would append after it.
+    // DuckDB opened without an error, ignored the log after the damage, and would append after the damage.
     const backup = backUpLog(logFile, stamp, log)
     await first.connections.writer.run('checkpoint')
     first.connections.close()
@@ -51,7 +51,7 @@ export async function openWithRepair(
 
   const backup = backUpLog(logFile, stamp, log)
   const position = Number(/byte position (\d+)/.exec(first.why)?.[1] ?? Number.NaN)
-  // The position is after the entry's length and checksum; if both are zeros, only a cut before them helps.
+  // The error's position is after the entry's length and checksum (16 bytes). If both are zeros, only a cut before them helps.
   for (const at of [position - 16, position]) {
     if (!(at > 0 && at < log.length)) continue
     writeFileSync(logFile, log.subarray(0, at))

@@ -67,7 +67,7 @@ export type FromWorker =
   | { type: 'committed'; position: CommitPosition; drops: readonly EndpointDrop[]; ms: number }
   /** Why nothing is stored at present; without a reason, rows are stored again. */
   | { type: 'state'; reason?: string }
-  /** Sent each second. */
+  /** The worker's resource usage: sent after `ready`, then each second. */
   | { type: 'usage'; usage: WorkerUsage }
   /** Result of a `query`, `stream` or `write`. */
   | { type: 'rows'; id: number; rows: ResultRow[] }

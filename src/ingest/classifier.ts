@@ -110,7 +110,8 @@ export function createClassifier(deps: ClassifierDeps) {
       requests.rotate()
       let faults = 0
       let fault: unknown
-      // The store knows what came before a site's first hit, up to this batch; views must be remembered from the batch's start.
+      // From a site's first browser hit on, the server's views are remembered. If that hit is in this batch, they are
+      // remembered from the batch's start, because the store knows only the views of earlier batches.
       for (const one of batch)
         if (one?.timestamp !== undefined && 'kind' in one && siteById?.(one.site) !== undefined)
           viewMemory.noteBrowserHits(one.site)

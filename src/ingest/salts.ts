@@ -8,7 +8,7 @@ interface PeriodSalts {
   secret: Buffer
   /** The previous period's, within the first half hour of a period, because a visit may continue; null if not known. */
   previous: Buffer | null
-  /** The next period's, within the last half hour of a period that is over, for late hits. */
+  /** The next period's salt, for a late hit from the last half hour of a period that is over; null if not known. */
   next: Buffer | null
 }
 

@@ -8,7 +8,7 @@ import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
 
-/** The reads of the API and their files, and the same reads as the instance itself asks them. */
+/** The routes of reads and exports, and the same reads with the operator's rights, for alerts and reports. */
 export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer) {
   const read = {
     store: engine.events,

@@ -108,7 +108,7 @@ export function createRemovals(deps: RemovalsDeps) {
     const { rows, more, visitor_ids } = await remove(target)
     await records.write(
       sql`update removals set rows = ${rows} ${
-        // The person's id is kept no longer than necessary.
+        // When the last row is removed, the person's id is no longer needed and is cleared.
         more ? raw('') : sql`, done_at = ${now()}, visitor = null, hostnames = null`
       } where id = ${id}`,
     )

@@ -191,7 +191,7 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
   }
 }
 
-/** Returns a digest of what an alert measures: after a change the earlier state says nothing. */
+/** Returns a digest of an alert's definition; when it changes, the state of the earlier one is reset. */
 function definitionDigest({ kind, metric, audience, filters, op, value, window_minutes }: Alert): string {
   const text = JSON.stringify([kind, metric ?? null, audience, filters, op, value, window_minutes])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)

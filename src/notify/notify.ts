@@ -142,7 +142,7 @@ export function startNotify(deps: NotifyDeps) {
     },
     /** Queues the report of the last period for its recipients; returns their number. Throws what the reads throw. */
     testReport: (report: WithId<Report>, site: Site) => scheduler.sendTest(report, site, randomWord()),
-    /** Counts the test deliveries of an alert or a report since then. */
+    /** Returns the number of test deliveries of an alert or a report from `since` on. */
     countTests: (source: NewNotice['source'], since: Date) => outbox.countSince(source, 'test', since),
     /** Returns the deliveries of an alert or a report, the latest first, at most 200. */
     deliveries: outbox.list,

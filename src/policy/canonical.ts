@@ -1,6 +1,6 @@
 import type { RobotsMode } from './robots-lines.js'
 
-/** This many characters of a path's canonical form are compared, which is more than crawlers and browsers follow. */
+/** At most this many characters of a path's canonical form are compared. */
 export const MAX_PATH_CHARS = 2048
 
 /** A rule's path in canonical form: literal parts with `*` between them. */

@@ -5,7 +5,7 @@ import { POLICY_PATHS, type PolicyKind, type PolicyVersion, standingOf } from '.
 interface PolicyState {
   /** 0 if there was no response. */
   status: number
-  /** Empty if there was no text. */
+  /** The text of the version; empty if its status is not 2xx. */
   sha256: string
   /** Number of rules in robots.txt, or of links in llms.txt. */
   rules: number

@@ -7,8 +7,8 @@ const MAX_CACHED_CHARS = 8 << 20
 const MAX_CACHED_POLICIES = 512
 
 /**
- * Returns a function that parses versions, with a cache. A version of robots.txt holds no llms.txt and vice versa, because
- * each file changes without the other. The function returns undefined for a served version whose text is not in memory.
+ * Returns a function that parses a version into a policy, with a cache. The policy of a robots.txt version has no llms.txt
+ * and vice versa, because each file changes without the other. The function returns undefined for a served version whose text is not in memory.
  */
 export function createPolicyCache(): (version: PolicyVersion) => Policy | undefined {
   const cache = createRecentCache<PolicyVersion, { policy: Policy; chars: number }>(MAX_CACHED_POLICIES, {

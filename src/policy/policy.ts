@@ -105,7 +105,7 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
       view ??= toView(parseRobots(body))
       return view
     },
-    /** Null if there is no llms.txt of status 2xx. */
+    /** The parsed llms.txt; null if its status is not 2xx. */
     llms,
     allows,
     /** Returns true if llms.txt lists the URL, and null if there is no llms.txt. */

@@ -41,7 +41,7 @@ export interface UpgradeStats {
   failed: number
 }
 
-/** Bytes to buffer that a client sends before the origin has agreed; TCP holds any more. */
+/** Bytes that are buffered before the origin agrees to the upgrade; a client that sends more is paused. */
 const MAX_EARLY_BYTES = 65_536
 const MAX_HEAD_BYTES = 65_536
 

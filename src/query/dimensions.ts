@@ -71,7 +71,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('language', people),
   dimension('event_name', people, { optional: true, aliases: ['event:name', 'event'] }),
   dimension('kind', people, { aliases: ['event_type', 'eventType'] }),
-  // The site's goals by name or id: `goals.ts` replaces it by the goal's own conditions.
+  // The site's goals by name or id: in filters, `resolveGoals` replaces it by the goal's own conditions.
   dimension('goal', people, { optional: true, aliases: ['event:goal'] }),
   dimension('scroll', people, { type: 'number', optional: true, aliases: ['scroll_depth'] }),
   // Seconds from a session's first to its last row; joined by `sourceRows` (conditions.ts).

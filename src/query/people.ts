@@ -3,7 +3,7 @@ import type { Plan } from './plan.js'
 import { beforeWindowEnd } from './window-conditions.js'
 
 /**
- * Selects the visitor ids that the site identified by the window's end: `known_id` (a visitor id) and `person`, the
+ * Selects the visitor ids that the site had identified before the window ended: `known_id` (a visitor id) and `person`, the
  * identified id given last. Visitor ids with the same `person` belong to one person.
  */
 export const identifiedVisitors = (plan: Plan, dialect: Dialect): Sql => sql`

@@ -143,7 +143,7 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
       return total
     },
     warn,
-    /** Warns if visitor ids change within any of these windows. */
+    /** Adds a warning to the response if the salt, and so every visitor id, changes within any of these windows. */
     warnOfSaltChange,
 
     /** Runs a statement; null columns are absent from the rows. */

@@ -19,7 +19,7 @@ function layOut(text: string): string {
   const tokens = [...text.matchAll(TOKEN)].map(([, space = '', word = '']) => ({ space: space !== '', word }))
   const lines: string[] = []
   let line = ''
-  // The open parentheses: whether each holds a query, whose clauses start lines, and how far its line is indented.
+  // The stack of open parentheses. `query`: it holds a query, whose clauses start lines. `indent`: of the line it is on.
   const open: { query: boolean; indent: number }[] = [{ query: true, indent: -2 }]
   let cases = 0
   let betweens = 0

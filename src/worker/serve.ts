@@ -104,7 +104,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   listen(port, { events, records, sites, api, writer, setTailing, end, log })
   const losses = [
     ...events.losses.map((loss) => `${formatLoss(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
-    ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (with the sites and keys in it)`),
+    ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (sites, accounts or keys may be lost)`),
   ]
   post({ type: 'ready', position: from, losses })
   post({ type: 'usage', usage: processUsage() })

@@ -167,7 +167,7 @@ export class CompressedPage implements Page {
     if (!this.#recoder.encoder.write(part)) this.#recoder.decoder.pause()
   }
 
-  /** Flushes once all input is decoded: the origin pauses, or has ended. */
+  /** Flushes when all input so far is decoded: the origin sends nothing at the moment, or has ended. */
   #onAllDecoded(): void {
     if (this.#pendingWrites > 0 || this.#abandoned || this.#contentEnded || this.#trailers !== undefined) return
     this.flushHead()

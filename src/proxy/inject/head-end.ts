@@ -26,7 +26,7 @@ const TEXT_ELEMENTS = ['noframes', 'noscript', 'style', 'title', 'iframe', 'noem
 const END_OF: ReadonlyMap<string, RegExp> = new Map(
   TEXT_ELEMENTS.map((name) => [name, new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi')]),
 )
-/** Elements in a template that change the parser's rules; they do not occur in heads. */
+/** In a `<template>` these elements change the parser's rules: the search gives up. Templates in heads hardly have them. */
 const UNSUPPORTED_IN_TEMPLATE = new Set(['math', 'plaintext', 'select', 'svg'])
 
 /**
