@@ -61,7 +61,8 @@ t.test('tail says that the instance has stopped', async (t) => {
     const follow = spawn(process.execPath, ['dist/bin/readership.js', 'tail', '--data', data])
     const stderr = text(follow.stderr)
     const closed = once(follow, 'close')
-    await sleep(1_500)
+    // Long enough for the command to start and connect on a busy machine.
+    await sleep(4_000)
     await running.stop(signal)
     const [code] = await closed
     t.strictSame([code, await stderr], [0, 'The instance has stopped.\n'], signal)

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { startDemo } from '../../examples/demo.js'
 import { startSite } from '../../examples/site/server.js'
+import { freePort } from '../fixtures/instance.js'
 
 const PROGRAM = 'dist/bin/readership.js'
 const START = 'dist/examples/start.js'
@@ -19,12 +20,6 @@ async function listen(port = 0): Promise<{ server: Server; port: number }> {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return { server, port: address.port }
-}
-/** Returns two ports that were free a moment ago. */
-async function freePorts(): Promise<[number, number]> {
-  const [a, b] = await Promise.all([listen(), listen()])
-  await Promise.all([a, b].map(({ server }) => once(server.close(), 'close')))
-  return [a.port, b.port]
 }
 /** Creates a data directory with a short name, so that the path of the control socket fits. */
 function newData(t: Test): string {
@@ -39,7 +34,7 @@ const isFree = (port: number) =>
   )
 
 t.test('the demo prints addresses, proxies the same bytes, and records an agent', async (t) => {
-  const [port, admin_port] = await freePorts()
+  const [port, admin_port] = [await freePort(), await freePort()]
   const data = newData(t)
   const said: string[] = []
   const demo = await startDemo({
@@ -113,7 +108,7 @@ async function until(run: Run, pattern: RegExp): Promise<void> {
 }
 
 t.test('npm start, then SIGTERM', async (t) => {
-  const [port, admin] = await freePorts()
+  const [port, admin] = [await freePort(), await freePort()]
   const data = newData(t)
   for (const time of ['the first time', 'and again on the same data']) {
     const run = start(t, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
@@ -128,7 +123,7 @@ t.test('npm start, then SIGTERM', async (t) => {
 t.test('a taken port is named in one line, and no process remains', async (t) => {
   for (const which of ['--port', '--admin-port']) {
     const taken = await listen()
-    const [free] = await freePorts()
+    const free = await freePort()
     const other = which === '--port' ? '--admin-port' : '--port'
     const data = newData(t)
     const run = start(t, which, `${taken.port}`, other, `${free}`, '--data', data)
@@ -143,7 +138,7 @@ t.test('a taken port is named in one line, and no process remains', async (t) =>
 t.test('npm start -- ORIGIN is readership proxy ORIGIN', async (t) => {
   const site = await startSite({ port: 0 })
   t.teardown(site.close)
-  const [port, admin] = await freePorts()
+  const [port, admin] = [await freePort(), await freePort()]
   const data = newData(t)
   const run = start(t, site.url, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
   await until(run, new RegExp(`${admin}`))
