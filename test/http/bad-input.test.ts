@@ -1,3 +1,8 @@
+// The attack: a caller with a valid key sends parameters and bodies that no client of ours would. Filters that are nested
+// without end or come by the thousand cost time in the parser and in the store. Values of 70 KB, bytes that are not UTF-8,
+// halves of surrogate pairs, NUL and numbers beyond any range look for a place where one layer reads a text differently from
+// the next. A wrong type in any field looks for an unhandled exception, which would answer 500 and might show a stack, an SQL
+// text or a path of the server. Every such request has to end in a 4xx that names the field, without a trace of the inside.
 import t from 'tap'
 import { z } from 'zod'
 import { DIMENSIONS } from '../../src/query/dimensions.js'

@@ -1,3 +1,9 @@
+// The attack: the tracker's endpoints are open to every client on the internet, so a client sends what no browser would. It
+// sends a body without end, in one piece, in chunks or one byte a minute, to fill memory or to hold connections. It
+// compresses a small body that unpacks to gigabytes. It nests JSON so deep that a recursive parser overflows its stack. It
+// declares one length and sends another, sends two payload formats at once, or leaves in the middle. It fills every field
+// with the longest and strangest text. The endpoint has to bound memory and time for each request, respond or close the
+// connection, count the drop by its reason, and go on serving the site's other visitors.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
