@@ -145,9 +145,17 @@ t.test(
       const nobody = `/api/visitors/${'f'.repeat(16)}?site=1`
       await eventually('its turn has come', async () => (await ask(data, 'DELETE', nobody))?.status === 200)
     }
-    const exited = once(child, 'exit')
-    child.kill('SIGTERM')
-    await exited
+    const stop = async () => {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    }
+    await stop()
+    // A start deletes the notes of removals that a kill left in the store; a removal after it waits for that.
+    child = await begin(t, data)
+    const nobody = `/api/visitors/${'f'.repeat(16)}?site=1`
+    await eventually('its turn has come', async () => (await ask(data, 'DELETE', nobody))?.status === 200)
+    await stop()
     t.comment(`one takes ${took.toFixed(0)} ms; where everything was killed: ${places.join('; ')}`)
 
     const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
