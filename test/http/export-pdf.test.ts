@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import t from 'tap'
+import { exportService } from '../fixtures/export-service.js'
+import { eventRow } from '../fixtures/rows.js'
+import { WORLD } from '../fixtures/world.js'
+
+t.test('a PDF contains what the JSON contains', async (t) => {
+  // poppler-utils: .ci/run installs it if possible.
+  const pdftotext = (pdf: Uint8Array) => execFileSync('pdftotext', ['-layout', '-', '-'], { input: pdf }).toString()
+  try {
+    execFileSync('pdftotext', ['-v'], { stdio: 'ignore' })
+  } catch {
+    t.comment('pdftotext is not installed: what a PDF says is not looked at')
+    return
+  }
+  const { ask } = await exportService(t, WORLD, 'Berlin Zoo \u2014 Зоопарк \u0001')
+  const filters = encodeURIComponent('[{"dimension":"country","op":"is_not","value":["FR","IT"]}]')
+  const overview = await ask(`stats/export.pdf?site=1&range=yesterday&compare=previous&filters=${filters}`)
+  t.equal(overview.headers.get('content-type'), 'application/pdf')
+  const text = pdftotext(new Uint8Array(await overview.arrayBuffer()))
+  for (const says of [
+    /Berlin Zoo — Зоопарк/,
+    /Overview/,
+    /Window +25 Oct 2026 \(Europe\/Berlin\)/,
+    // The day had 25 hours.
+    /Compared with +23 Oct 2026, 23:00 to 25 Oct 2026, 00:00/,
+    /Audience +People/,
+    /Filters +country is not “FR” nor “IT”/,
+    // 3 visitors after 1, 4 pageviews after 1, half of the sessions bounced, 480 seconds after 1,200.
+    /\n *3 +2 +4 +50\.0 % +8m 00s/,
+    /\+200\.0 % +\+100\.0 % +\+300\.0 % .*\u221260\.0 %/,
+    /Visitors per hour/,
+    /25 Oct 2026, 02:00 +1 /,
+    /readership · IP Geolocation by DB-IP/,
+    /1 ?\/ ?2\n/,
+    /2 ?\/ ?2\n/,
+  ])
+    t.match(text, says)
+  const pages = pdftotext(
+    new Uint8Array(await (await ask('stats/export.pdf?site=1&range=7d&report=agents/coverage')).arrayBuffer()),
+  )
+  const gap = await ask('stats/export.pdf?site=1&report=citation-gap')
+  t.match(
+    pdftotext(new Uint8Array(await gap.arrayBuffer())),
+    /Arrivals are a lower bound: native apps/,
+    'what numbers are based on',
+  )
+  t.match(pages, /example\.com +\/docs .* 1 +0 .* gptbot/)
+  const long = Array.from({ length: 1_500 }, (_, i) =>
+    eventRow({
+      pathname: `/p/${i}`,
+      visitor_id: BigInt(i),
+      session_id: BigInt(i),
+      timestamp: new Date('2026-10-26T08:00:00Z'),
+    }),
+  )
+  const { ask: askLong } = await exportService(t, { events: long, agent_events: [] })
+  const bounded = pdftotext(new Uint8Array(await (await askLong('stats/export.pdf?site=1&report=pages')).arrayBuffer()))
+  t.match(bounded, /the first 1,000 of 1,500 rows; the CSV file has all/)
+  t.equal([...bounded.matchAll(/^ *\/p\/\d+ /gm)].length, 1_000)
+  t.equal(
+    [...bounded.matchAll(/^ *Pathname +Visitors/gm)].length,
+    Number(/1 ?\/ ?(\d+)\n/.exec(bounded)?.[1]),
+    'each page has the head',
+  )
+})
