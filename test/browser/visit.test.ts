@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { z } from 'zod'
 import { startSite } from '../../examples/site/server.js'
@@ -12,8 +11,8 @@ import { sql } from '../../src/sql.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
-import { framed, openTab, painted, WINDOW } from '../fixtures/tracked.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
+import { applicationVisit, plainVisit, type Row, SHORT, shortVisit } from './sample-visits.js'
 
 /**
  * Readers of the sample site in a real browser, before a real `readership proxy`: what they did, against the rows that are
@@ -59,177 +58,6 @@ async function addQuietSite(data: string): Promise<void> {
   await records.close()
 }
 
-const FROM = { referer: 'https://www.google.com/' }
-const follow = async (tab: Page, path: string) => {
-  await tab.click(`:is(header, main, footer) a[href="${path}"]`)
-  await tab.waitForURL((url) => url.pathname === path)
-  await seen(tab)
-}
-/** As long as it takes to have been there: until something was painted, and a while. */
-const seen = async (tab: Page) => {
-  await painted(tab)
-  await framed(tab)
-  await tab.waitForTimeout(100)
-}
-const submit = async (tab: Page) => {
-  await tab.fill('#email', 'reader@example.com')
-  await tab.click('main button')
-  await tab.waitForURL('**/thank-you')
-  await seen(tab)
-}
-const hide = (hidden: boolean) => `
-  ${hidden ? "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })" : 'delete document.hidden'}
-  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
-
-/** Kind and path; then status where the server saw it, an event's name, the vitals' names; then what else it has. */
-type Row = [kind: string, pathname: string, ...rest: (string | number | object)[]]
-const left = (pathname: string, ...rest: object[]): Row => ['engagement', pathname, 'engaged', ...rest]
-const vitals = (pathname: string, ...rest: object[]): Row => ['web_vitals', pathname, 'cls fcp lcp ttfb', ...rest]
-
-/** Milliseconds with another tab in front. */
-const HIDDEN = 600
-/** The rows of a visit, the console's messages, and an upper bound of its duration. */
-interface Visit {
-  rows: Row[]
-  said: string[]
-  ms: number
-}
-const READER = { identified_id: 'reader-3' }
-
-async function plainVisit(at: string): Promise<Visit> {
-  const began = Date.now()
-  const { tab, said } = await openTab(await browser.newContext(WINDOW))
-  await tab.goto(`${at}/`, FROM)
-  await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-  await seen(tab)
-  await follow(tab, '/articles')
-  await follow(tab, '/articles/two-bulges')
-  await tab.evaluate("readership.track('read', { depth: 2 }); readership.identify('reader-3', { plan: 'yearly' })")
-  await tab.addScriptTag({ content: 'setTimeout(() => { throw new RangeError("no tide") })\n//# sourceURL=tide.js' })
-  await seen(tab)
-  await tab.evaluate(hide(true))
-  await tab.waitForTimeout(HIDDEN)
-  await tab.evaluate(hide(false))
-  await seen(tab)
-  await tab.evaluate(
-    `document.querySelector('main').innerHTML += '<a id="out" href="${site.url}/about?from=us#top">out</a>'`,
-  )
-  await tab.click('#out')
-  await tab.waitForURL((url) => url.origin === site.url)
-  await tab.goBack({ waitUntil: 'commit' })
-  await seen(tab)
-  await follow(tab, '/press')
-  await tab.click('a[href$=".pdf"]')
-  await tab.waitForURL('**/*.pdf')
-  await tab.goBack({ waitUntil: 'commit' })
-  await seen(tab)
-  await follow(tab, '/subscribe')
-  await submit(tab)
-  await follow(tab, '/gauge')
-  await tab.waitForFunction("/^-?\\d\\.\\d{3} m$/.test(document.querySelector('#gauge').textContent)")
-  await tab.close({ runBeforeUnload: true })
-  const rows: Row[] = [
-    ['pageview', '/', 200],
-    left('/'),
-    vitals('/'),
-    ['pageview', '/articles', 200],
-    left('/articles'),
-    vitals('/articles'),
-    ['pageview', '/articles/two-bulges', 200],
-    ['custom', '/articles/two-bulges', 'read', { depth: 2 }],
-    ['engagement', '/articles/two-bulges', { ...READER, traits: { plan: 'yearly' } }],
-    ['error', '/articles/two-bulges', { ...READER, type: 'RangeError', message: 'no tide' }],
-    left('/articles/two-bulges', READER),
-    vitals('/articles/two-bulges', READER),
-    ['outbound', '/articles/two-bulges', { ...READER, url: `${site.url}/about?from=us#top` }],
-    left('/articles/two-bulges', READER),
-    ['pageview', '/articles/two-bulges', READER],
-    left('/articles/two-bulges', READER),
-    ['pageview', '/press', 200, READER],
-    ['file_download', '/press', { ...READER, url: `${at}/files/tide-card.pdf` }],
-    left('/press', READER),
-    vitals('/press', READER),
-    ['pageview', '/press', READER],
-    left('/press', READER),
-    ['pageview', '/subscribe', 200, READER],
-    ['form', '/subscribe', { ...READER, form: '/subscribe' }],
-    left('/subscribe', READER),
-    vitals('/subscribe', READER),
-    ['pageview', '/thank-you', 200, READER],
-    left('/thank-you', READER),
-    vitals('/thank-you', READER),
-    ['pageview', '/gauge', 200, READER],
-    left('/gauge', READER),
-    vitals('/gauge', READER),
-  ]
-  return { rows, said: [...new Set(said)], ms: Date.now() - began - HIDDEN }
-}
-
-/** The site's own links, turned as some applications do: the next page is fetched, and only its main part is shown. */
-const TURNING = `
-  const turn = async (href, push) => {
-    const next = new DOMParser().parseFromString(await (await fetch(href)).text(), 'text/html')
-    if (push) history.pushState({}, '', href)
-    document.title = next.title
-    document.querySelector('main').replaceWith(next.querySelector('main'))
-    scrollTo(0, 0)
-  }
-  addEventListener('click', (event) => {
-    const link = event.target.closest('a')
-    if (!link || link.host !== location.host) return
-    event.preventDefault()
-    turn(link.href, true)
-  })
-  addEventListener('popstate', () => turn(location.href, false))`
-
-async function applicationVisit(at: string): Promise<Visit> {
-  const began = Date.now()
-  const { tab, said } = await openTab(await browser.newContext(WINDOW))
-  await tab.addInitScript(TURNING)
-  await tab.goto(`${at}/tides`, FROM)
-  await seen(tab)
-  const shows = async (title: string) => {
-    await tab.waitForFunction(`document.querySelector('h1').textContent === '${title}'`)
-    await seen(tab)
-  }
-  await follow(tab, '/articles')
-  await shows('Articles')
-  await follow(tab, '/contact')
-  await shows('Contact')
-  await tab.evaluate("readership.track('read', { depth: 1 })")
-  await tab.goBack()
-  await shows('Articles')
-  await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-  await seen(tab)
-  await tab.goForward()
-  await shows('Contact')
-  await follow(tab, '/subscribe')
-  await shows('Subscribe')
-  await submit(tab)
-  await tab.close({ runBeforeUnload: true })
-  const rows: Row[] = [
-    ['pageview', '/tides', 200],
-    left('/tides'),
-    ['pageview', '/articles'],
-    left('/articles'),
-    ['pageview', '/contact'],
-    ['custom', '/contact', 'read', { depth: 1 }],
-    left('/contact'),
-    ['pageview', '/articles'],
-    left('/articles'),
-    ['pageview', '/contact'],
-    left('/contact'),
-    ['pageview', '/subscribe'],
-    ['form', '/subscribe', { form: '/subscribe' }],
-    left('/subscribe'),
-    vitals('/tides'),
-    ['pageview', '/thank-you', 200],
-    left('/thank-you'),
-    vitals('/thank-you'),
-  ]
-  return { rows, said, ms: Date.now() - began }
-}
-
 const Event = z.looseObject({
   kind: z.string(),
   pathname: z.string(),
@@ -265,40 +93,16 @@ const inOrder = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(r
 const relayed = async (to: string, ip: string, more: Record<string, string> = {}, name = '127.0.0.1') =>
   `http://${name}:${await between(to, { 'x-forwarded-for': ip, ...more })}`
 
-/** Visits by people who opted out, and by an agent: two pages of the site. */
-async function shortVisit(at: string, entry: string, ...between: string[]): Promise<string[]> {
-  const { tab, said } = await openTab(await browser.newContext(WINDOW))
-  await tab.goto(at + entry)
-  await seen(tab)
-  for (const code of between) await tab.evaluate(code)
-  await follow(tab, '/articles')
-  await tab.evaluate("readership.track('read'); history.pushState({}, '', '/press')")
-  await seen(tab)
-  await tab.close({ runBeforeUnload: true })
-  return said
-}
 const GPC = { 'sec-gpc': '1' }
 const others = async (at: string) =>
   (
     await Promise.all([
-      relayed(at, '198.51.100.3', GPC).then((url) => shortVisit(url, '/privacy')),
-      relayed(at, '198.51.100.4', GPC, 'localhost').then((url) => shortVisit(url, '/about')),
-      relayed(at, '198.51.100.5').then((url) => shortVisit(url, '/glossary', 'readership.optOut()')),
-      relayed(at, '198.51.100.6', { 'user-agent': GPTBOT }).then((url) => shortVisit(url, '/contributors')),
+      relayed(at, '198.51.100.3', GPC).then((url) => shortVisit(browser, url, '/privacy')),
+      relayed(at, '198.51.100.4', GPC, 'localhost').then((url) => shortVisit(browser, url, '/about')),
+      relayed(at, '198.51.100.5').then((url) => shortVisit(browser, url, '/glossary', 'readership.optOut()')),
+      relayed(at, '198.51.100.6', { 'user-agent': GPTBOT }).then((url) => shortVisit(browser, url, '/contributors')),
     ])
   ).flat()
-const SHORT: Row[] = [
-  ['pageview', '/privacy', 200],
-  left('/privacy'),
-  vitals('/privacy'),
-  ['pageview', '/articles', 200],
-  ['custom', '/articles', 'read'],
-  left('/articles'),
-  ['pageview', '/press'],
-  left('/press'),
-  vitals('/articles'),
-]
-
 const Timeline = z.object({
   entry_page: z.string(),
   timeline: z.array(z.looseObject({ kind: z.string(), pathname: z.string() })),
@@ -317,8 +121,8 @@ async function visited(origin: string, flags: string[], more: (at: string) => Pr
   t.teardown(() => instance.stop())
   const at = instance.site
   const [plain, application, said] = await Promise.all([
-    plainVisit(at),
-    relayed(at, '198.51.100.2').then(applicationVisit),
+    plainVisit(browser, at, site.url),
+    relayed(at, '198.51.100.2').then((url) => applicationVisit(browser, url)),
     more(at),
   ])
   const rows = plain.rows.length + application.rows.length + (more === others ? SHORT.length + 1 : 0)
