@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { runProgram, type Terminal } from '../src/cli/index.js'
 
-/** This is the only file of the program that reads `process`; everything else gets a `Terminal`. */
+/** Reads `process`, as no other file of the program does; everything else gets a `Terminal`. */
 const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 )

@@ -44,7 +44,7 @@ export interface Hit {
   /** Properties. In an engagement with an id they are the site's traits of the person. */
   props?: Readonly<Record<string, unknown>>
   identified_id?: string
-  /** Those that were measured. */
+  /** Vitals that the tracker measured. */
   vitals?: Partial<Vitals>
   ip: string
   user_agent: string

@@ -17,7 +17,7 @@ export interface RecorderOptions {
   /** The worker reads a message at once, so this bounds how long that takes. */
   batchBytes?: number
   flushIntervalMs?: number
-  /** This many faults within a minute switch the recorder off for `pauseMs`. */
+  /** Number of faults within a minute that switches the recorder off for `pauseMs`. */
   maxFaultsPerMinute?: number
   pauseMs?: number
 }

@@ -103,7 +103,7 @@ async function verifyClaim(
       return { unchecked: `no instance runs on ${data}; start one, or name its directory with --data` }
     const path = `/control/agents/identify${queryString({ user_agent, ip })}`
     const claim = await withClient(call, async (client) => IdentifyResponse.parse(await client.call('GET', path)).data)
-    // This happens if the instance runs another version than this command.
+    // Happens if the instance runs another version than this command.
     return claim === null ? { unchecked: 'the running instance classifies it as a person' } : { claim }
   } catch (error) {
     // The rest of the explanation needs no instance, so it is printed in any case.

@@ -6,7 +6,7 @@ import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 export interface UnplacedRow {
   row: EventRow
   visitor: VisitorIds
-  /** It continues a session, and begins none. */
+  /** True if the row continues a session and never begins one. */
   follows?: boolean
 }
 

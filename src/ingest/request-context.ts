@@ -11,7 +11,7 @@ export interface RequestContext {
   user_agent: string
   hostname: string
   pathname: string
-  /** These as sent. */
+  /** Sent by the client and unchanged, like `referrer`. */
   query: string | undefined
   referrer: string | undefined
   headers: Observation['headers']

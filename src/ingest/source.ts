@@ -21,9 +21,9 @@ const KnownSources = z.array(
   z.strictObject({
     name: z.string(),
     category: z.enum(CATEGORIES),
-    /** These hosts and every host below them. */
+    /** Hosts that stand for every host below them as well. */
     hosts: words,
-    /** These hosts only. */
+    /** Hosts that stand for themselves only. */
     exact: words,
     /** A name before any country's ending: `google` stands for google.com, google.de and google.co.uk. */
     families: words,

@@ -7,7 +7,7 @@ import { activeVersion, isAssumedGone, type PolicyVersion, recentVersions, stand
 interface Judgement {
   /** Null if no version was known or the origin could not be reached. */
   robots_allowed: boolean | null
-  /** This and the next two columns are null unless the request was disallowed. */
+  /** Null unless the request was disallowed, like `robots_line` and `robots_grace`. */
   robots_rule: string | null
   robots_line: number | null
   /** True if a version of the last 24 hours allowed the request: the agent may have a cached copy. */

@@ -223,7 +223,7 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
         announced = joinValues(announced ?? '', value)
         break
       case 'upgrade':
-        // This status must name the protocols to upgrade to (RFC 9110 15.5.22).
+        // Status 426 must name the protocols to upgrade to (RFC 9110 15.5.22).
         if (status === 426) fields.push(name, value)
         break
       case 'drop':

@@ -128,8 +128,8 @@ export function resolveGoals(filters: readonly Filter[], goals: readonly Goal[],
     if ('reached' in f || f.dimension !== 'goal') return f
     const { negative } = operatorNamed(f.op)
     const found = findGoals(f, goals, field).map(goalFilter)
-    const any = { or: found.length > 0 ? found : [MATCHES_NOTHING] }
-    return { reached: f, by: negative ? { not: any } : any }
+    const anyGoal = { or: found.length > 0 ? found : [MATCHES_NOTHING] }
+    return { reached: f, by: negative ? { not: anyGoal } : anyGoal }
   }
   return filters.map(one)
 }

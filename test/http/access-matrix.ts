@@ -208,7 +208,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     `post /api/auth/${name}`,
     row('account', 422, EMPTY),
   ]),
-  // These accounts have no password, so none is needed.
+  // Accounts of this matrix have no password, so none is needed.
   ['post /api/auth/totp/enroll', row('account', 200, EMPTY)],
   // Two-factor sign-in is off.
   ...['totp/disable', 'totp/recovery-codes'].map((name): [string, Row] => [

@@ -45,7 +45,7 @@ async function mailServer(t: Test, options: SMTPServerOptions) {
   return { mails, heard, port: await portOf(server.server) }
 }
 
-/** This machine, by a name that the mailer does not recognise as local. */
+/** Name of this machine that the mailer does not recognise as local. */
 const ELSEWHERE = '0.0.0.0'
 const user = (name: string, password = PASSWORD) => `${name}:${encodeURIComponent(password)}@`
 

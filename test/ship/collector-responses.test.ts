@@ -231,7 +231,7 @@ t.test('a wrong key is logged once, a new key is used at once, and a wrong clock
   t.equal(errors.length, 1)
   t.equal(collector.attempts.length, 4)
 
-  // This machine's clock goes 7 minutes ahead of the collector's, whose answers are dated.
+  // The clock of this machine goes 7 minutes ahead of the collector's, whose responses are dated.
   time.advance(420_000)
   collector.setFault(({ res }) => {
     res.writeHead(401, { date: new Date(time.now() - 420_000).toUTCString() }).end()
