@@ -7,10 +7,10 @@ const FROM = { referer: 'https://www.google.com/' }
 const follow = async (tab: Page, path: string) => {
   await tab.click(`:is(header, main, footer) a[href="${path}"]`)
   await tab.waitForURL((url) => url.pathname === path)
-  await seen(tab)
+  await settle(tab)
 }
-/** As long as it takes to have been there: until something was painted, and a while. */
-const seen = async (tab: Page) => {
+/** Waits until something was painted, and then 100 ms, so that the page has engaged time. */
+const settle = async (tab: Page) => {
   await painted(tab)
   await framed(tab)
   await tab.waitForTimeout(100)
@@ -19,13 +19,13 @@ const submit = async (tab: Page) => {
   await tab.fill('#email', 'reader@example.com')
   await tab.click('main button')
   await tab.waitForURL('**/thank-you')
-  await seen(tab)
+  await settle(tab)
 }
 const hide = (hidden: boolean) => `
   ${hidden ? "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })" : 'delete document.hidden'}
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
 
-/** Kind and path; then status where the server saw it, an event's name, the vitals' names; then what else it has. */
+/** Kind and path of a row, the status if the server recorded it, the event's name, the vitals' names, other columns. */
 export type Row = [kind: string, pathname: string, ...rest: (string | number | object)[]]
 const left = (pathname: string, ...rest: object[]): Row => ['engagement', pathname, 'engaged', ...rest]
 const vitals = (pathname: string, ...rest: object[]): Row => ['web_vitals', pathname, VITALS, ...rest]
@@ -33,40 +33,41 @@ const vitals = (pathname: string, ...rest: object[]): Row => ['web_vitals', path
 /** Milliseconds with another tab in front. */
 const HIDDEN = 600
 /** The rows of a visit, the console's messages, and an upper bound of its duration. */
-export interface Visit {
+interface Visit {
   rows: Row[]
   said: string[]
   ms: number
 }
 const READER = { identified_id: 'reader-3' }
 
+/** Reads the site page by page, with an event, an error, a link to the origin `elsewhere`, a download and a form. */
 export async function plainVisit(browser: Browser, at: string, elsewhere: string): Promise<Visit> {
   const began = Date.now()
   const { tab, said } = await openTab(await browser.newContext(WINDOW))
   await tab.goto(`${at}/`, FROM)
   await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-  await seen(tab)
+  await settle(tab)
   await follow(tab, '/articles')
   await follow(tab, '/articles/two-bulges')
   await tab.evaluate("readership.track('read', { depth: 2 }); readership.identify('reader-3', { plan: 'yearly' })")
   await tab.addScriptTag({ content: 'setTimeout(() => { throw new RangeError("no tide") })\n//# sourceURL=tide.js' })
-  await seen(tab)
+  await settle(tab)
   await tab.evaluate(hide(true))
   await tab.waitForTimeout(HIDDEN)
   await tab.evaluate(hide(false))
-  await seen(tab)
+  await settle(tab)
   await tab.evaluate(
     `document.querySelector('main').innerHTML += '<a id="out" href="${elsewhere}/about?from=us#top">out</a>'`,
   )
   await tab.click('#out')
   await tab.waitForURL((url) => url.origin === elsewhere)
   await tab.goBack({ waitUntil: 'commit' })
-  await seen(tab)
+  await settle(tab)
   await follow(tab, '/press')
   await tab.click('a[href$=".pdf"]')
   await tab.waitForURL('**/*.pdf')
   await tab.goBack({ waitUntil: 'commit' })
-  await seen(tab)
+  await settle(tab)
   await follow(tab, '/subscribe')
   await submit(tab)
   await follow(tab, '/gauge')
@@ -126,15 +127,16 @@ const TURNING = `
   })
   addEventListener('popstate', () => turn(location.href, false))`
 
+/** Reads the site as a single-page application. */
 export async function applicationVisit(browser: Browser, at: string): Promise<Visit> {
   const began = Date.now()
   const { tab, said } = await openTab(await browser.newContext(WINDOW))
   await tab.addInitScript(TURNING)
   await tab.goto(`${at}/tides`, FROM)
-  await seen(tab)
+  await settle(tab)
   const shows = async (title: string) => {
     await tab.waitForFunction(`document.querySelector('h1').textContent === '${title}'`)
-    await seen(tab)
+    await settle(tab)
   }
   await follow(tab, '/articles')
   await shows('Articles')
@@ -144,7 +146,7 @@ export async function applicationVisit(browser: Browser, at: string): Promise<Vi
   await tab.goBack()
   await shows('Articles')
   await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-  await seen(tab)
+  await settle(tab)
   await tab.goForward()
   await shows('Contact')
   await follow(tab, '/subscribe')
@@ -174,20 +176,21 @@ export async function applicationVisit(browser: Browser, at: string): Promise<Vi
   return { rows, said, ms: Date.now() - began }
 }
 
-/** Visits by people who opted out, and by an agent: two pages of the site. */
+/** Reads two pages, as visitors who opt out and an agent do; returns the console's messages. */
 export async function shortVisit(browser: Browser, at: string, entry: string, ...between: string[]): Promise<string[]> {
   const { tab, said } = await openTab(await browser.newContext(WINDOW))
   await tab.goto(at + entry)
-  await seen(tab)
+  await settle(tab)
   for (const code of between) await tab.evaluate(code)
   await follow(tab, '/articles')
   await tab.evaluate("readership.track('read'); history.pushState({}, '', '/press')")
-  await seen(tab)
+  await settle(tab)
   await tab.close({ runBeforeUnload: true })
   return said
 }
 
-export const SHORT: Row[] = [
+/** The rows of a short visit that begins at `/privacy`. */
+export const SHORT_VISIT_ROWS: Row[] = [
   ['pageview', '/privacy', 200],
   left('/privacy'),
   vitals('/privacy'),

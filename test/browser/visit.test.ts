@@ -11,19 +11,24 @@ import { sql } from '../../src/sql.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
+import { VITALS } from '../fixtures/tracked.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
-import { applicationVisit, plainVisit, type Row, SHORT, shortVisit } from './sample-visits.js'
+import { applicationVisit, plainVisit, type Row, SHORT_VISIT_ROWS, shortVisit } from './sample-visits.js'
 
 /**
- * Readers of the sample site in a real browser, before a real `readership proxy`: what they did, against the rows that are
- * there afterwards, worked out by hand.
+ * Visits to the sample site in a real browser, through a real `readership proxy`: the stored rows against those that were
+ * worked out by hand.
  */
 const browser = await openBrowser(t, ['--disable-back-forward-cache'], [`--user-agent=${CHROME}`])
 const site = await startSite({ port: 0, interval: 100 })
 t.teardown(() => site.close())
 
-/** A server on loopback that hands each request on to `target`, with more headers; what is a page passes `edit`. */
-async function between(target: string, more: Record<string, string>, edit?: (page: string) => string): Promise<number> {
+/** Relays each request to `target` with more headers; `edit` changes the pages. */
+async function relayServer(
+  target: string,
+  more: Record<string, string>,
+  edit?: (page: string) => string,
+): Promise<number> {
   const server = createServer((req, res) => {
     const headers = { ...req.headers, ...more, ...(edit && { 'accept-encoding': 'identity' }) }
     const onward = request(target + req.url, { method: req.method ?? 'GET', headers }, async (answer) => {
@@ -47,7 +52,7 @@ async function between(target: string, more: Record<string, string>, edit?: (pag
 /** The sample site with the tag in its pages, as its author would write it. */
 const tagged = async () => {
   const tag = `<script defer src="/_readership/${scriptName()}" data-site="1"></script>`
-  return `http://127.0.0.1:${await between(site.url, {}, (page) => page.replace('</head>', `${tag}</head>`))}`
+  return `http://127.0.0.1:${await relayServer(site.url, {}, (page) => page.replace('</head>', `${tag}</head>`))}`
 }
 
 /** Makes `localhost` a site of its own, which honours Sec-GPC; any other name is the first one's. */
@@ -73,9 +78,8 @@ type Event = z.output<typeof Event>
 const record = (json: string | null): Record<string, unknown> =>
   z.record(z.string(), z.unknown()).parse(JSON.parse(json ?? '{}'))
 
-const VITALS = ['cls', 'fcp', 'lcp', 'ttfb']
-/** A stored row in the words of the tables above; what is never twice the same is a word. */
-function told(row: Event): unknown[] {
+/** A stored row as `sample-visits.ts` writes it: a word stands for values that differ each time. */
+function describeRow(row: Event): unknown[] {
   const { fingerprint: _, frame: __, ...error } = record(row.error)
   const { identified_id, event_name, status, kind, traits } = row
   const more = {
@@ -84,14 +88,16 @@ function told(row: Event): unknown[] {
     ...record(row.props),
     ...error,
   }
-  const measured = VITALS.filter((name) => row[name] !== null).join(' ')
+  const measured = VITALS.split(' ')
+    .filter((name) => row[name] !== null)
+    .join(' ')
   const words = [status, event_name, row.engaged_ms && row.scroll && 'engaged', measured, more]
   return [kind, row.pathname, ...words.filter((one) => one !== null && one !== '' && JSON.stringify(one) !== '{}')]
 }
 const inOrder = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 const relayed = async (to: string, ip: string, more: Record<string, string> = {}, name = '127.0.0.1') =>
-  `http://${name}:${await between(to, { 'x-forwarded-for': ip, ...more })}`
+  `http://${name}:${await relayServer(to, { 'x-forwarded-for': ip, ...more })}`
 
 const GPC = { 'sec-gpc': '1' }
 const others = async (at: string) =>
@@ -103,6 +109,7 @@ const others = async (at: string) =>
       relayed(at, '198.51.100.6', { 'user-agent': GPTBOT }).then((url) => shortVisit(browser, url, '/contributors')),
     ])
   ).flat()
+
 const Timeline = z.object({
   entry_page: z.string(),
   timeline: z.array(z.looseObject({ kind: z.string(), pathname: z.string() })),
@@ -125,7 +132,7 @@ async function visited(origin: string, flags: string[], more: (at: string) => Pr
     relayed(at, '198.51.100.2').then((url) => applicationVisit(browser, url)),
     more(at),
   ])
-  const rows = plain.rows.length + application.rows.length + (more === others ? SHORT.length + 1 : 0)
+  const rows = plain.rows.length + application.rows.length + (more === others ? SHORT_VISIT_ROWS.length + 1 : 0)
   const whole = async () => (await timelines(instance)).flatMap(({ timeline }) => timeline).length >= rows
   await eventually('every row', whole)
   const ask = async (read: string) => (await instance.ask(`/api/stats/${read}?site=1&range=24h`)).data
@@ -145,7 +152,7 @@ const WAYS = [
   ['with injection', async () => site.url, ['--inject'], others],
   ['with the tag in the pages', tagged, [], async () => []],
 ] as const
-const made = await Promise.all(
+const visits = await Promise.all(
   WAYS.map(async ([how, origin, flags, more]) => ({ how, ...(await visited(await origin(), [...flags], more)) })),
 )
 
@@ -160,7 +167,7 @@ const views = (rows: readonly (readonly unknown[])[]) =>
   rows.filter(([kind]) => kind === 'pageview').map(([, at]) => at)
 const kinds = (rows: readonly (readonly unknown[])[]) => inOrder(rows.map(([kind, at]) => [kind, at]))
 
-for (const { how, plain, application, said, reads, lists, metrics, events, agents } of made)
+for (const { how, plain, application, said, reads, lists, metrics, events, agents } of visits)
   t.test(`the sample site ${how}`, async (t) => {
     const injected = how === 'with injection'
     const expected: [string, string, readonly Row[], string | null][] = [
@@ -169,12 +176,12 @@ for (const { how, plain, application, said, reads, lists, metrics, events, agent
     ]
     if (injected)
       expected.push(
-        ['Sec-GPC where the site does not honour it', '/privacy', SHORT, 'Direct'],
+        ['Sec-GPC where the site does not honour it', '/privacy', SHORT_VISIT_ROWS, 'Direct'],
         ['a visitor who opts out: the view before', '/glossary', [['pageview', '/glossary', 200]], 'Direct'],
       )
     for (const [name, entry, table, channel] of expected) {
       const own = events.filter(({ entry_page }) => entry_page === entry)
-      const rows = own.map(told)
+      const rows = own.map(describeRow)
       t.same(inOrder(rows), inOrder(table), `${name}: every row`)
       t.same(views(rows), views(table), `${name}: in the order they were seen`)
       t.equal(new Set(own.map((row) => JSON.stringify(same(row)))).size, 1, `${name}: one visit by one person`)
