@@ -20,7 +20,7 @@ t.test('a visit to a plain site reports views, engagement and vitals', async (t)
   const { tab, said } = await newTab()
   await tab.goto(`${origin}/one?x=1#top`)
   const view = { s: 7, u: `${origin}/one?x=1`, w: 1280, h: 720, vw: 1280, vh: 720, l: 'en-US', tz: 'Europe/Berlin' }
-  t.same(await raw(1), [{ ...view, v: '0.1.0' }], 'as it is seen; what follows # is the page own affair')
+  t.same(await raw(1), [{ ...view, v: '0.1.0' }], 'a view is reported at once and without the fragment')
   await painted(tab)
   await tab.evaluate('scrollTo(0, 1440)')
   await framed(tab)
@@ -33,7 +33,7 @@ t.test('a visit to a plain site reports views, engagement and vitals', async (t)
       { t: 'web_vitals', u: '/one?x=1', e: VITALS },
       { u: '/two', r: '/one?x=1' },
     ),
-    'the deepest that was on screen: (1440 + 720) of 2880',
+    'the deepest part on screen: (1440 + 720) of 2880',
   )
   await painted(tab)
   await tab.goBack({ waitUntil: 'commit' })
@@ -44,11 +44,11 @@ t.test('a visit to a plain site reports views, engagement and vitals', async (t)
       { t: 'web_vitals', u: '/two', e: VITALS },
       { u: '/one?x=1', r: '/one?x=1', d: 0, sc: 0 },
     ),
-    'restored from the cache: a view, of which nothing is left to tell',
+    'restored from the cache: a view, after its engagement was reported',
   )
   await tab.close({ runBeforeUnload: true })
-  t.same(await told(1), hits({ t: 'engagement', u: '/one?x=1', d: 'some', sc: 25 }), 'vitals are told once')
-  t.same([...new Set(asked)], ['POST text/plain;charset=UTF-8'], 'nothing is asked beforehand')
+  t.same(await told(1), hits({ t: 'engagement', u: '/one?x=1', d: 'some', sc: 25 }), 'vitals are reported once')
+  t.same([...new Set(asked)], ['POST text/plain;charset=UTF-8'], 'no preflight is sent')
   t.same(said, [])
 })
 
@@ -63,11 +63,11 @@ t.test('a single-page application reports each page', async (t) => {
   const { tab, said } = await newTab()
   const turns: [string, object[], string][] = [
     ["app('/b', 7200)", [{ u: '/b', r: '/a', d: 'some', sc: 50 }], 'push: half of /a was on screen'],
-    ["app('/b', 7200)", [], 'to where it is'],
-    ["app('/b#part', 7200)", [], 'within the page'],
-    ["app('/b?q=1', 7200, 'replaceState')", [], 'a state, no page'],
-    ["app('/b?q=1', 7200)", [], 'where the state has it already'],
-    ["app('/b?q=2', 7200)", [{ u: '/b?q=2', r: '/b', d: 'some', sc: 10 }], 'another search, a page of its own'],
+    ["app('/b', 7200)", [], 'the current URL'],
+    ["app('/b#part', 7200)", [], 'a fragment within the page'],
+    ["app('/b?q=1', 7200, 'replaceState')", [], 'a replaced state is no page'],
+    ["app('/b?q=1', 7200)", [], 'the URL of the replaced state'],
+    ["app('/b?q=2', 7200)", [{ u: '/b?q=2', r: '/b', d: 'some', sc: 10 }], 'another query is another page'],
     ["app('/c', 720, 'replaceState')", [{ u: '/c', r: '/b?q=2', d: 'some', sc: 10 }], 'replaced by another path'],
     ['history.back()', [{ u: '/b?q=1', r: '/c', d: 'some', sc: 100 }], 'back to the state that replaced'],
     ['history.go(-3)', [{ u: '/b', r: '/b?q=1', d: 'some', sc: 100 }], 'many back; the same height as /c'],
@@ -101,7 +101,7 @@ t.test('a single-page application reports each page', async (t) => {
   t.same(
     await told(2),
     hits({ t: 'engagement', u: '/e', d: 'some', sc: 100 }, { t: 'web_vitals', u: '/a', e: VITALS }),
-    'what was measured is of the page that was loaded',
+    'vitals belong to the page that was loaded',
   )
   t.same(said, [])
 })
@@ -123,7 +123,7 @@ t.test('routes in the fragment are pages of their own', async (t) => {
   await tab.goto(`${origin}/plain`)
   await told(3)
   await tab.evaluate("location.hash = '/next'")
-  t.same(await told(0), [], 'unless asked for')
+  t.same(await told(0), [], 'fragments count only with data-hash')
   t.same(said, [])
 })
 
@@ -152,7 +152,7 @@ t.test('only visible pages are reported', async (t) => {
   t.equal(vitals?.t, 'web_vitals')
   t.ok(Number(first?.d) >= 200 && Number(first?.d) <= Date.now() - opened - 600, `${first?.d} ms with the focus`)
   await tab.evaluate("app('/x', 2880); app('/y', 2880); new Promise((resolve) => setTimeout(resolve, 300))")
-  t.same(await told(0), [], 'a page loaded in the background')
+  t.same(await told(0), [], 'pages that are turned while hidden')
   await tab.evaluate(hide(false))
   t.same(await told(1), hits({ u: '/y', r: '/', d: 0, sc: 0 }), 'the page that is current when it becomes visible')
   await tab.focus('iframe')
@@ -160,9 +160,9 @@ t.test('only visible pages are reported', async (t) => {
   await tab.evaluate('new Promise((resolve) => setTimeout(resolve, 300))')
   await tab.evaluate(hide(true))
   const [inFrame] = await raw(1)
-  t.ok(Number(inFrame?.d) >= 300, `${inFrame?.d} ms, the focus in a frame of it`)
+  t.ok(Number(inFrame?.d) >= 300, `${inFrame?.d} ms with the focus in a frame of the page`)
   await tab.evaluate(hide(true))
-  t.same(await told(0), [], 'hidden is hidden')
+  t.same(await told(0), [], 'hiding twice reports nothing more')
   await tab.evaluate(hide(false))
   const [behind] = await Promise.all([context.waitForEvent('page'), tab.click('a', { modifiers: ['Control'] })])
   await behind.waitForLoadState()
@@ -212,27 +212,27 @@ t.test('a hidden page gains no engaged time, however slow the machine', async (t
       { t: 'web_vitals', u: '/next', e: VITALS },
       { u: '/', r: '/', d: 0, sc: 0 },
     ),
-    'restored, though its focus had moved as it went',
+    'restored, though the focus moved while the page was left',
   )
   await tab.evaluate(hide(true))
   const [left] = await raw(1)
   t.ok(Number(left?.d) >= 100, `${left?.d} ms since it was restored`)
   await tab.evaluate("app('/behind', 1440)")
   await tab.evaluate(hide(false))
-  t.same(await told(1), hits({ u: '/behind', r: '/', d: 0, sc: 0 }), 'turned behind')
+  t.same(await told(1), hits({ u: '/behind', r: '/', d: 0, sc: 0 }), 'turned while hidden')
   await tab.goto(`${origin}/unseen`)
   await told(1)
   await tab.goto(`${origin}/next`)
-  t.same(await told(1), hits({ u: '/next' }), 'gone before it was visible')
+  t.same(await told(1), hits({ u: '/next' }), 'left before it was visible')
   await tab.goBack({ waitUntil: 'commit' })
   await told(2)
   await tab.evaluate(hide(false))
-  t.same(await told(1), hits({ u: '/unseen' }), 'restored, and seen for the first time')
+  t.same(await told(1), hits({ u: '/unseen' }), 'restored and visible for the first time')
   await tab.evaluate(hide(true))
   t.same(
     await told(2),
     hits({ t: 'engagement', u: '/unseen', d: 'some', sc: 50 }, { t: 'web_vitals', u: '/unseen', e: 'ttfb' }),
-    'from then on it was visible',
+    'visible since it was restored',
   )
   t.same(said, [])
 })

@@ -38,18 +38,18 @@ t.test('clicks on links and files, forms and declared events are reported', asyn
   await told(1)
   const out = { u: '/', t: 'outbound', p: { url: `${site.other}/x?y=1#z` } }
   const clicks: [string, object, object[], string][] = [
-    ['#out b', {}, [out], 'whatever the page own handlers do'],
+    ['#out b', {}, [out], 'despite the handlers of the page'],
     ['#out', { modifiers: ['Control'] }, [out], 'into a background tab'],
     ['#out', { button: 'middle' }, [out], 'the middle button'],
-    ['#out', { button: 'right' }, [], 'a menu is no visit'],
+    ['#out', { button: 'right' }, [], 'the right button opens a menu'],
     ['#same', {}, [], 'the same host'],
-    ['#mail', {}, [], 'nothing of the web'],
-    ['#none', {}, [], 'leads nowhere'],
-    ['#script', {}, [], 'code'],
-    ['#pdf', {}, [{ u: '/', t: 'file_download', p: { url: '/a/Paper.PDF?v=2' } }], 'by its ending'],
-    ['#far', {}, [{ u: '/', t: 'file_download', p: { url: `${site.other}/data.csv` } }], 'a file wherever it lies'],
-    ['#named-file', {}, [{ u: '/', t: 'file_download', p: { url: '/report' } }], 'by its attribute'],
-    ['#html', {}, [], 'a page'],
+    ['#mail', {}, [], 'not an http address'],
+    ['#none', {}, [], 'a link without an address'],
+    ['#script', {}, [], 'a script'],
+    ['#pdf', {}, [{ u: '/', t: 'file_download', p: { url: '/a/Paper.PDF?v=2' } }], 'a file by its extension'],
+    ['#far', {}, [{ u: '/', t: 'file_download', p: { url: `${site.other}/data.csv` } }], 'a file on another site'],
+    ['#named-file', {}, [{ u: '/', t: 'file_download', p: { url: '/report' } }], 'a file by the download attribute'],
+    ['#html', {}, [], 'an HTML page'],
     [
       '#offer',
       {},
@@ -57,14 +57,24 @@ t.test('clicks on links and files, forms and declared events are reported', asyn
         { u: '/', t: 'custom', n: 'Offer', p: {} },
         { u: '/', t: 'outbound', p: { url: `${site.other}/offer` } },
       ],
-      'both',
+      'a declared event and an outbound link',
     ],
     ['#host a', {}, [{ u: '/', t: 'outbound', p: { url: `${site.other}/in` } }], 'in a shadow tree'],
-    ['#buy i', {}, [{ u: '/', t: 'custom', n: 'Buy', p: { plan: 'pro', 'price-eur': '9.50' } }], 'the nearest'],
-    ['#outer', {}, [{ u: '/', t: 'custom', n: 'Outer', p: {} }], 'of what it is in'],
-    ['#outer', { button: 'middle' }, [], 'which does nothing there'],
-    ['#signup button', {}, [{ u: '/', t: 'form', p: { form: 'signup' } }], 'id, whatever the fields are called'],
-    ['[name=search] button', {}, [{ u: '/', t: 'form', p: { form: 'search' } }], 'name'],
+    [
+      '#buy i',
+      {},
+      [{ u: '/', t: 'custom', n: 'Buy', p: { plan: 'pro', 'price-eur': '9.50' } }],
+      'the nearest declared event, with its properties',
+    ],
+    ['#outer', {}, [{ u: '/', t: 'custom', n: 'Outer', p: {} }], 'the event declared on a parent'],
+    ['#outer', { button: 'middle' }, [], 'the middle button does nothing on a button'],
+    [
+      '#signup button',
+      {},
+      [{ u: '/', t: 'form', p: { form: 'signup' } }],
+      'a form by its id, even with fields called id and name',
+    ],
+    ['[name=search] button', {}, [{ u: '/', t: 'form', p: { form: 'search' } }], 'a form by its name'],
     [
       '[data-readership-kind] button',
       {},
@@ -72,16 +82,20 @@ t.test('clicks on links and files, forms and declared events are reported', asyn
         { u: '/', t: 'form', p: { form: '/deep/er' } },
         { u: '/', t: 'custom', n: 'Asked', p: { kind: 'short' } },
       ],
-      'path of its action; its event is its submission',
+      'a form by the path of its action; its event is sent when it is submitted',
     ],
-    ['form:last-of-type button', {}, [{ u: '/', t: 'form', p: { form: '/' } }], 'it goes to its own page'],
+    ['form:last-of-type button', {}, [{ u: '/', t: 'form', p: { form: '/' } }], 'a form without an action'],
   ]
   for (const [selector, how, expected, why] of clicks) {
     await tab.click(selector, how)
     t.same(await told(expected.length), hits(...expected), `${selector} ${JSON.stringify(how)}: ${why}`)
   }
-  t.equal(await tab.evaluate('seen.filter(([, prevented]) => prevented).length'), 0, 'nothing is prevented by us')
-  t.equal(await tab.evaluate('seen.length'), 23, 'and all of it arrives')
+  t.equal(
+    await tab.evaluate('seen.filter(([, prevented]) => prevented).length'),
+    0,
+    'the tracker prevents no default action',
+  )
+  t.equal(await tab.evaluate('seen.length'), 23, 'every event reaches the page')
   t.ok(other)
   t.same(said, [])
 })
@@ -125,20 +139,20 @@ t.test('each error is reported once, ten at most', async (t) => {
           frame: 'at a.js:1:53',
         },
       ],
-      'with where it happened',
+      'an error with its first frame',
     ],
-    ['throw "just text"', [{ type: 'Error', message: 'Uncaught just text' }], 'no error, so no stack'],
+    ['throw "just text"', [{ type: 'Error', message: 'Uncaught just text' }], 'a thrown text has no stack'],
     [
       'Promise.reject(Object.assign(new Error("late"), { stack: "" }))',
       [{ type: 'Error', message: 'late' }],
-      'promise',
+      'a rejected promise',
     ],
-    ['Promise.reject(undefined)', [{ type: 'Error', message: 'undefined' }], 'rejected with nothing'],
-    ['throw { get name() { throw 1 } }', [], 'what cannot be read is left alone'],
+    ['Promise.reject(undefined)', [{ type: 'Error', message: 'undefined' }], 'rejected without a reason'],
+    ['throw { get name() { throw 1 } }', [], 'an unreadable error is skipped'],
     [
       `throw Object.assign(new RangeError("x".repeat(700)), { stack: "a\\nfoo@http://h/b.js:1:2\\nbar@http://h/c.js:3:4" })`,
       [{ type: 'RangeError', message: 'x'.repeat(500), frame: 'foo@http://h/b.js:1:2' }],
-      'cut; the top frame as other browsers write it',
+      'a long message is cut; the first frame as other browsers write it',
     ],
   ]
   for (const [code, expected, why] of errors) {
@@ -174,14 +188,18 @@ t.test('calls before and after the script loads are sent', async (t) => {
     ),
   )
   const calls: [string, object[], string][] = [
-    ["readership.identify(42, { plan: 'free' })", [], 'nothing new'],
+    ["readership.identify(42, { plan: 'free' })", [], 'the same identity again'],
     ["readership.identify('42', { plan: 'pro' })", [{ ...ann, t: 'engagement', p: { plan: 'pro' } }], 'other traits'],
     ["readership.track('Late')", [{ ...ann, t: 'custom', n: 'Late' }], 'no properties'],
-    ["readership.push((r) => r.track('Pushed'))", [{ ...ann, t: 'custom', n: 'Pushed' }], 'as before'],
-    ['const loop = {}; loop.loop = loop; readership.track("Loop", loop)', [], 'what is no JSON'],
-    ['readership.track("Big", 1n)', [], 'nor this'],
-    ['readership.push(); readership.identify({ toString: 1 })', [], 'nor what is no call and no id'],
-    ['readership.identify(null); readership.track("Out")', [{ u: '/', t: 'custom', n: 'Out' }], 'nobody again'],
+    [
+      "readership.push((r) => r.track('Pushed'))",
+      [{ ...ann, t: 'custom', n: 'Pushed' }],
+      'a push after the script has loaded',
+    ],
+    ['const loop = {}; loop.loop = loop; readership.track("Loop", loop)', [], 'properties with a cycle'],
+    ['readership.track("Big", 1n)', [], 'properties that are no object'],
+    ['readership.push(); readership.identify({ toString: 1 })', [], 'neither a function nor an id'],
+    ['readership.identify(null); readership.track("Out")', [{ u: '/', t: 'custom', n: 'Out' }], 'no identity again'],
   ]
   for (const [code, expected, why] of calls) {
     await tab.evaluate(`{ ${code} }`)
@@ -207,19 +225,19 @@ t.test('an opt-out lasts, and is the only thing that is stored', async (t) => {
   t.same(await tab.evaluate(state), [[], 0, ''])
   await tab.evaluate('readership.optOut()')
   const out = [[['readership-opt-out', '1']], 0, 'readership-opt-out=1']
-  t.same(await tab.evaluate(state), out, 'the cookie for the server, which records by itself')
+  t.same(await tab.evaluate(state), out, 'the cookie tells the server, which records views too')
   await context.clearCookies()
   for (const { evaluate } of [tab, neighbour].map((one) => ({ evaluate: one.evaluate.bind(one) })))
     await evaluate('readership.track("X"); readership.identify(1)')
   await tab.goto(`${origin}/`)
   await neighbour.goto(`${origin}/away`)
-  t.same(await told(0), [], 'in every tab, and after it was loaded again')
-  t.same(await tab.evaluate(state), out, 'of the two the server is told again')
+  t.same(await told(0), [], 'no hit from any tab, even after a reload')
+  t.same(await tab.evaluate(state), out, 'the cookie is written again')
   await neighbour.goBack({ waitUntil: 'commit' })
   await neighbour.evaluate('readership.optOut(false)')
   await told(0)
   await tab.evaluate('readership.track("Y")')
-  t.same(await told(1), hits({ u: '/', t: 'custom', n: 'Y' }), 'lifted in one it is in all')
+  t.same(await told(1), hits({ u: '/', t: 'custom', n: 'Y' }), 'lifting it in one tab lifts it in all')
   t.same(await tab.evaluate(state), [[], 0, ''])
   t.same(said, [])
 })
@@ -253,7 +271,7 @@ t.test('the tracker starts once, however often it is started', async (t) => {
     await told(3),
     hits({ u: '/module' }, { u: '/module', t: 'custom', n: 'Before' }, { u: '/module', t: 'engagement', id: 'ann' }),
   )
-  t.same(await tab.evaluate('added'), [], 'to import it does nothing')
+  t.same(await tab.evaluate('added'), [], 'importing the module adds no global')
   for (const path of ['/site', '/elsewhere']) {
     await tab.goto(`${origin}/away`)
     await told(2)
@@ -263,7 +281,7 @@ t.test('the tracker starts once, however often it is started', async (t) => {
   await tab.goto(`${origin}/away`)
   await told(2)
   await tab.goto(`${origin}/none`)
-  t.same(await told(0), [], 'of no site, or where there is no address of the web')
+  t.same(await told(0), [], 'no hit without a site or an http address')
   t.same(said, [])
 })
 
@@ -304,16 +322,16 @@ t.test('pages without beacon, fetch or storage, and with a strict policy', async
     t.same(await tab.evaluate('failures'), [], path)
     t.same(said, [], path)
     await tab.goto(`${origin}/away`)
-    t.equal((await told(leaving)).length, leaving, `${path}: each is left once`)
+    t.equal((await told(leaving)).length, leaving, `${path}: hits when the page is left`)
   }
   await tab.goto(`${origin}/csp`)
   t.same(await told(0), [])
   await tab.evaluate('readership.track("X")')
-  t.same(await told(0), [], 'its own failure is no error of the page')
+  t.same(await told(0), [], 'a failure of the tracker is not reported as an error of the page')
   t.same(await tab.evaluate('failures'), [])
   t.same(
     said.filter((one) => !/Content Security Policy|connect-src/.test(one)),
     [],
-    'a browser says what its policy forbids, and nothing else is said',
+    'the console shows only what the policy forbids',
   )
 })

@@ -104,38 +104,38 @@ t.test('the CSV of every read, read by DuckDB, equals the JSON', async (t) => {
       }
       const listed = rows.filter((row) => !several || row.table === last)
       if (Array.isArray(data)) t.equal(listed.length, data.length, `${why}: all rows`)
-      if (report !== 'overview') t.notOk(several && found < rows.length, `${why}: and no others`)
+      if (report !== 'overview') t.notOk(several && found < rows.length, `${why}: no other rows`)
     }
 })
 
 t.test('formats each kind of cell', async (t) => {
   const rows: [unknown, string, string][] = [
     [undefined, '', 'absent'],
-    ['', '""', 'a text of nothing'],
-    [0, '0', 'a count of nothing'],
+    ['', '""', 'an empty text'],
+    [0, '0', 'zero'],
     [-0.25, '-0.25', 'a number, though it begins like a formula'],
-    [1e-7, '1e-7', 'a small one'],
-    [false, 'false', 'no text'],
+    [1e-7, '1e-7', 'a small number'],
+    [false, 'false', 'a boolean'],
     ['/a', '/a', 'plain'],
     ['a,b', '"a,b"', 'a comma'],
     ['say "x"', '"say ""x"""', 'quotes'],
-    ['a\r\nb', '"a\r\nb"', 'lines stay lines'],
-    [' a', '" a"', 'space at an end'],
+    ['a\r\nb', '"a\r\nb"', 'line breaks are kept'],
+    [' a', '" a"', 'leading space'],
     ['漢字 🦊', '漢字 🦊', 'any script'],
     ['a\0b', 'a\ufffdb', 'NUL'],
     ['=1+1', `"'=1+1"`, 'a formula'],
-    ['+1', `"'+1"`, 'another'],
+    ['+1', `"'+1"`, 'a formula by a plus sign'],
     ['-1', `"'-1"`, 'text, not a number'],
-    ['@sum(a1)', `"'@sum(a1)"`, 'another'],
-    ['\t=1', `"'\t=1"`, 'behind a tab'],
-    ['\r=1', `"'\r=1"`, 'behind a carriage return'],
-    ['\n=1', `"'\n=1"`, 'behind a line'],
+    ['@sum(a1)', `"'@sum(a1)"`, 'a formula by an at sign'],
+    ['\t=1', `"'\t=1"`, 'a formula after a tab'],
+    ['\r=1', `"'\r=1"`, 'a formula after a carriage return'],
+    ['\n=1', `"'\n=1"`, 'a formula after a line feed'],
     ['＝1+1', `"'＝1+1"`, 'full width, which some locales compute'],
-    ["'tis", `"''tis"`, 'so that one apostrophe is always the guard'],
-    ['=cmd|"/c calc"!A1', `"'=cmd|""/c calc""!A1"`, 'with quotes'],
+    ["'tis", `"''tis"`, 'a leading apostrophe is guarded too, so that removing one restores the text'],
+    ['=cmd|"/c calc"!A1', `"'=cmd|""/c calc""!A1"`, 'a formula with quotes'],
     [['a', 'b'], 'a; b', 'a list'],
     [['=a', 'b'], `"'=a; b"`, 'a list that begins like a formula'],
-    [[], '""', 'a list of nothing'],
+    [[], '""', 'an empty list'],
     [{ a: 1 }, '"{""a"":1}"', 'an object of any keys'],
   ]
   for (const [value, expected, why] of rows) t.equal(formatCell(value), expected, why)
@@ -177,7 +177,7 @@ t.test('hostile text survives a round trip and never becomes a formula', async (
   const rows = await (await reader(t))(await (await ask('stats/export.csv?site=1&report=pages')).text())
   t.same(rows.map((row) => row.pathname).sort(), [...HOSTILE].sort())
   const pdf = await ask('stats/export.pdf?site=1&report=pages')
-  t.equal(pdf.status, 200, 'and a PDF of them is drawn')
+  t.equal(pdf.status, 200, 'a PDF of the same rows is drawn')
 })
 
 t.test('a long list in CSV equals the pages of the JSON in order', async (t) => {
@@ -213,11 +213,11 @@ t.test('a long list in CSV equals the pages of the JSON in order', async (t) => 
     }
     const rows = await read(await (await ask(`stats/export.csv?${query}&report=${report}`)).text())
     t.ok(pages.length >= 3_000, `${report}: ${pages.length} rows`)
-    t.equal(rows.length, pages.length, `${report}: as many`)
+    t.equal(rows.length, pages.length, `${report}: as many rows`)
     const wrong = pages.findIndex((row, i) => !holds(rows[i] ?? {}, row))
-    t.equal(wrong, -1, `${report}: all as in the JSON, in its order`)
+    t.equal(wrong, -1, `${report}: every row as in the JSON, in its order`)
     if (wrong >= 0) t.same(rows[wrong], pages[wrong])
   }
   const page = await read(await (await ask('stats/export.csv?site=1&report=pages&limit=7&page=2')).text())
-  t.equal(page.length, 7, 'a page where a page is asked for')
+  t.equal(page.length, 7, 'limit and page return one page')
 })

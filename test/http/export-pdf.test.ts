@@ -10,7 +10,7 @@ t.test('a PDF contains what the JSON contains', async (t) => {
   try {
     execFileSync('pdftotext', ['-v'], { stdio: 'ignore' })
   } catch {
-    t.comment('pdftotext is not installed: what a PDF says is not looked at')
+    t.comment('pdftotext is not installed: the content of PDF files is not checked')
     return
   }
   const { ask } = await exportService(t, WORLD, 'Berlin Zoo \u2014 Зоопарк \u0001')
@@ -43,7 +43,7 @@ t.test('a PDF contains what the JSON contains', async (t) => {
   t.match(
     pdftotext(new Uint8Array(await gap.arrayBuffer())),
     /Arrivals are a lower bound: native apps/,
-    'what numbers are based on',
+    'the basis of the numbers is printed',
   )
   t.match(pages, /example\.com +\/docs .* 1 +0 .* gptbot/)
   const long = Array.from({ length: 1_500 }, (_, i) =>
@@ -61,6 +61,6 @@ t.test('a PDF contains what the JSON contains', async (t) => {
   t.equal(
     [...bounded.matchAll(/^ *Pathname +Visitors/gm)].length,
     Number(/1 ?\/ ?(\d+)\n/.exec(bounded)?.[1]),
-    'each page has the head',
+    'each page repeats the header row',
   )
 })

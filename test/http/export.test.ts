@@ -9,19 +9,19 @@ import { WORLD } from '../fixtures/world.js'
 t.test('an invalid query fails before the first line', async (t) => {
   const { ask } = await exportService(t)
   const rows: [string, number, string | undefined, string][] = [
-    ['site=1&report=nothing', 422, 'report', 'no such report'],
-    ['site=1&report=', 422, 'report', 'an empty one'],
-    ['site=1&report=pages&report=pages', 422, 'report', 'twice'],
-    ['site=1&report=dimensions', 422, 'report', 'the same of every site'],
-    ['site=1&report=../keys', 422, 'report', 'no read'],
-    ['site=1&report=breakdown', 422, 'dimension', 'what the read needs'],
-    ['site=1&report=breakdown&dimension=x', 422, 'dimension', 'what the read refuses'],
-    ['site=1&report=pages&limit=0', 422, 'limit', 'a page of nothing'],
-    ['site=1&metric=nothing', 422, 'metric', 'of its other half'],
+    ['site=1&report=nothing', 422, 'report', 'an unknown report'],
+    ['site=1&report=', 422, 'report', 'an empty report'],
+    ['site=1&report=pages&report=pages', 422, 'report', 'report given twice'],
+    ['site=1&report=dimensions', 422, 'report', 'a read that is the same for every site'],
+    ['site=1&report=../keys', 422, 'report', 'a path outside the reads'],
+    ['site=1&report=breakdown', 422, 'dimension', 'a parameter that the read requires'],
+    ['site=1&report=breakdown&dimension=x', 422, 'dimension', 'a value that the read refuses'],
+    ['site=1&report=pages&limit=0', 422, 'limit', 'a limit of 0'],
+    ['site=1&metric=nothing', 422, 'metric', 'an unknown metric'],
     ['report=pages', 422, 'site', 'no site'],
-    ['site=9', 404, 'site', 'no such site'],
-    ['site=1&range=soon', 422, 'range', 'no such range'],
-    ['site=1&filters=[', 422, 'filters', 'no JSON'],
+    ['site=9', 404, 'site', 'an unknown site'],
+    ['site=1&range=soon', 422, 'range', 'an unknown range'],
+    ['site=1&filters=[', 422, 'filters', 'malformed JSON'],
   ]
   for (const ending of ['csv', 'pdf'])
     for (const [query, status, field, why] of rows) {
@@ -38,7 +38,11 @@ t.test('an invalid query fails before the first line', async (t) => {
     'visitors,sessions,pageviews,bounce,duration,views_per_session,events\r\n3,2,4,0.5,480,1.5,0\r\n',
     'one table alone has its own columns (counted by hand in reads.test)',
   )
-  t.match(await (await ask('stats/export.csv?site=1&report=/api/stats/pages')).text(), /^pathname,/, 'by its path')
+  t.match(
+    await (await ask('stats/export.csv?site=1&report=/api/stats/pages')).text(),
+    /^pathname,/,
+    'a report named by its path',
+  )
 })
 
 t.test('file names are safe in ASCII and UTF-8', async (t) => {
@@ -49,12 +53,12 @@ t.test('file names are safe in ASCII and UTF-8', async (t) => {
     ['Зоопарк', 'site-1', '%D0%97%D0%BE%D0%BE%D0%BF%D0%B0%D1%80%D0%BA', 'no Latin letter'],
     ['../../etc/passwd', 'etc-passwd', 'etc-passwd', 'a path'],
     ['a"; filename="evil.exe', 'a-filename-evil-exe', 'a-filename-evil-exe', 'a quote'],
-    ['a\r\nSet-Cookie: x=1', 'a-Set-Cookie-x-1', 'a-Set-Cookie-x-1', 'a line'],
-    ['\u202efdp.exe\u0000', 'fdp-exe', 'fdp-exe', 'turned around'],
+    ['a\r\nSet-Cookie: x=1', 'a-Set-Cookie-x-1', 'a-Set-Cookie-x-1', 'a line break'],
+    ['\u202efdp.exe\u0000', 'fdp-exe', 'fdp-exe', 'right-to-left override'],
     ['🦊', 'site-1', 'site-1', 'no letter at all'],
     ['', 'site-1', 'site-1', 'no name'],
-    ['\ud800x', 'x', 'x', 'half a character'],
-    ['x'.repeat(500), 'x'.repeat(60), 'x'.repeat(60), 'long'],
+    ['\ud800x', 'x', 'x', 'an unpaired surrogate'],
+    ['x'.repeat(500), 'x'.repeat(60), 'x'.repeat(60), 'a long name is cut'],
   ]
   for (const [name, ascii, full, why] of rows) {
     const day = 'pages-2026-10-25-2026-10-25.csv'
@@ -97,11 +101,11 @@ t.test('a stream keeps the reader’s pace, breaks off on failure and stops when
   failsAt = 3
   const broken = await fetch(url)
   t.equal(broken.status, 200)
-  await t.rejects(broken.text(), 'a file that breaks off does not look whole')
-  t.match(logged, [{ message: 'the disk is gone' }], 'and somebody is told why')
+  await t.rejects(broken.text(), 'an interrupted file does not look complete')
+  t.match(logged, [{ message: 'the disk is gone' }], 'the failure is logged')
   t.ok(seen.ended)
   failsAt = 0
-  t.equal((await fetch(url)).status, 500, 'before the first line it is an error like any other')
+  t.equal((await fetch(url)).status, 500, 'a failure before the first line is a 500')
 
   failsAt = Infinity
   Object.assign(seen, { given: 0, aborted: false, ended: false })
@@ -110,14 +114,14 @@ t.test('a stream keeps the reader’s pace, breaks off on failure and stops when
   const body = slow.body?.getReader()
   await body?.read()
   await sleep(500)
-  t.ok(seen.given < 250, `${seen.given} of 500 parts were asked for while nobody read`)
+  t.ok(seen.given < 250, `${seen.given} of 500 parts were read while the client did not read`)
   left.abort()
   for (let i = 0; i < 200 && !seen.ended; i++) await sleep(10)
   t.ok(seen.aborted && seen.ended, 'the statement is stopped')
-  t.equal(logged.length, 2, 'who leaves is no fault')
+  t.equal(logged.length, 2, 'a client that leaves is not logged')
 
   seen.ended = false
   const unread = await app(new Request(url), { ip: '', operator: true })
   await unread.body?.cancel()
-  t.ok(seen.ended, 'also where not one line was taken, as of a HEAD')
+  t.ok(seen.ended, 'the statement also stops if no line was read, as for HEAD')
 })

@@ -28,8 +28,8 @@ t.test('fires, resolves after two calm evaluations and keeps quiet for an hour',
   await world.commit({ events: visitors(1, -64) })
   await world.tick(200)
   await world.tick(65)
-  t.match((await world.events(id)).at(-1), 'fired 11:05', 'then it fires again, also where the clock was elsewhere')
-  t.same(await world.events(many.id), [], 'one that is disabled says nothing')
+  t.match((await world.events(id)).at(-1), 'fired 11:05', 'it fires again after the hour, even if the clock jumped')
+  t.same(await world.events(many.id), [], 'a disabled alert does not fire')
   t.same(await world.outbox.list({ alert: many.id }), [])
 })
 
@@ -84,7 +84,7 @@ t.test('an alert that changes during its measurement sends nothing for the old d
     t.same(await world.events(id), [], why)
     if (change) await world.alerts.change(id, async (now) => ({ ...now, value: 3, enabled: true }), deed)
     await world.tick(1)
-    t.same(await world.events(id), change ? ['fired 10:01'] : [], 'it is measured anew')
+    t.same(await world.events(id), change ? ['fired 10:01'] : [], 'the new definition is measured')
     t.same(world.logged, [])
   }
 })

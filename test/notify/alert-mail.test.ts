@@ -14,9 +14,9 @@ t.test('an alert is mailed, and the result of each attempt is saved', async (t) 
     waits: (number | undefined)[],
     state: string,
   ][] = [
-    ['taken', () => undefined, [undefined], 'done'],
+    ['accepted', () => undefined, [undefined], 'done'],
     ['greylisted', (n) => (n < 2 ? 451 : undefined), [30, 120, undefined], 'done'],
-    ['no such reader', () => 550, [undefined], 'failed'],
+    ['unknown recipient', () => 550, [undefined], 'failed'],
   ]
   const { engine } = await createInProcessEngine(t)
   for (const [why, refuse, waits, state] of cases) {
@@ -50,11 +50,11 @@ t.test('an alert is mailed, and the result of each attempt is saved', async (t) 
   await t.rejects(mailer.send(one), { permanent: false, message: 'the mail server took too long' })
   const hostile: [object, string][] = [
     [{ subject: 'x\r\nBcc: c@example.com' }, 'a second header'],
-    [{ subject: 'x\nBcc: c@example.com' }, 'by a bare line feed too'],
-    [{ key: 'x\r\nBcc: c@example.com' }, 'in the key'],
-    [{ to: 'b@example.com, c@example.com' }, 'two readers'],
-    [{ to: 'b@example.com\r\nBcc: c@example.com' }, 'a reader and a header'],
-    [{ to: 'B <b@example.com>' }, 'a name'],
+    [{ subject: 'x\nBcc: c@example.com' }, 'a second header after a bare line feed'],
+    [{ key: 'x\r\nBcc: c@example.com' }, 'a second header in the key'],
+    [{ to: 'b@example.com, c@example.com' }, 'two recipients'],
+    [{ to: 'b@example.com\r\nBcc: c@example.com' }, 'a recipient and a header'],
+    [{ to: 'B <b@example.com>' }, 'a display name'],
   ]
   for (const [part, why] of hostile)
     await t.rejects(mailer.send({ ...one, ...part }), { name: 'MailError', permanent: true }, why)

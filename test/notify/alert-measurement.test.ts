@@ -18,17 +18,17 @@ const change = { kind: 'change' as const, metric }
 
 t.test('every kind measures its window by the reads', async (t) => {
   const cases: [why: string, rows: Rows, alert: Partial<Alert>, value: number | undefined, fires: boolean][] = [
-    ['as many as asked', { events: visitors(3, 30) }, { metric, value: 3 }, 3, true],
-    ['one less', { events: visitors(3, 30) }, { metric, value: 4 }, 3, false],
-    ['more than', { events: visitors(3, 30) }, { metric, op: 'gt', value: 3 }, 3, false],
-    ['a count of nothing is zero', {}, { metric, op: 'lt', value: 1 }, 0, true],
-    ['a share of nothing is none', {}, { metric: 'bounce', op: 'lte', value: 1 }, undefined, false],
+    ['equal to the value', { events: visitors(3, 30) }, { metric, value: 3 }, 3, true],
+    ['one below the value', { events: visitors(3, 30) }, { metric, value: 4 }, 3, false],
+    ['gt excludes the value itself', { events: visitors(3, 30) }, { metric, op: 'gt', value: 3 }, 3, false],
+    ['a count without rows is zero', {}, { metric, op: 'lt', value: 1 }, 0, true],
+    ['a share without rows has no value', {}, { metric: 'bounce', op: 'lte', value: 1 }, undefined, false],
     ['before the window', { events: visitors(3, 61) }, { metric }, 0, false],
-    ['its first moment is in it', { events: visitors(3, 60) }, { metric }, 3, true],
-    ['its end is not', { events: visitors(3, 0) }, { metric }, 0, false],
-    ['by the filters', { events: visitors(3, 30) }, { metric, filters: pathname('/x') }, 0, false],
-    ['of agents', { agent_events: fetches(5, 9) }, { audience: 'agent', metric: 'fetches', value: 5 }, 5, true],
-    ['of another site', { events: visitors(3, 30, { site_id: 2 }) }, { metric }, 0, false],
+    ['the window includes its start', { events: visitors(3, 60) }, { metric }, 3, true],
+    ['the window excludes its end', { events: visitors(3, 0) }, { metric }, 0, false],
+    ['filters apply', { events: visitors(3, 30) }, { metric, filters: pathname('/x') }, 0, false],
+    ['fetches by agents', { agent_events: fetches(5, 9) }, { audience: 'agent', metric: 'fetches', value: 5 }, 5, true],
+    ['rows of another site', { events: visitors(3, 30, { site_id: 2 }) }, { metric }, 0, false],
     [
       'a fall by half',
       { events: [...visitors(4, 90), ...visitors(2, 30)] },
@@ -37,43 +37,43 @@ t.test('every kind measures its window by the reads', async (t) => {
       true,
     ],
     [
-      'a smaller one',
+      'a smaller fall',
       { events: [...visitors(4, 90), ...visitors(3, 30)] },
       { ...change, op: 'lte', value: -0.5 },
       -0.25,
       false,
     ],
-    ['from nothing there is no change', { events: visitors(9, 30) }, { ...change, value: 0.1 }, undefined, false],
+    ['a change from zero has no value', { events: visitors(9, 30) }, { ...change, value: 0.1 }, undefined, false],
     [
-      'an agent that was never here',
+      'an agent without an earlier fetch',
       { agent_events: fetches(2, 30) },
       { kind: 'new_agent', audience: 'agent' },
       1,
       true,
     ],
     [
-      'one that was, years ago',
+      'an agent that fetched years ago',
       { agent_events: [...fetches(1, 3e6), ...fetches(2, 30)] },
       { kind: 'new_agent', audience: 'agent' },
       0,
       false,
     ],
     [
-      'one that only bears its name',
+      'a spoofed claim is no new agent',
       { agent_events: fetches(2, 30, spoofed) },
       { kind: 'new_agent', audience: 'agent' },
       0,
       false,
     ],
     [
-      'itself, where that one was here',
+      'an agent after a spoofed claim of its name',
       { agent_events: [...fetches(1, 90, spoofed), ...fetches(2, 30)] },
       { kind: 'new_agent', audience: 'agent' },
       1,
       true,
     ],
     [
-      'at another site it is none',
+      'an earlier fetch from another site does not count',
       { agent_events: [...fetches(1, 90, { site_id: 2 }), ...fetches(2, 30)] },
       { kind: 'new_agent', audience: 'agent' },
       1,
@@ -87,34 +87,40 @@ t.test('every kind measures its window by the reads', async (t) => {
       true,
     ],
     [
-      'no proof is no spoof',
+      'unverified fetches are not spoofed',
       { agent_events: fetches(9, 30) },
       { kind: 'unverified_agent', audience: 'agent' },
       0,
       false,
     ],
     [
-      'violations',
+      'policy violations',
       { agent_events: fetches(3, 30, breach) },
       { kind: 'policy_violation', audience: 'agent', value: 3 },
       3,
       true,
     ],
     [
-      'in grace',
+      'violations in the grace period',
       { agent_events: fetches(3, 30, { ...breach, robots_grace: true }) },
       { kind: 'policy_violation', audience: 'agent' },
       0,
       false,
     ],
     [
-      'errors',
+      'responses with a status from 400',
       { agent_events: [400, 404, 399, 500, 200].flatMap((status) => fetches(1, 30, { status })) },
       { kind: 'agent_errors', audience: 'agent', value: 3 },
       3,
       true,
     ],
-    ['fewer of them', { agent_events: fetches(9, 30) }, { kind: 'agent_errors', audience: 'agent' }, 0, false],
+    [
+      'responses without errors',
+      { agent_events: fetches(9, 30) },
+      { kind: 'agent_errors', audience: 'agent' },
+      0,
+      false,
+    ],
   ]
   const world = await alertEvaluation(t)
   const found: number[] = []
@@ -139,7 +145,7 @@ t.test('every kind measures its window by the reads', async (t) => {
 
 t.test('policy_changed counts versions that differ from the one before', async (t) => {
   const cases: [versions: [kind: string, status: number, sha: string, minutes: number][], n: number, why: string][] = [
-    [[['robots', 200, 'a', 30]], 0, 'the first there is changes nothing'],
+    [[['robots', 200, 'a', 30]], 0, 'a first version is no change'],
     [
       [
         ['robots', 200, 'a', 90],
@@ -154,7 +160,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
         ['llms', 404, '', 30],
       ],
       1,
-      'none any more',
+      'a file that was removed',
     ],
     [
       [
@@ -162,7 +168,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
         ['robots', 403, '', 30],
       ],
       0,
-      'none as before',
+      'a file that is missing as before',
     ],
     [
       [
@@ -172,7 +178,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
         ['robots', 200, 'a', 30],
       ],
       0,
-      'not reached for a while',
+      'unreachable for a while, then the same text',
     ],
     [
       [
@@ -181,7 +187,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
         ['robots', 200, 'b', 30],
       ],
       1,
-      'and then another',
+      'unreachable for a while, then another text',
     ],
     [
       [
@@ -218,7 +224,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
   for (const [i, [, n, why]] of cases.entries()) {
     const id = found[i] ?? 0
     t.same(await world.events(id), n > 0 ? ['fired 10:00'] : [], why)
-    if (n > 0) t.equal((await world.event(id))?.value, n, `${why}: of its own hostnames`)
+    if (n > 0) t.equal((await world.event(id))?.value, n, `${why}: only the hostnames of the site count`)
   }
 })
 
@@ -239,16 +245,21 @@ t.test('in an incomplete window only a verdict that more rows could not change c
   const few = { metric, op: 'lt', value: 4 } as const
   const enough = { metric, op: 'lt', value: 3 } as const
   const cases: [why: string, given: Partial<Alert>, missing: number, fires: boolean][] = [
-    ['as many as asked are as many with those that are missing', many, 60 * MINUTE, true],
-    ['too few may be those that are missing', few, MINUTE, false],
-    ['as may be all of nothing', { ...few, filters: pathname('/none') }, 60 * MINUTE, false],
-    ['a restart takes some seconds', few, 36_000, true],
-    ['more than a hundredth is more', few, 36_001, false],
-    ['a share may be any', { metric: 'bounce', op: 'gte', value: 0.5 }, MINUTE, false],
-    ['of a complete window it is one', { metric: 'bounce', op: 'gte', value: 0.5 }, 0, true],
-    ['a change is made of two counts', { ...change, op: 'gte', value: 0.1 }, 73_000, false],
-    ['of two windows it is a hundredth', { ...change, op: 'gte', value: 0.1 }, 72_000, true],
-    ['not too few, whatever is missing', enough, 60 * MINUTE, false],
+    ['enough rows are enough with the missing ones too', many, 60 * MINUTE, true],
+    ['the missing rows could reach the bound', few, MINUTE, false],
+    ['the missing rows could reach the bound from zero', { ...few, filters: pathname('/none') }, 60 * MINUTE, false],
+    ['a hundredth may be missing, so that a restart does not count', few, 36_000, true],
+    ['more than a hundredth is too much', few, 36_001, false],
+    ['the missing rows could change a share to any value', { metric: 'bounce', op: 'gte', value: 0.5 }, MINUTE, false],
+    ['a share of a complete window', { metric: 'bounce', op: 'gte', value: 0.5 }, 0, true],
+    [
+      'a change with more than a hundredth of both windows missing',
+      { ...change, op: 'gte', value: 0.1 },
+      73_000,
+      false,
+    ],
+    ['a change with a hundredth of both windows missing', { ...change, op: 'gte', value: 0.1 }, 72_000, true],
+    ['enough rows are never too few, whatever is missing', enough, 60 * MINUTE, false],
   ]
   const each = await alertEvaluation(t)
   await each.commit({ events: [...visitors(2, 90), ...visitors(3, 30)] })
@@ -265,16 +276,20 @@ t.test('in an incomplete window only a verdict that more rows could not change c
   await world.tick()
   world.setMissing(MINUTE)
   for (const i of [2, 3, 4]) await world.tick(i)
-  t.same([await world.events(high.id), await world.events(low.id)], [['fired 10:00'], []], 'nothing ends or begins')
+  t.same(
+    [await world.events(high.id), await world.events(low.id)],
+    [['fired 10:00'], []],
+    'an unclear verdict neither fires nor resolves',
+  )
   world.setMissing(0)
   for (const i of [5, 6]) await world.tick(i)
   t.same(
     [await world.events(high.id), await world.events(low.id)],
     [['fired 10:00', 'resolved 10:06'], ['fired 10:05']],
-    'until it is known',
+    'a complete window decides again',
   )
   world.setMissing(MINUTE)
   await world.commit({ events: visitors(3, -6) })
   for (const i of [7, 8]) await world.tick(i)
-  t.match((await world.events(low.id)).at(-1), 'resolved 10:08', 'enough is enough')
+  t.match((await world.events(low.id)).at(-1), 'resolved 10:08', 'enough rows resolve it despite the missing ones')
 })

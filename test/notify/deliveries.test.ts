@@ -16,8 +16,16 @@ t.test('a failing receiver is retried at growing intervals and then given up', a
   const waits = [await next(), await next(), await next(), await next(), await next(), await next(), await next()]
   t.same(waits, [0, 30, 120, 600, 3_600, 21_600, undefined])
   t.equal(received.length, 6)
-  t.equal(new Set(received.map(({ headers }) => headers['x-service-delivery'])).size, 1, 'under one name')
-  t.equal(new Set(received.map(({ headers }) => headers['x-service-signature'])).size, 6, 'signed afresh')
+  t.equal(
+    new Set(received.map(({ headers }) => headers['x-service-delivery'])).size,
+    1,
+    'every attempt has the same delivery key',
+  )
+  t.equal(
+    new Set(received.map(({ headers }) => headers['x-service-signature'])).size,
+    6,
+    'every attempt has its own signature',
+  )
   t.match(await list(), [{ state: 'failed', attempts: 6, last_error: 'the receiver returned status 500' }])
   t.same(logged, [])
 })
@@ -69,10 +77,14 @@ t.test('one site, one channel or one fault does not hold up the others', async (
   }
   await records.write(...[0, 1, 2, 3].flatMap((i) => notice(i)), ...notice(8), ...notice(9, 2))
   await deliverer.pass()
-  t.same(await both(2, 2), [2, 2], 'two of a site to one receiver at once; others have their own')
+  t.same(
+    await both(2, 2),
+    [2, 2],
+    'a site has two deliveries to one receiver at a time; other receivers are not held up',
+  )
   await records.write(...[4, 5, 6, 7].flatMap((i) => notice(i, 10 + i)))
   await deliverer.pass()
-  t.same(await both(4, 2), [4, 2], 'and of all sites four, which are not begun again while they are under way')
+  t.same(await both(4, 2), [4, 2], 'four at a time in all, and a delivery under way is not started again')
   await alerts.delete(id, deed)
   t.equal((await outbox.list({ alert: id })).length, 10)
 })
@@ -100,7 +112,7 @@ t.test('a result that cannot be written does not cause a second delivery', async
   t.not(logged.length, 0)
   broken = false
   await run()
-  t.match(await list(), [{ state: 'done', attempts: 1 }], 'what became of it is written when it can be')
+  t.match(await list(), [{ state: 'done', attempts: 1 }], 'the result is written once the store accepts it')
   t.equal(received.length, 1)
 })
 

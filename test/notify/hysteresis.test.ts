@@ -10,13 +10,13 @@ t.test('fires on entering, ends after two calm evaluations, and keeps quiet for 
   const cases: [verdicts: string, event: string, why: string][] = [
     ['ffff', '....', 'a condition that does not hold sends nothing'],
     ['fttt', '.F..', 'entering fires, staying does not'],
-    ['tfft', 'F.R.', 'behind its end it is quiet'],
+    ['tfft', 'F.R.', 'after it resolves it is quiet'],
     ['tftft', 'F....', 'one calm evaluation ends nothing'],
-    ['tff', 'F.R', 'two do'],
+    ['tff', 'F.R', 'two calm evaluations resolve it'],
     ['t-f-f', 'F...R', 'what cannot be computed neither ends it nor keeps it'],
-    ['-----', '.....', 'nor fires'],
-    ['tf-t-f', 'F.....', 'the calm ones have to be in a row of verdicts'],
-    [`tff${'t'.repeat(59)}`, `F.R${'.'.repeat(57)}F.`, 'true again, it fires when the hour is over, once'],
+    ['-----', '.....', 'what cannot be computed fires nothing'],
+    ['tf-t-f', 'F.....', 'the two calm verdicts must be consecutive'],
+    [`tff${'t'.repeat(59)}`, `F.R${'.'.repeat(57)}F.`, 'true again, it fires once when the hour is over'],
   ]
   for (const [verdicts, event, why] of cases) {
     let state = AlertState.parse({})
@@ -52,7 +52,7 @@ t.test('a clock that jumps causes no flood', (t) => {
     state = next.state
     return next.event
   })
-  t.same(event, ['fired', undefined, undefined, undefined, undefined], 'it fires still, and fired once')
+  t.same(event, ['fired', undefined, undefined, undefined, undefined], 'it still holds and fired once')
   t.end()
 })
 
@@ -68,13 +68,13 @@ t.test('windows end at a full minute, one minute late', (t) => {
 
   const end = Date.UTC(2026, 10, 21, 10)
   const cases: [kind: 'threshold' | 'new_agent', fired: number | undefined, minutes: number, why: string][] = [
-    ['threshold', undefined, 30, 'its own length'],
-    ['threshold', end - 10 * MINUTE, 30, 'whether it fired or not'],
-    ['new_agent', undefined, 30, 'of what appears too'],
-    ['new_agent', end - 10 * MINUTE, 10, 'but what was sent before is not in it'],
-    ['new_agent', end - 60 * MINUTE, 60, 'and what came in the quiet hour is'],
-    ['new_agent', end - 90 * MINUTE, 30, 'behind it the length is its own again'],
-    ['new_agent', end + 90 * MINUTE, 30, 'and where the clock went back'],
+    ['threshold', undefined, 30, 'a threshold has its own length'],
+    ['threshold', end - 10 * MINUTE, 30, 'a threshold keeps its length after it fired'],
+    ['new_agent', undefined, 30, 'a new agent has the same length'],
+    ['new_agent', end - 10 * MINUTE, 10, 'fetches that were reported are left out'],
+    ['new_agent', end - 60 * MINUTE, 60, 'fetches of the quiet hour are included'],
+    ['new_agent', end - 90 * MINUTE, 30, 'after the quiet hour the length is the same again'],
+    ['new_agent', end + 90 * MINUTE, 30, 'the same length if the clock went back'],
   ]
   for (const [kind, fired, minutes, why] of cases) {
     const window = alertWindow({ kind, window_minutes: 30 }, end, fired)

@@ -69,7 +69,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
     heard: string[],
   ][] = [
     [
-      'STARTTLS to this machine, whoever signed',
+      'STARTTLS to this machine, with any certificate',
       {},
       'smtp',
       user('ann'),
@@ -96,7 +96,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       [`in the clear: ${PASSWORD}`],
     ],
     [
-      'nobody knows who signed',
+      'STARTTLS with an untrusted certificate',
       {},
       'smtp',
       user('ann'),
@@ -105,7 +105,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       [],
     ],
     [
-      'nor of smtps',
+      'smtps with an untrusted certificate',
       { secure: true },
       'smtps',
       user('ann'),
@@ -114,7 +114,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       [],
     ],
     [
-      'nor where there is nothing to hide',
+      'an untrusted certificate, without a password',
       anybody,
       'smtp',
       '',
@@ -123,7 +123,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       [],
     ],
     [
-      'no TLS, no password',
+      'a password needs TLS',
       clear,
       'smtp',
       user('ann'),
@@ -131,8 +131,8 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       /^the mail server does not offer TLS, which is required$/,
       [],
     ],
-    ['without a password it goes as it can', open, 'smtp', '', ELSEWHERE, { secure: false, user: undefined }, []],
-    ['no smtps there', open, 'smtps', '', '127.0.0.1', /^TLS with the mail server failed: /, []],
+    ['without a password TLS is optional', open, 'smtp', '', ELSEWHERE, { secure: false, user: undefined }, []],
+    ['a server without smtps', open, 'smtps', '', '127.0.0.1', /^TLS with the mail server failed: /, []],
     [
       'another password',
       {},
@@ -163,7 +163,7 @@ t.test('a password is sent over TLS with a trusted certificate, or to this machi
       said += `${cause.stack} ${JSON.stringify(cause, Object.getOwnPropertyNames(cause))}`
     for (const secret of [PASSWORD, 'wrong-secret', encodeURIComponent(PASSWORD)])
       for (const form of [secret, Buffer.from(secret).toString('base64').slice(0, 8)])
-        t.notOk(said.includes(form), `${why}: what is logged has no password`)
+        t.notOk(said.includes(form), `${why}: the error has no password`)
     mailer.close()
   }
 })
@@ -176,9 +176,9 @@ t.test('a server that hangs at any command is left after the timeout', async (t)
     ['in the middle of a line', ['220 x ESMTP', '250-x\r\n250 STAR'], /took too long/],
     ['at TLS', ['220 x ESMTP', '250-x\r\n250 STARTTLS', '220 go'], /took too long/],
     ['at AUTH', ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN'], /took too long/],
-    ['at the reader', ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN', '235 in', '250 ok'], /took too long/],
+    ['at the recipient', ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN', '235 in', '250 ok'], /took too long/],
     [
-      'behind the mail',
+      'after the mail',
       ['220 x ESMTP', '250-x\r\n250 AUTH PLAIN', '235 in', '250 ok', '250 ok', '354 go'],
       /took too long/,
     ],
@@ -246,5 +246,5 @@ t.test('closing the mailer ends mails in every state at once', async (t) => {
     await sent
     t.ok(performance.now() - began < 4_000, where)
   }
-  t.equal(heard, 0, 'nobody is called any more')
+  t.equal(heard, 0, 'no server is contacted')
 })

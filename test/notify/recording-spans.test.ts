@@ -50,7 +50,7 @@ async function open(t: Test) {
     world,
     fate,
     /** Lists the minutes of an hour that are not covered. */
-    lacking: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
+    missing: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
     keep: () => recorded.extend(),
     /** Starts another process, which has lost nothing yet. */
     restart(minute: number) {
@@ -78,12 +78,12 @@ async function live({ world, keep }: World, until: number) {
 }
 
 t.test('covers exactly the minutes that are known to be stored', async (t) => {
-  const cases: [why: string, lacking: number, life: (world: World) => Promise<void>][] = [
-    ['all of it', 0, (one) => live(one, 60)],
-    ['nothing', 60, async () => {}],
-    ['until the last word of it', 20, (one) => live(one, 40)],
+  const cases: [why: string, missing: number, life: (world: World) => Promise<void>][] = [
+    ['a process that runs for the whole window', 0, (one) => live(one, 60)],
+    ['no process', 60, async () => {}],
+    ['a process that was last heard of after 40 minutes', 20, (one) => live(one, 40)],
     [
-      'all but the time between two processes',
+      'the time between two processes is missing',
       9,
       async (one) => {
         await live(one, 30)
@@ -92,7 +92,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'and the minute in which one was killed',
+      'the minute in which a process was killed is missing',
       1.5,
       async (one) => {
         await live(one, 30)
@@ -101,7 +101,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'what waited for the store and was stored',
+      'rows that waited for the store and were stored are not missing',
       0,
       async (one) => {
         await live(one, 30)
@@ -112,7 +112,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'not what waited and was given up',
+      'rows that waited and were given up are missing',
       30,
       async (one) => {
         await live(one, 30)
@@ -123,7 +123,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'nothing before a file lost rows, of whatever time',
+      'everything before a lost file is missing, because its rows may be of any time',
       40,
       async (one) => {
         await live(one, 10)
@@ -134,7 +134,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'nor before a start that had to give some up',
+      'everything before a start that gave files up is missing',
       49,
       async (one) => {
         await live(one, 30)
@@ -144,7 +144,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'not the time in which the machine slept',
+      'the time in which the machine slept is missing',
       29,
       async (one) => {
         await live(one, 20)
@@ -153,7 +153,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'of a clock that is set by a second, all',
+      'a clock that is set by a second makes nothing missing',
       0,
       async (one) => {
         await live(one, 30)
@@ -162,7 +162,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'not the time between two processes, where it was unknown whether the first of a span was written',
+      'the time between two processes is missing, even if it was unknown whether the first write of a span was stored',
       20,
       async (one) => {
         one.fate.lost = true
@@ -173,7 +173,7 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
     [
-      'no moment twice, of a clock that was set back',
+      'no moment counts twice after a clock was set back',
       20,
       async (one) => {
         await live(one, 30)
@@ -184,10 +184,10 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
       },
     ],
   ]
-  for (const [why, lacking, life] of cases) {
+  for (const [why, missing, life] of cases) {
     const one = await open(t)
     await life(one)
-    t.equal(await one.lacking(), lacking, why)
+    t.equal(await one.missing(), missing, why)
   }
 })
 
@@ -209,7 +209,7 @@ t.test('a span extends to the time of observation, once the rows are stored', as
   t.equal((await one.spans()).length, 2)
   one.restart(3 * month)
   await live(one, 3 * month + 1)
-  t.equal((await one.spans()).length, 2, 'what no window reaches is not kept')
+  t.equal((await one.spans()).length, 2, 'a span that no window reaches is deleted')
 })
 
 t.test('an instance extends its span when it closes', async (t) => {

@@ -198,12 +198,12 @@ t.test('a report is sent once a period to each recipient, people and agents side
       agentRow({ timestamp: new Date('2026-11-22T23:30:00.000Z') }),
     ],
   })
-  t.same(await tick('2026-11-20T12:00:00.000Z'), [], 'one that is new begins with the next period')
+  t.same(await tick('2026-11-20T12:00:00.000Z'), [], 'a new report begins with the next period')
   t.same(await tick('2026-11-23T04:59:59.000Z'), [], 'before six in Berlin')
   reporting = create()
   const both = ['b', 'a'].map((who) => `report:1:weekly:2026-11-16:${who}@example.com`)
   t.same(await tick('2026-11-23T05:00:00.000Z'), both)
-  t.same(await tick('2026-11-29T05:00:00.000Z'), both, 'once')
+  t.same(await tick('2026-11-29T05:00:00.000Z'), both, 'each report is sent once')
   t.equal((await reports.get(1)).last_sent, 'weekly:2026-11-16')
 
   const [row] = await records.query(sql`select payload from notices order by id limit 1`)
@@ -211,7 +211,7 @@ t.test('a report is sent once a period to each recipient, people and agents side
   t.match(notice.subject, /: 2026-11-16 to 2026-11-22$/)
   t.match(notice.text, /^Visitors +3 {2}\(\+50%\) +Fetches +1$/m, 'people and agents, and the week before')
   t.match(notice.text, /^Bounce rate +100% .*Verified +100%$/m)
-  t.match(notice.text, /^ +3 {2}\/a\?\[31m +1 {2}\/$/m, 'the hour of Monday in Berlin is no part of the week')
+  t.match(notice.text, /^ +3 {2}\/a\?\[31m +1 {2}\/$/m, 'the first hour of Monday in Berlin belongs to the next week')
   t.notOk(notice.text.includes('\u001b'))
   const drawn: string[] = []
   const draw = async (query: URLSearchParams) => {
@@ -235,9 +235,9 @@ t.test('a report is sent once a period to each recipient, people and agents side
   const without = await reportMail(notice, { to: 'a@example.com', key: 'k', attempts: 4, draw: fails })
   t.match(without.text, 'The PDF could not be created.')
 
-  t.equal((await tick('2026-12-21T12:00:00.000Z')).length, 4, 'of the weeks that were missed the last')
+  t.equal((await tick('2026-12-21T12:00:00.000Z')).length, 4, 'only the last of the missed weeks is sent')
   await reports.change(1, async (now) => ({ ...now, period: 'monthly' }), deed)
-  t.equal((await tick('2026-12-21T12:00:00.000Z')).length, 4, 'another period begins with the next')
+  t.equal((await tick('2026-12-21T12:00:00.000Z')).length, 4, 'a changed period begins with its next report')
   await reports.change(1, async (now) => ({ ...now, enabled: false }), deed)
   t.equal((await tick('2027-01-04T12:00:00.000Z')).length, 4, 'disabled')
   await reports.change(1, async (now) => ({ ...now, enabled: true }), deed)

@@ -31,7 +31,7 @@ t.test('a webhook is signed, keyed and delivered once', async (t) => {
   t.match(await list(), [{ key: 'alert:1:x:0', state: 'done', attempts: 1, done_at: '2026-11-21T10:00:00.000Z' }])
   await records.write(...notice(0))
   await run()
-  t.equal(received.length, 1, 'what has its key already is not written')
+  t.equal(received.length, 1, 'a notice whose key exists is not queued again')
 })
 
 t.test('each status and each broken connection gives its result, and Retry-After counts', async (t) => {
@@ -39,19 +39,35 @@ t.test('each status and each broken connection gives its result, and Retry-After
   const cases: [why: string, answer: Parameters<typeof receiver>[1], outcome: object][] = [
     ['created', (_, res) => res.writeHead(201).end('x'.repeat(1 << 20)), { delivered: true }],
     [
-      'a body that breaks',
+      'a body that cannot be decoded',
       (_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
       { delivered: true },
     ],
-    ['an error', (_, res) => res.writeHead(400).end(), { delivered: false, permanent: false }],
+    ['a client error', (_, res) => res.writeHead(400).end(), { delivered: false, permanent: false }],
     ['a redirect', (_, res) => res.writeHead(302, { location: '/x' }).end(), { delivered: false, permanent: false }],
     ['gone', (_, res) => res.writeHead(410).end(), { delivered: false, permanent: true }],
-    ['in a while', (_, res) => res.writeHead(503, { 'retry-after': '300' }).end(), { retry_after_ms: 300_000 }],
-    ['at a date', (_, res) => res.writeHead(429, { 'retry-after': date }).end(), { retry_after_ms: 600_000 }],
-    ['at no date', (_, res) => res.writeHead(429, { 'retry-after': 'soon' }).end(), { retry_after_ms: undefined }],
-    ['a reset', (_, __, req) => req.socket.resetAndDestroy(), { delivered: false, permanent: false }],
-    ['no HTTP', (_, __, req) => req.socket.end('what?\r\n\r\n'), { delivered: false, permanent: false }],
-    ['hung up', (_, __, req) => req.socket.end(), { delivered: false, permanent: false }],
+    [
+      'Retry-After in seconds',
+      (_, res) => res.writeHead(503, { 'retry-after': '300' }).end(),
+      { retry_after_ms: 300_000 },
+    ],
+    [
+      'Retry-After as a date',
+      (_, res) => res.writeHead(429, { 'retry-after': date }).end(),
+      { retry_after_ms: 600_000 },
+    ],
+    [
+      'an invalid Retry-After',
+      (_, res) => res.writeHead(429, { 'retry-after': 'soon' }).end(),
+      { retry_after_ms: undefined },
+    ],
+    ['a reset connection', (_, __, req) => req.socket.resetAndDestroy(), { delivered: false, permanent: false }],
+    [
+      'a response that is not HTTP',
+      (_, __, req) => req.socket.end('what?\r\n\r\n'),
+      { delivered: false, permanent: false },
+    ],
+    ['a closed connection', (_, __, req) => req.socket.end(), { delivered: false, permanent: false }],
   ]
   const now = () => new Date(START)
   for (const [why, answer, outcome] of cases) {
@@ -78,12 +94,12 @@ t.test('a receiver that hangs in any way is left after the timeout and retried',
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'
   const late = { delivered: false, permanent: false, error: /took too long$/ }
   const cases: [why: string, scheme: string, hang: (socket: Socket) => unknown, outcome: object][] = [
-    ['it never answers', 'http', (socket) => socket.resume(), late],
+    ['the receiver never responds', 'http', (socket) => socket.resume(), late],
     // Ends at last, so that the other side notices.
-    ['it never reads', 'http', (socket) => setTimeout(() => socket.resume(), 2_000), late],
-    ['its TLS never begins', 'https', (socket) => socket.resume(), late],
+    ['the receiver never reads', 'http', (socket) => setTimeout(() => socket.resume(), 2_000), late],
+    ['TLS never begins', 'https', (socket) => socket.resume(), late],
     [
-      'its head drips',
+      'the headers arrive byte by byte',
       'http',
       (socket) => {
         socket.resume().write('HTTP/1.1 200 OK\r\nx: ')
@@ -92,13 +108,13 @@ t.test('a receiver that hangs in any way is left after the timeout and retried',
       late,
     ],
     [
-      'it goes on informing',
+      'informational responses never end',
       'http',
       (socket) => drip(socket.resume(), 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
       late,
     ],
     [
-      'it took it and drips a body',
+      'the receiver accepts and sends its body byte by byte',
       'http',
       (socket) => {
         socket.resume().write(head)
@@ -107,7 +123,7 @@ t.test('a receiver that hangs in any way is left after the timeout and retried',
       { delivered: true },
     ],
     [
-      'it refused it and drips a body',
+      'the receiver refuses and sends its body byte by byte',
       'http',
       (socket) => {
         socket.resume().write(head.replace('200 OK', '500 No'))
@@ -138,7 +154,7 @@ t.test('a receiver that hangs in any way is left after the timeout and retried',
       const url = `${scheme}://${await hanging(hang)}`
       const began = performance.now()
       // More than the buffers of both ends hold.
-      const body = why === 'it never reads' ? 'x'.repeat(16 << 20) : '{}'
+      const body = why === 'the receiver never reads' ? 'x'.repeat(16 << 20) : '{}'
       t.match(await callWebhook({ url, secret: 's', key: 'k', body }, { post, now }), outcome, why)
       const took = performance.now() - began
       t.ok(took < 3_000, `${why}: ${took.toFixed(0)} ms`)
@@ -189,9 +205,9 @@ t.test('no webhook reaches an address that is not public', async (t) => {
     t.same(outcome, { delivered: false, error: 'this address is not allowed', permanent: true }, url)
   }
   const { engine } = await createInProcessEngine(t)
-  t.equal(local.received.length, 0, 'nothing came')
+  t.equal(local.received.length, 0, 'no request arrived')
   const { add, run } = await alertDeliveries(t, [{ type: 'webhook', target: local.url }], { engine })
   await add()
   await run()
-  t.equal(local.received.length, 1, 'unless private_webhooks says so')
+  t.equal(local.received.length, 1, 'private_webhooks allows it')
 })

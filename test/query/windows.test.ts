@@ -26,10 +26,10 @@ const windows: [range: (typeof RANGES)[number], tz: string, now: string, start: 
   ['today', 'America/New_York', AUTUMN, '2026-11-21T05:00Z', AUTUMN, 'EST'],
   ['30d', 'America/New_York', AUTUMN, '2026-10-23T04:00Z', AUTUMN, 'begins in EDT'],
   ['mtd', 'America/New_York', AUTUMN, '2026-11-01T04:00Z', AUTUMN, 'the day its clocks went back began in EDT'],
-  ['today', 'Asia/Kolkata', AUTUMN, '2026-11-20T18:30Z', AUTUMN, 'half an hour beside the hour'],
+  ['today', 'Asia/Kolkata', AUTUMN, '2026-11-20T18:30Z', AUTUMN, 'an offset of half an hour'],
   ['7d', 'Asia/Kolkata', AUTUMN, '2026-11-14T18:30Z', AUTUMN, 'no summer time'],
-  ['today', 'Australia/Lord_Howe', AUTUMN, '2026-11-20T13:00Z', AUTUMN, 'summer there'],
-  ['90d', 'Australia/Lord_Howe', AUTUMN, '2026-08-23T13:30Z', AUTUMN, 'winter there, half an hour later'],
+  ['today', 'Australia/Lord_Howe', AUTUMN, '2026-11-20T13:00Z', AUTUMN, 'summer time there'],
+  ['90d', 'Australia/Lord_Howe', AUTUMN, '2026-08-23T13:30Z', AUTUMN, 'standard time there, half an hour later'],
   ['yesterday', 'Europe/Berlin', '2026-10-26T12:00Z', '2026-10-24T22:00Z', '2026-10-25T23:00Z', '25 hours'],
   ['yesterday', 'Europe/Berlin', '2026-03-30T12:00Z', '2026-03-28T23:00Z', '2026-03-29T22:00Z', '23 hours'],
   ['yesterday', 'America/New_York', '2026-03-09T12:00Z', '2026-03-08T05:00Z', '2026-03-09T04:00Z', '23 hours'],
@@ -59,7 +59,7 @@ const given: [query: string, start: string, end: string, why: string][] = [
     'start=2026-11-01T00:00:00Z&end=2026-11-02T00:00:00Z&range=7d',
     '2026-11-01T00:00Z',
     '2026-11-02T00:00Z',
-    'both win',
+    'start and end win over range',
   ],
   ['start=2026-11-20T08:00:00%2B01:00', '2026-11-20T07:00Z', AUTUMN, 'start alone: until now'],
   ['start=2026-11-20T08:00:00+01:00', '2026-11-20T07:00Z', AUTUMN, 'a plus that was not escaped'],
@@ -75,7 +75,7 @@ t.test('start and end override the range', async (t) => {
 })
 
 const compared: [query: string, start: string, end: string, why: string][] = [
-  ['range=yesterday&compare=previous', '2026-11-18T23:00Z', '2026-11-19T23:00Z', 'as long, right before'],
+  ['range=yesterday&compare=previous', '2026-11-18T23:00Z', '2026-11-19T23:00Z', 'the same length, right before'],
   [
     'start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z&compare=previous',
     '2026-10-23T21:00Z',
@@ -120,7 +120,7 @@ t.test('granularity defaults to at most 200 buckets', async (t) => {
   t.throws(
     () => chooseGranularity(more, 'UTC', 'minute'),
     { code: 'validation_error', field: 'granularity' },
-    '10,001 not',
+    '10,001 may not',
   )
 })
 
@@ -138,7 +138,7 @@ const cut: [
     'Europe/Berlin',
     'hour',
     ['2026-10-24T23:00Z', '2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z'],
-    'two o’clock twice is two buckets',
+    'two o’clock happens twice: two buckets',
   ],
   [
     '2026-10-23T22:00Z',
@@ -162,7 +162,7 @@ const cut: [
     'Australia/Lord_Howe',
     'hour',
     ['2026-04-04T14:00Z', '2026-04-04T15:00Z', '2026-04-04T15:30Z'],
-    'half of one o’clock comes again',
+    'half of one o’clock is repeated',
   ],
   [
     '2026-10-03T14:30Z',
@@ -196,7 +196,7 @@ const cut: [
     ['2025-12-31T23:00Z', '2026-01-31T23:00Z', '2026-02-28T23:00Z', '2026-03-31T22:00Z'],
     'months are the calendar’s',
   ],
-  ['2026-01-01T00:00Z', '2026-01-01T00:00Z', 'UTC', 'day', [], 'nothing of nothing'],
+  ['2026-01-01T00:00Z', '2026-01-01T00:00Z', 'UTC', 'day', [], 'an empty window has no buckets'],
 ]
 t.test('buckets cover the window, also when clocks change', async (t) => {
   for (const [start, end, tz, unit, starts, why] of cut) {

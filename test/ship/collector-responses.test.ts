@@ -30,7 +30,7 @@ t.test('after a 429 the shipper sends less often', async (t) => {
   t.equal(gaps.length, 5)
   t.ok(
     gaps.every((ms) => ms >= 419),
-    `four times 105 ms behind two such answers: ${gaps}`,
+    `four times 105 ms after two such responses: ${gaps}`,
   )
   await shipper.close()
   await collector.stop()
@@ -65,7 +65,7 @@ t.test(
         { trouble: /429/, waits: (ms) => ms >= 89_000 && ms <= 98_000 },
       ],
       [
-        'a page of somebody else',
+        'a page of another server',
         1,
         respondWith(200, { 'content-type': 'text/html' }, '<p>Welcome to the Wi-Fi'),
         { trouble: /200.*not from a readership/ },
@@ -81,7 +81,7 @@ t.test(
         },
       ],
       ['404', 1, respondWith(404), { trouble: /404/, waits: (ms) => ms >= 30_000 && ms <= 60_000 }],
-      ['no answer at all', 1, hang, { trouble: /did not respond in time/ }],
+      ['no response', 1, hang, { trouble: /did not respond in time/ }],
       [
         'a connection cut',
         2,
@@ -92,7 +92,7 @@ t.test(
         { trouble: /cannot be reached/ },
       ],
       [
-        'an answer cut in its middle',
+        'a response cut in the middle',
         1,
         ({ res }) => {
           res.writeHead(202, { 'content-length': '100' }).write('{"data":')
@@ -102,7 +102,7 @@ t.test(
         { trouble: /cannot be reached/ },
       ],
       [
-        'committed, and the answer lost',
+        'committed, and the response lost',
         2,
         ({ res, commit }) => {
           commit()
@@ -141,7 +141,12 @@ t.test(
       const tries = collector.attempts.slice(before, before + times + 1)
       t.equal(new Set(tries.map(({ body }) => body)).size, 1, `${name}: the same body each time`)
       t.equal(new Set(tries.map(({ signature }) => signature)).size, times + 1, `${name}: another signature each time`)
-      if (waits) t.equal(time.slept.slice(slept).filter((ms) => waits(ms)).length >= times, true, `${name}: waited for`)
+      if (waits)
+        t.equal(
+          time.slept.slice(slept).filter((ms) => waits(ms)).length >= times,
+          true,
+          `${name}: the delay is respected`,
+        )
     }
     t.notMatch(JSON.stringify(shipper.log.lines), KEY, 'the key is in no line of the log')
   },
@@ -188,7 +193,7 @@ t.test('refused rows are stored without the address; the others are delivered', 
   await collector.stop()
 })
 
-t.test('a collector that refuses every row is asked slowly', async (t) => {
+t.test('rows are sent slowly to a collector that refuses every row', async (t) => {
   const time = createFastTime()
   const collector = await startCollector({
     key: KEY,
@@ -201,7 +206,7 @@ t.test('a collector that refuses every row is asked slowly', async (t) => {
   const began = time.now()
   await eventually('ten minutes', () => time.now() - began > 600_000)
   const refused = () => shipper.stats().losses.refused ?? 0
-  t.ok(refused() < 200, `${refused()} of 500 set aside in ten minutes more`)
+  t.ok(refused() < 200, `${refused()} of 500 set aside in another ten minutes`)
   await eventually('the others to wait', () => shipper.stats().waiting + refused() === 500)
   await shipper.close()
   await collector.stop()

@@ -18,14 +18,14 @@ t.test('an observation goes into the array of its audience, or has a reason not 
       'agent_events',
       'an agent, whatever it did',
     ],
-    [{ headers: { 'signature-input': 'sig=()' } }, 'agent_events', 'who signs may be an agent'],
+    [{ headers: { 'signature-input': 'sig=()' } }, 'agent_events', 'a signed request may come from an agent'],
     [{ content_type: 'text/css' }, 'not_a_page', 'an asset'],
     [{ status: 404 }, 'not_a_page', 'an error page'],
     [{ method: 'POST', content_type: html }, 'not_a_page', 'a form'],
     [{ headers: { 'sec-fetch-dest': 'iframe' } }, 'not_a_page', 'a frame'],
-    [{ headers: { 'sec-purpose': 'prefetch' } }, 'prefetch', 'ahead of time'],
+    [{ headers: { 'sec-purpose': 'prefetch' } }, 'prefetch', 'a prefetch'],
     [{ opted_out: true }, 'opted_out', 'an opt-out holds for every site'],
-    [{ opted_out: true, user_agent: '' }, 'agent_events', 'of persons'],
+    [{ opted_out: true, user_agent: '' }, 'agent_events', 'an opt-out does not hold for agents'],
     [{ headers: { 'sec-gpc': '1' } }, 'events', "the collector knows the site's rule"],
   ]
   for (const [given, expected, why] of rows) {

@@ -25,14 +25,14 @@ t.test('a body is signed by HMAC-SHA256 over its time and text', async (t) => {
 
 t.test('Retry-After is read as seconds or as a date', async (t) => {
   const rows: [string | undefined, number | undefined, string][] = [
-    [undefined, undefined, 'none'],
+    [undefined, undefined, 'no header'],
     ['60', 60_000, 'seconds'],
-    [' 0 ', 0, 'at once'],
+    [' 0 ', 0, 'zero'],
     ['Sat, 21 Nov 2026 12:01:30 GMT', 90_000, 'a date'],
-    ['Sat, 21 Nov 2026 11:00:00 GMT', 0, 'a date gone by'],
+    ['Sat, 21 Nov 2026 11:00:00 GMT', 0, 'a date in the past'],
     ['999999999', 3_600_000, 'an hour at most'],
-    ['soon', undefined, 'no time at all'],
-    ['', undefined, 'nor this'],
+    ['soon', undefined, 'not a time'],
+    ['', undefined, 'an empty header'],
   ]
   for (const [value, expected, why] of rows) t.equal(parseRetryAfter(value, NOW), expected, why)
 })

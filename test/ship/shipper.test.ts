@@ -38,12 +38,11 @@ t.test('rows are shipped, signed, by one sender in rising numbers, and leave the
   t.same(
     collector.deliveries.map(({ batch }) => batch.number),
     others.length === 1 ? [3, 63] : [3, 53, 63],
-    'by the number of its last row',
+    'a batch has the number of its last row',
   )
   const starts = collector.attempts.map(({ at }) => at)
   // Sent 105 ms apart; where the machine is slow one that arrives late is nearer to the next.
-  for (const [n, at] of starts.entries())
-    if (n > 0) t.ok(at - (starts[n - 1] ?? 0) > 20, 'not one right after the other')
+  for (const [n, at] of starts.entries()) if (n > 0) t.ok(at - (starts[n - 1] ?? 0) > 20, 'deliveries are spaced')
   t.match(shipper.stats(), {
     state: 'ready',
     shipped: { agent_events: 61, events: 1, hits: 1 },
@@ -70,9 +69,9 @@ t.test('after an hour without a collector every row arrives, in order and in ful
   const waits = time.slept.filter((ms) => ms >= 1_000)
   t.ok(
     waits.every((ms) => ms <= 10_000),
-    'ten seconds at most between two attempts: it is not there, and so has nothing to bear',
+    'at most ten seconds between two attempts, because a collector that is down bears no load',
   )
-  t.equal(shipper.log.lines.filter(({ level }) => level === 'warn').length, 1, 'said once')
+  t.equal(shipper.log.lines.filter(({ level }) => level === 'warn').length, 1, 'logged once')
   await collector.start()
   await eventually('all rows', () => collector.paths().length === 1_200)
   t.same(collector.paths(), numberedPaths(1_200))

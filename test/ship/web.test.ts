@@ -56,7 +56,7 @@ t.test('rows are sent together, after a second, and once', async (t) => {
   t.equal(sent.length, 1)
   record('/c')
   await flush()
-  t.same(sent[1]?.sender, '0000000000000002', 'a delivery has its own name: none waits for another')
+  t.same(sent[1]?.sender, '0000000000000002', 'each delivery has its own sender, so that none waits for another')
   t.match(stats(), { shipped: { agent_events: 3 }, waiting: 0, losses: {} })
 })
 
@@ -73,7 +73,7 @@ t.test('a failure with an unknown outcome: the same again under the same name', 
       ['0000000000000001', 4_000],
     ],
   )
-  t.same(said, ['the collector accepts no rows, so they wait in memory: it responded with 500'], 'said once')
+  t.same(said, ['the collector accepts no rows, so they wait in memory: it responded with 500'], 'logged once')
   t.match(stats(), { shipped: { agent_events: 1 }, waiting: 0 })
   t.equal(stats().trouble, undefined)
 })
@@ -86,7 +86,7 @@ t.test('after four attempts rows wait for a later flush, and flushes pause', asy
   t.match(stats(), { waiting: 1, trouble: 'it responded with 500' })
   record('/b')
   await flush()
-  t.equal(sent.length, 4, 'within the pause')
+  t.equal(sent.length, 4, 'nothing is sent during the pause')
   time.at += 20_000
   await flush()
   t.same(
@@ -95,7 +95,7 @@ t.test('after four attempts rows wait for a later flush, and flushes pause', asy
       ['0000000000000001', ['/a']],
       ['0000000000000002', ['/b']],
     ],
-    'the old one under its old name, then the new',
+    'the old batch under its old sender, then the new one',
   )
 })
 
@@ -104,7 +104,7 @@ t.test('Retry-After and a denied key pause all flushes at once', async (t) => {
     [
       { kind: 'later', why: 'it responded with 429', after: 60_000 },
       75_000,
-      'as long as it says, and up to a quarter more',
+      'the delay of Retry-After and up to a quarter more',
     ],
     [{ kind: 'denied', why: 'it responded with 401', key: true }, 12_500, 'ten seconds, and up to a quarter more'],
   ]
@@ -199,5 +199,5 @@ t.test('each attempt has a signature of its own time', async (t) => {
   t.same(await send(body), ACCEPTED)
   t.equal(new Set(collector.attempts.map(({ signature }) => signature)).size, 2)
   const nobody = createWebClient('http://127.0.0.1:1', KEY, () => time.at)
-  t.match(await nobody(body), { kind: 'later' }, 'nobody there')
+  t.match(await nobody(body), { kind: 'later' }, 'no server listens')
 })
