@@ -227,7 +227,7 @@ t.test('of a refused delivery no row is written', async (t) => {
   const deep = `{"site_id":1,"agent_events":[],"events":[${JSON.stringify(viewed({ props: {} })).replace('"props":{}', `"props":{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`)}]}`
   const raw: [string | Buffer, number, string | undefined, string][] = [
     [deep, 422, 'events[0]', 'nested without end'],
-    ['', 400, undefined, 'nothing'],
+    ['', 400, undefined, 'an empty body'],
     ['{', 400, undefined, 'no JSON'],
     [Buffer.from([0x7b, 0xff, 0x7d]), 400, undefined, 'no UTF-8'],
     [`{"__proto__":{"site_id":1}}`, 422, 'site_id', 'a prototype is not a field'],

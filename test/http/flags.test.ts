@@ -137,10 +137,10 @@ t.test('malformed flags are refused with the field', async (t) => {
   const { ask, logged } = await open(t)
   const bad: [body: unknown, field: string | undefined, why: string][] = [
     ['[]', undefined, 'no object'],
-    [{}, 'site', 'nothing'],
-    [{ ...flag, name: 'x' }, 'name', 'it has a key'],
-    [{ ...flag, key: '' }, 'key', 'none'],
-    [{ ...flag, key: 'Tide Chart' }, 'key', 'no key'],
+    [{}, 'site', 'an empty object'],
+    [{ ...flag, name: 'x' }, 'name', 'a name, which flags do not have'],
+    [{ ...flag, key: '' }, 'key', 'an empty key'],
+    [{ ...flag, key: 'Tide Chart' }, 'key', 'characters that no key has'],
     [{ ...flag, key: 'x'.repeat(65) }, 'key', 'too long'],
     [{ ...flag, key: '__proto__ ' }, 'key', 'a space'],
     [{ ...flag, enabled: 'yes' }, 'enabled', 'no truth'],
@@ -198,7 +198,7 @@ t.test('only pages of the site can evaluate its flags', async (t) => {
     [`site=1&id=a&u=${encodeURIComponent('https://other.example/')}`, { referer: PAGE }, 403, 'of another page'],
     ['site=1&id=a&u=nothing', { referer: PAGE }, 422, 'no page'],
     ['site=1', { referer: PAGE }, 422, 'no id'],
-    ['site=1&id=', { referer: PAGE }, 422, 'none'],
+    ['site=1&id=', { referer: PAGE }, 422, 'an empty id'],
     [`site=1&id=${'x'.repeat(201)}`, { referer: PAGE }, 422, 'too long'],
     ['id=a', { referer: PAGE }, 422, 'no site'],
     ['site=1&id=%ff', { referer: PAGE }, 422, 'no UTF-8'],

@@ -42,7 +42,7 @@ t.test('a mailed invitation creates an account, also where registration is close
   const joined = await guest.form('/invitation', join(mailed))
   t.match([joined.status, joined.headers.get('location')], [303, './'])
   t.same(await roles(guest), [[1, 'member']], 'a member of that organisation, and of no other')
-  t.equal((await visitor().form('/invitation', join(mailed))).status, 409, 'once')
+  t.equal((await visitor().form('/invitation', join(mailed))).status, 409, 'an invitation is used once')
   t.equal((await guest.form('/invitation', { act: 'accept', token: mailed })).status, 409)
   t.equal((await ann.ask('GET', '/api/orgs/1/invitations')).data.length, 0)
   const { data } = await ann.ask('GET', '/api/orgs/1/audit')
@@ -75,7 +75,11 @@ t.test('only the invited account can accept', async (t) => {
   t.match(seen.text, 'You are signed in as other@example.com')
   t.notMatch(seen.text, 'value="accept"')
   t.equal((await other.form('/invitation', { act: 'accept', token: handed })).status, 403)
-  t.equal((await visitor().form('/invitation', { act: 'accept', token: handed })).status, 401, 'nobody')
+  t.equal(
+    (await visitor().form('/invitation', { act: 'accept', token: handed })).status,
+    401,
+    'a visitor without a session',
+  )
   t.match((await guest.ask('GET', `/invitation?token=${handed}`)).text, 'value="accept"')
   t.equal((await visitor().form('/invitation', join(handed))).status, 409, 'the address has an account')
   const wrong = await visitor().form('/invitation', signIn(handed, 'not the password'))

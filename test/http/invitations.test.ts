@@ -83,7 +83,7 @@ t.test('other tokens, addresses and organisations are refused', async (t) => {
   await cleanUp()
   t.strictSame(await records.query(sql`select count(*) as n from invitations`), [{ n: 0 }])
   for (const [bad, status, why] of [
-    [{}, 422, 'none'],
+    [{}, 422, 'no token'],
     [{ token: 7 }, 422, 'no text'],
     [{ token: '' }, 404, 'empty'],
     [{ token: "' or 1=1 --" }, 404, 'SQL'],
@@ -100,14 +100,14 @@ t.test('roles limit who may invite whom', async (t) => {
   const member = await person({ 1: 'member' })
   const to = (email: unknown, role: unknown = 'viewer') => ({ email, role })
   const cases: [typeof owner, unknown, number, string][] = [
-    [admin, to('a@b.example', 'owner'), 403, 'above your own'],
-    [owner, to('a@b.example', 'owner'), 201, 'an owner may'],
-    [admin, to('b@b.example', 'admin'), 201, 'as high as oneself'],
-    [member, to('c@b.example'), 403, 'a member may not'],
+    [admin, to('a@b.example', 'owner'), 403, 'a role above the own one'],
+    [owner, to('a@b.example', 'owner'), 201, 'an owner may invite an owner'],
+    [admin, to('b@b.example', 'admin'), 201, 'a role equal to the own one'],
+    [member, to('c@b.example'), 403, 'a member may not invite'],
     [admin, to('a@b.example', 'god'), 422, 'no role'],
-    [admin, {}, 422, 'nobody'],
+    [admin, {}, 422, 'no address and no role'],
     [admin, to('a'), 422, 'no address'],
-    [admin, to('a@b.example\r\nBcc: c@d.example'), 422, 'a line more'],
+    [admin, to('a@b.example\r\nBcc: c@d.example'), 422, 'a second header'],
     [admin, to('a@b.example, c@d.example'), 422, 'two'],
     [admin, to('"a b"@b.example'), 422, 'quoted'],
     [admin, to('\u0430@b.example'), 422, 'a Cyrillic a'],

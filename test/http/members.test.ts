@@ -168,13 +168,13 @@ t.test('ownership can be transferred', async (t) => {
   const stranger = await person({ 2: 'owner' })
   const path = '/api/orgs/1/transfer'
   for (const [ask, body, status, why] of [
-    [admin.ask, { user: heir.id }, 403, 'an admin has nothing to give'],
-    [stranger.ask, { user: heir.id }, 404, 'of another organisation'],
+    [admin.ask, { user: heir.id }, 403, 'an admin cannot transfer ownership'],
+    [stranger.ask, { user: heir.id }, 404, 'an owner of another organisation'],
     [owner.ask, { user: owner.id }, 422, 'to oneself'],
     [owner.ask, { user: stranger.id }, 404, 'no member'],
-    [owner.ask, { user: 999 }, 404, 'nobody'],
+    [owner.ask, { user: 999 }, 404, 'an unknown person'],
     [owner.ask, { user: '2' }, 422, 'no number'],
-    [owner.ask, {}, 422, 'to nobody'],
+    [owner.ask, {}, 422, 'no heir'],
     [owner.ask, { user: heir.id, role: 'admin' }, 422, 'more than is asked'],
   ] as const)
     t.equal((await ask('POST', path, body)).status, status, why)

@@ -26,12 +26,12 @@ t.test('organisations can be created, read and changed', async (t) => {
   t.match(await ask('PATCH', '/api/orgs/3', { name: 'Ours' }), { status: 200, data: { id: 3, name: 'Ours' } })
   t.equal((await ask('PATCH', '/api/orgs/1', { name: 'Ours' })).status, 403, 'a viewer there')
   const bad: [unknown, number, string | undefined, string][] = [
-    ['', 400, undefined, 'nothing'],
+    ['', 400, undefined, 'an empty body'],
     ['{', 400, undefined, 'no JSON'],
     [[], 422, undefined, 'no object'],
     [{ name: 7 }, 422, 'name', 'no text'],
     [{ name: '' }, 422, 'name', 'no name'],
-    [{ name: '   ' }, 422, 'name', 'no name either'],
+    [{ name: '   ' }, 422, 'name', 'a name of spaces'],
     [{ name: 'x'.repeat(101) }, 422, 'name', 'too long'],
     [{ name: 'a\r\nBcc: b@c.example' }, 422, 'name', 'a line'],
     [{ name: 'a\u0000' }, 422, 'name', 'a control character'],

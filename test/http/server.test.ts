@@ -214,7 +214,7 @@ t.test('tail sends the recent rows, oldest first, then each row as it is committ
   const cases: [string, string[], string][] = [
     ['n=50', ['/a', '/b', '/c'], 'all'],
     ['n=2', ['/b', '/c'], 'the last two'],
-    ['n=0', [], 'none'],
+    ['n=0', [], 'no row'],
     ['audience=agent', ['/a', '/c'], 'agents'],
     ['audience=human', ['/b'], 'people'],
     ['agent=GPTBot', ['/a'], 'one agent, in any case'],

@@ -134,10 +134,10 @@ t.test('malformed shares are refused with the field', async (t) => {
   const long = 'x'.repeat(10_000)
   const bad: [body: unknown, field: string | undefined, why: string][] = [
     [[], undefined, 'no object'],
-    [{}, 'site', 'nothing'],
+    [{}, 'site', 'an empty object'],
     [{ ...share, slug: 'mine' }, 'slug', 'the slug cannot be chosen'],
-    [{ ...share, id: 1 }, 'id', 'nor this'],
-    [{ ...share, scopes: [] }, 'scopes', 'it shows nothing'],
+    [{ ...share, id: 1 }, 'id', 'the id cannot be chosen'],
+    [{ ...share, scopes: [] }, 'scopes', 'no scope'],
     [{ ...share, scopes: 'pages' }, 'scopes', 'no list'],
     [{ ...share, scopes: ['sessions'] }, 'scopes[0]', 'visitor ids'],
     [{ ...share, scopes: ['pages', 'visitors'] }, 'scopes[1]', 'visitor ids'],
@@ -145,11 +145,11 @@ t.test('malformed shares are refused with the field', async (t) => {
     [{ ...share, name: '' }, 'name', 'no name'],
     [{ ...share, name: 'a\u001b[2J' }, 'name', 'an escape'],
     [{ ...share, name: long }, 'name', 'too long'],
-    [{ ...share, password: '' }, 'password', 'none'],
+    [{ ...share, password: '' }, 'password', 'an empty password'],
     [{ ...share, password: 'short' }, 'password', 'too short'],
     [{ ...share, password: long }, 'password', 'too long'],
     [{ ...share, password: 12345678 }, 'password', 'no text'],
-    [{ ...share, password: null }, 'password', 'null is of a change'],
+    [{ ...share, password: null }, 'password', 'null, which only a change may have'],
     [{ ...share, expires_at: 'tomorrow' }, 'expires_at', 'no instant'],
     [{ ...share, expires_at: '2026-11-21T10:00:00Z' }, 'expires_at', 'over by now'],
     [{ ...share, expires_at: '2026-11-21T10:59:00+01:00' }, 'expires_at', 'over by now, elsewhere'],
@@ -177,7 +177,7 @@ t.test('malformed shares are refused with the field', async (t) => {
   const unlock = `/api/share/${data.slug}/unlock`
   const bodies: [unknown, number, string][] = [
     ['{', 400, 'no JSON'],
-    [{}, 422, 'nothing'],
+    [{}, 422, 'an empty object'],
     [{ password: 1 }, 422, 'no text'],
     [{ password: 'x'.repeat(201) }, 422, 'too long'],
     [{ password: 'slack water', slug: 'x' }, 422, 'more'],

@@ -29,7 +29,7 @@ t.test('the script has a short name and a hashed name', async (t) => {
     [`/script-${hash.toUpperCase().replace(/\d/g, 'A')}.js`, undefined, 'capitals'],
     ['/script.js/', undefined, 'below it'],
     ['/a/script.js', undefined, 'above it'],
-    ['/script.json', undefined, 'another'],
+    ['/script.json', undefined, 'another file'],
     ['/scriptxjs', undefined, 'no pattern'],
   ]
   for (const [path, caching, why] of rows) {
@@ -50,7 +50,7 @@ t.test('the script is sent compressed as accepted', async (t) => {
     ['br;q=0, gzip;q=1.0', 'gzip', 'refused'],
     ['br; q=0.000', null, 'refused, with a blank'],
     ['br;q=0.001', 'br', 'a little'],
-    ['identity', null, 'none'],
+    ['identity', null, 'no compression'],
     ['*', null, 'a wildcard is ignored'],
     ['xbr, brr', null, 'others'],
   ]
@@ -71,8 +71,8 @@ t.test('If-None-Match gets 304, and HEAD no body', async (t) => {
     [`"${hash}"`, 304, 'as some caches have it'],
     [`"other", ${etag}`, 304, 'among others'],
     ['*', 304, 'any'],
-    ['W/"other"', 200, 'another'],
-    ['', 200, 'none'],
+    ['W/"other"', 200, 'another version'],
+    ['', 200, 'an empty header'],
   ]
   for (const [header, status, why] of rows) {
     const response = ask('/script.js', { 'if-none-match': header })

@@ -57,12 +57,12 @@ t.test('erasure includes pending rows, and a returning person is a new visitor',
   t.match(
     z.array(z.object({ visitor_id: z.string(), entry_page: z.string() })).parse(sessions),
     [{ visitor_id: id, entry_page: '/again' }, {}],
-    'which does not go on with the visit that was erased',
+    'the new session does not continue the erased one',
   )
 
   const refused: [path: string, headers: Record<string, string>, status: number, code: string, why: string][] = [
-    [`/api/visitors/${id}?site=1`, {}, 401, 'unauthorized', 'nobody'],
-    [`/api/visitors/${id}?site=1`, { authorization: 'Bearer svcg_00000000_x' }, 401, 'unauthorized', 'no such key'],
+    [`/api/visitors/${id}?site=1`, {}, 401, 'unauthorized', 'no credential'],
+    [`/api/visitors/${id}?site=1`, { authorization: 'Bearer svcg_00000000_x' }, 401, 'unauthorized', 'an unknown key'],
   ]
   for (const [path, headers, status, code, why] of refused) {
     const response = await instance.fetch(new Request(`http://x${path}`, { method: 'DELETE', headers }), { ip: '::1' })
