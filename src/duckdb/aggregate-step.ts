@@ -34,7 +34,8 @@ const selectSessions = (source: Sql): Sql => sql`
     case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
     ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as mixed,
     min(entry_page) as entry_page,
-    arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview') as exit_page,
+    coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'),
+      arg_max(pathname, (timestamp, pathname)) filter (where ${raw(INTERACTIVE)})) as exit_page,
     ${raw(mapColumns([...ARRIVAL, ...SESSION_TRAITS], (c) => `min(${c}) as ${c}`))}
   from (${source}) group by site_id, session_id`
 

@@ -24,10 +24,11 @@ const AGGREGATES_SCHEMA: readonly string[] = [
 const FIRST_PRIORS = [
   ...['channel', 'source', 'campaign', 'country', 'region', 'city', 'browser', 'os', 'device_type', 'screen_class'],
 ]
-/** Empties the aggregates, so that all sessions are aggregated again with the new columns. */
+/** Empties the aggregates, so that all sessions are aggregated again. */
+const EMPTY_AGGREGATES = ['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`)
 const PRIORS_SCHEMA: readonly string[] = [
   ...FIRST_PRIORS.map((by) => `alter table sessions add column prior_${by} timestamp`),
-  ...['sessions', 'session_pages', 'unsealed', 'seals'].map((table) => `delete from ${table}`),
+  ...EMPTY_AGGREGATES,
 ]
 
 /**
@@ -82,4 +83,6 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // crash between the two files loses nothing. Ids are 16 hex digits, joined by comma.
     'create table removed (key varchar, rows bigint, visitor_ids varchar)',
   ],
+  // Sessions of events only have an exit page.
+  EMPTY_AGGREGATES,
 ]

@@ -189,6 +189,14 @@ export function keepConditions(
   return 'dimension' in f ? keep(f) : undefined
 }
 
+/** Replaces each condition on the hit itself. Goals and behavioural groups stay: they name conditions of their own. */
+export function replaceConditions(f: Filter, replace: (c: Condition) => Condition): Filter {
+  if ('not' in f) return { not: replaceConditions(f.not, replace) }
+  if ('and' in f) return { and: f.and.map((part) => replaceConditions(part, replace)) }
+  if ('or' in f) return { or: f.or.map((part) => replaceConditions(part, replace)) }
+  return 'dimension' in f ? replace(f) : f
+}
+
 /** Returns true if a tree uses `has_done` or `has_not_done`. Agents are no visitors, so only people have these. */
 export const isBehavioural = (f: Filter): boolean => {
   if ('has_done' in f || 'has_not_done' in f) return true

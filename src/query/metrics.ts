@@ -4,7 +4,7 @@ import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-me
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
 import { type Audience, quote } from './dimensions.js'
-import { type Filter, keepConditions } from './filters.js'
+import { type Filter, replaceConditions } from './filters.js'
 import { type Grouping, groupColumns } from './grouping.js'
 import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
@@ -207,13 +207,23 @@ export function metricsBy(
       on h.value is not distinct from v.value`
 }
 
-/** 1 for a session whose entry page passes the filters on `pathname` and, grouped by path, is the group's path. */
+/**
+ * 1 for a session whose entry page passes the filters in place of a matching hit's path and, grouped by path, is the
+ * group's path. A tree without `pathname` holds on the hit already.
+ */
 function enteredFlag(plan: Plan, dialect: Dialect, by: Grouping): Sql {
-  const entries = plan.filters.flatMap((f) => entryFilter(f) ?? [])
+  const entries = plan.filters.flatMap(entryFilter)
   const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
   return sql`max(case when ${there} and ${filterCondition(plan, dialect, entries)} then 1 else 0 end)`
 }
 
-/** The filter's conditions on `pathname`, applied to the entry page. */
-const entryFilter = (f: Filter): Filter | undefined =>
-  keepConditions(f, (c) => (c.dimension === 'pathname' ? { ...c, dimension: 'entry_page' } : undefined))
+/** The filter with its conditions on `pathname` applied to the entry page; none without such a condition. */
+function entryFilter(f: Filter): Filter[] {
+  let usesPath = false
+  const replaced = replaceConditions(f, (c) => {
+    if (c.dimension !== 'pathname') return c
+    usesPath = true
+    return { ...c, dimension: 'entry_page' }
+  })
+  return usesPath ? [replaced] : []
+}

@@ -9,9 +9,14 @@ const PREVENTS_BOUNCE = sql`${IS_INTERACTIVE} and event_name is distinct from 'f
 /** A session with at least this much engaged time is no bounce. */
 const MIN_ENGAGED_MS = raw('10000')
 
-/** The last pageview's path. Log files have whole seconds only: of two in the same millisecond the greater path wins. */
-const exitPage = (dialect: Dialect): Sql =>
-  sql`${dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} filter (where kind = 'pageview')`
+/**
+ * The last pageview's path; of a session without pageviews the last event's, as its entry is the first event's. Log files
+ * have whole seconds only: of two in the same millisecond the greater path wins.
+ */
+const exitPage = (dialect: Dialect): Sql => {
+  const last = dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))
+  return sql`coalesce(${last} filter (where kind = 'pageview'), ${last} filter (where ${IS_INTERACTIVE}))`
+}
 
 /** Computes sessions from their hits: the columns of `sessionsInWindow`. */
 export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`

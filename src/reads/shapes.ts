@@ -51,7 +51,7 @@ export const sessionShape = {
   pageviews: Count,
   events: Count.describe('Custom events, outbound links, downloads and forms.'),
   entry_page: z.string().optional(),
-  exit_page: z.string().optional().describe('The last pageview; absent without a pageview.'),
+  exit_page: z.string().optional().describe('The last pageview; in a session without pageviews the last event.'),
   channel: z.string().optional(),
   source: z.string().optional(),
   country: z.string().optional().describe('From its first hit that has it, like the device.'),

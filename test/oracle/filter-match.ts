@@ -152,21 +152,10 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return false
 }
 
-/** Returns whether the filters allow a session that entered at `entry`; undefined if they do not mention paths. */
-export function allowsEntry(filter: Node, entry: string | null): boolean | undefined {
-  if (filter.and) {
-    const parts = nodes(filter.and).map((f) => allowsEntry(f, entry))
-    return parts.includes(false) ? false : parts.includes(undefined) ? undefined : true
-  }
-  if (filter.or) {
-    const parts = nodes(filter.or).map((f) => allowsEntry(f, entry))
-    return parts.includes(true) ? true : parts.includes(undefined) ? undefined : false
-  }
-  if (isNode(filter.not)) {
-    const part = allowsEntry(filter.not, entry)
-    return part === undefined ? undefined : !part
-  }
-  if (filter.dimension !== 'pathname') return undefined
-  const op = String(filter.op)
-  return matchesValue(filter, entry) !== (op.endsWith('_not') || op === 'is_not' || op === 'is_not_set')
+/** The filter as its session's entry page has to pass it: what it says of the hit's path, it says of the entry page. */
+export function atEntry(filter: Node): Node {
+  if (filter.and) return { and: nodes(filter.and).map(atEntry) }
+  if (filter.or) return { or: nodes(filter.or).map(atEntry) }
+  if (isNode(filter.not)) return { not: atEntry(filter.not) }
+  return filter.dimension === 'pathname' ? { ...filter, dimension: 'entry_page' } : filter
 }

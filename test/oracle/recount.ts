@@ -52,7 +52,7 @@ export function recount(all: Rows, q: Question) {
       [...keys].map((key) => {
         const rows = byKey.get(key) ?? []
         const here = visitsByKey.get(key) ?? []
-        const entered = here.filter(({ visit }) => letIn(visit) && (!entryIsKey || visit.entry === key))
+        const entered = here.filter(({ visit, own }) => (!entryIsKey || visit.entry === key) && letIn(own))
         const engaged = here.flatMap(({ own }) => sumOf(own.map((row) => row.engaged_ms)) ?? [])
         const scrolls = here.flatMap(({ own }) => maxOf(own.map((row) => row.scroll)) ?? [])
         const pageviews = rows.filter(isView).length

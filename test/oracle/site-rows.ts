@@ -1,5 +1,5 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
-import { allowsEntry, dimensionValue, type Goal, goalFilter, matches, type SiteRows } from './filter-match.js'
+import { atEntry, dimensionValue, type Goal, goalFilter, matches, type SiteRows } from './filter-match.js'
 
 /** A question about a site, with everything resolved. */
 export interface Question {
@@ -46,8 +46,8 @@ export interface SiteView {
   sessionsInWindow: readonly MatchingSession[]
   within(at: Date): boolean
   passes(row: Row): boolean
-  /** Whether the filters on paths allow a session's entry. */
-  allowsEntry(visit: Session): boolean
+  /** Whether a session with these matching rows passes the filters where it entered. */
+  allowsEntry(matchingRows: readonly EventRow[]): boolean
   /** The group of a row by a dimension; by `goal` there may be none, or several. */
   keyOf(dimension: string): (row: Row) => Key | readonly Key[]
   /** Whether a row passes a further filter. */
@@ -93,7 +93,8 @@ function buildSiteView(all: Rows, q: Question): SiteView {
       .filter((visit) => within(new Date(visit.start)))
       .map((visit) => ({ session: visit, matchingRows: visit.rows.filter(passes) }))
       .filter(({ matchingRows }) => matchingRows.length > 0),
-    allowsEntry: ({ entry }) => q.filters.every((filter) => allowsEntry(filter, entry) !== false),
+    allowsEntry: (matchingRows) =>
+      matchingRows.some((row) => q.filters.every((filter) => matches(atEntry(filter), row, world))),
     passesFilter: (row, filter) => matches(filter, row, world),
     keyOf: (dimension) => (row) => {
       if (dimension === 'goal')
@@ -132,7 +133,7 @@ function buildSession(id: bigint, unordered: EventRow[]): Session {
     seconds: (Math.max(...times) - Math.min(...times)) / 1000,
     bounced: views.length === 1 && engaged < 10_000 && !rows.some(isAct),
     entry: rows[0]?.entry_page ?? null,
-    exit: views.at(-1)?.pathname,
+    exit: (views.at(-1) ?? rows.filter(isAct).at(-1))?.pathname,
   }
 }
 

@@ -70,7 +70,9 @@ const agents = [true, false, null].flatMap((verified, i) =>
 const world = {
   events,
   window: [window.start.getTime(), window.end.getTime()] as const,
-  sessionExitPage: (id: bigint) => events.find((row) => row.session_id === id && row.kind === 'pageview')?.pathname,
+  sessionExitPage: (id: bigint) =>
+    ['pageview', 'custom'].flatMap((kind) => events.find((row) => row.session_id === id && row.kind === kind) ?? [])[0]
+      ?.pathname,
 }
 
 t.test('the engine applies filters', async (t) => {

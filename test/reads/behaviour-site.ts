@@ -116,7 +116,7 @@ export const SESSIONS = {
       started_at: '2026-10-25T00:30:00.000Z',
       ended_at: '2026-10-25T00:30:00.000Z',
     },
-    ...{ duration: 0, pageviews: 0, events: 1, entry_page: '/', ...plain },
+    ...{ duration: 0, pageviews: 0, events: 1, entry_page: '/', exit_page: '/', ...plain },
   },
   20: {
     ...{
