@@ -3,12 +3,13 @@ import { z } from 'zod'
 
 const words = z.array(z.string()).default([])
 
-/** The AI assistants that refer visitors, from `ai-referrers.json`: their hosts, path rules and campaign tags. */
+/** The AI assistants that refer visitors, from `ai-referrers.json`: their hosts (`host/path` where a path is one), Android apps and campaign tags. */
 export const ASSISTANT_REFERRERS = z
   .object({
-    path_rules: z.array(z.object({ host: z.string(), path_prefix: z.string(), product: z.string() })),
     utm_medium: words,
-    operators: z.array(z.object({ operator: z.string(), product: z.string(), hosts: words, utm_source: words })),
+    operators: z.array(
+      z.object({ operator: z.string(), product: z.string(), hosts: words, apps: words, utm_source: words }),
+    ),
   })
   .parse(JSON.parse(readFileSync(new URL('./ai-referrers.json', import.meta.url), 'utf8')))
 

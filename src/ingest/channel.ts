@@ -13,8 +13,6 @@ interface Visit {
   /** The click id belongs to the same network as the source. */
   clicked: boolean
   shopping: boolean
-  /** The referrer, tag or medium names an AI assistant. */
-  assistant: boolean
 }
 
 const PAID_MEDIUM_WORDS = new Set(['cpc', 'cpm', 'cpv', 'cpa', 'cpp', 'cpl', 'cpi', 'ppc', 'retargeting'])
@@ -27,7 +25,10 @@ const EMAIL_WORDS = /e[-_ ]?mail|newsletter/
 const isPaid = (medium: string) =>
   medium.startsWith('paid') || medium.split(/[^a-z0-9]+/).some((word) => PAID_MEDIUM_WORDS.has(word))
 
-/** The default channel groups as GA4 publishes them, in its order and with its names, plus AI assistants. The first match wins. */
+/**
+ * The default channel groups as GA4 publishes them, in its order and with its names, plus AI assistants. The first match
+ * wins. A visit from an assistant that its tags do not call paid is always in `AI Assistants`, whatever else they say.
+ */
 const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boolean])[] = [
   ['Cross-network', (v) => v.campaign.includes('cross-network')],
   ['Paid Shopping', (v) => v.shopping && isPaid(v.medium)],
@@ -36,10 +37,11 @@ const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boo
   ['Paid Video', (v) => v.category === 'video' && v.paid],
   ['Display', (v) => DISPLAY_MEDIUMS.has(v.medium)],
   ['Paid Other', (v) => v.paid],
+  ['AI Assistants', (v) => v.category === 'ai'],
   ['Organic Shopping', (v) => v.shopping],
   ['Organic Social', (v) => v.category === 'social' || SOCIAL_MEDIUMS.has(v.medium)],
   ['Organic Video', (v) => v.category === 'video' || v.medium.includes('video')],
-  ['AI Assistants', (v) => v.assistant],
+  ['AI Assistants', (v) => AI_UTM_MEDIUMS.has(v.medium)],
   ['Organic Search', (v) => v.category === 'search'],
   ['Email', (v) => v.category === 'email' || EMAIL_WORDS.test(v.tag) || EMAIL_WORDS.test(v.medium)],
   ['Affiliates', (v) => v.medium === 'affiliate'],
@@ -52,8 +54,8 @@ const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boo
   ['Referral', (v) => REFERRAL_MEDIUMS.has(v.medium) || v.source !== ''],
 ]
 
-/** Returns the channel of a visit, by its source, its campaign, and the source that its referrer alone names. */
-export function channelOf(source: Source | undefined, campaign: Campaign, referrer: Source | undefined): string {
+/** Returns the channel of a visit, by its source and its campaign. */
+export function channelOf(source: Source | undefined, campaign: Campaign): string {
   const medium = (campaign.utm_medium ?? '').toLowerCase()
   const name = (campaign.utm_campaign ?? '').toLowerCase()
   const network = source?.name === 'Google' ? 'google' : source?.name === 'Bing' ? 'bing' : null
@@ -67,7 +69,6 @@ export function channelOf(source: Source | undefined, campaign: Campaign, referr
     clicked: network !== null && campaign.click === network,
     // "eshop" and "summer shop", not "workshop".
     shopping: source?.category === 'shopping' || /(?:[^a-df-z]|^)shop|shopping/.test(name),
-    assistant: source?.category === 'ai' || referrer?.category === 'ai' || AI_UTM_MEDIUMS.has(medium),
   }
   return RULES.find(([, matches]) => matches(visit))?.[0] ?? 'Direct'
 }

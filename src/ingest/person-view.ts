@@ -210,7 +210,7 @@ export function readArrival({ query, referrer, hostname, pathname, site }: Reque
     entry_page: detachedCopy(pathname),
     referrer: referrerSource && foreign ? detachedCopy(foreign.url) : null,
     source: copyOrNull(source?.name),
-    channel: channelOf(source, campaign, referrerSource),
+    channel: channelOf(source, campaign),
     utm_source: copyOrNull(campaign.utm_source),
     utm_medium: copyOrNull(campaign.utm_medium),
     utm_campaign: copyOrNull(campaign.utm_campaign),

@@ -19,14 +19,17 @@ export interface Source {
 const words = z.array(z.string()).default([])
 const KnownSources = z.array(
   z.strictObject({
-    name: z.string(),
+    /** Empty: each host is a source under its own name. */
+    name: z.string().default(''),
     category: z.enum(CATEGORIES),
-    /** Hosts that stand for every host below them as well. */
+    /** Hosts that stand for every host below them as well. `host/path` stands for that path and those below it. */
     hosts: words,
     /** Hosts that stand for themselves only. */
     exact: words,
     /** A name before any country's ending: `google` stands for google.com, google.de and google.co.uk. */
     families: words,
+    /** Android apps by their package names. */
+    apps: words,
     /** Values of `utm_source`, besides the name and the hosts. */
     tags: words,
     paid_tags: words,
@@ -36,44 +39,66 @@ const KnownSources = z.array(
 const hosts = new Map<string, Source>()
 const exactHosts = new Map<string, Source>()
 const families = new Map<string, Source>()
+const apps = new Map<string, Source>()
 const tags = new Map<string, Source>()
+/** The few hosts on which a path is another source. */
+const paths = new Map<string, { path: string; source: Source }[]>()
+
+function addHosts(source: Source, known: readonly string[]): void {
+  for (const host of known) {
+    const slash = host.indexOf('/')
+    if (slash < 0) hosts.set(host, source)
+    else {
+      const path = { path: host.slice(slash), source }
+      paths.set(host.slice(0, slash), [...(paths.get(host.slice(0, slash)) ?? []), path])
+    }
+  }
+}
 
 const file = readFileSync(new URL('./sources.json', import.meta.url), 'utf8')
 for (const { name, category, ...known } of KnownSources.parse(JSON.parse(file))) {
   const source = { name, category, paid: false }
-  for (const host of known.hosts) hosts.set(host, source)
+  addHosts(source, known.hosts)
   for (const host of known.exact) exactHosts.set(host, source)
   for (const family of known.families) families.set(family, source)
-  if (category !== 'ignored')
+  for (const app of known.apps) apps.set(app, source)
+  if (name !== '' && category !== 'ignored')
     for (const tag of [name.toLowerCase(), ...known.families, ...known.tags]) tags.set(tag, source)
   for (const tag of known.paid_tags) tags.set(tag, { ...source, paid: true })
 }
-const assistantSource = (product: string): Source => ({ name: product, category: 'ai', paid: false })
 for (const { product, ...known } of ASSISTANT_REFERRERS.operators) {
-  const source = assistantSource(product)
-  for (const host of known.hosts) hosts.set(host, source)
+  const source: Source = { name: product, category: 'ai', paid: false }
+  addHosts(source, known.hosts)
+  for (const app of known.apps) apps.set(app, source)
   for (const tag of [product.toLowerCase(), ...known.utm_source]) tags.set(tag, source)
 }
-const pathRules = ASSISTANT_REFERRERS.path_rules.map((rule) => ({ ...rule, source: assistantSource(rule.product) }))
 
 /** The `utm_medium` values that name an AI assistant, whatever the source. */
 export const AI_UTM_MEDIUMS: ReadonlySet<string> = new Set(ASSISTANT_REFERRERS.utm_medium)
 
 /** Matches the endings that may follow a family's name. */
-const COUNTRY_ENDING = /^(?:com|[a-z]{2}|com?\.[a-z]{2})$/
+const COUNTRY_ENDING = /\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/
 
-/** Names of private mail servers. */
-const WEBMAIL = /^(?:web)?mail\./
+/** Names that private mail servers have, and that mail services give to the hosts through which links leave a mail. */
+const WEBMAIL = /^(?:(?:web)?mail\d?|email|roundcube|horde|zimbra|owa|deref-[a-z\d-]+)\./
+/** Names that servers of the fediverse have. */
+const FEDIVERSE = /^(?:mastodon|mstdn|masto|lemmy|pixelfed|misskey|pleroma|akkoma|friendica)\./
 
-/** Returns the entry of the host itself, else of the nearest host above it, always at a dot. */
+/** Returns the entry of the host itself, else of the nearest host above it, else what its first word says. */
 function sourceOfHost(host: string): Source | undefined {
-  const exact = exactHosts.get(host)
-  if (exact) return exact
-  const dot = host.indexOf('.')
-  if (dot > 0 && COUNTRY_ENDING.test(host.slice(dot + 1))) {
-    const family = families.get(host.slice(0, dot))
-    if (family) return family
-  }
+  const known = exactHosts.get(host) ?? familyOfHost(host) ?? nearestHost(host)
+  if (known) return known.name === '' ? { ...known, name: host } : known
+  const category = WEBMAIL.test(host) ? 'email' : FEDIVERSE.test(host) ? 'social' : undefined
+  return category && { name: host, category, paid: false }
+}
+
+function familyOfHost(host: string): Source | undefined {
+  const end = host.search(COUNTRY_ENDING)
+  return end < 0 ? undefined : families.get(host.slice(0, end))
+}
+
+/** Tries the host and every host above it, always at a dot. */
+function nearestHost(host: string): Source | undefined {
   for (let at = 0; ; ) {
     const source = hosts.get(host.slice(at))
     if (source) return source
@@ -86,21 +111,28 @@ function sourceOfHost(host: string): Source | undefined {
 function sourceOfTag(tag: string): Source {
   const lower = tag.toLowerCase()
   const host = lower.startsWith('www.') ? lower.slice(4) : lower
-  const known = tags.get(lower) ?? (host.includes('.') ? sourceOfHost(host) : undefined)
+  const known = tags.get(lower) ?? apps.get(lower) ?? (host.includes('.') ? sourceOfHost(host) : undefined)
   if (known && known.category !== 'ignored') return known
   return { name: truncate(lower, MAX_CHARACTERS.text), category: null, paid: false }
 }
 
 /** Returns the source of a referrer; undefined if the visitor only came back from paying or signing in. */
-export function sourceOfReferrer({ host, path }: Referrer): Source | undefined {
-  const rule = pathRules.find((one) => one.host === host && path.startsWith(one.path_prefix))
-  const known = rule?.source ?? sourceOfHost(host)
+export function sourceOfReferrer({ host, path, isApp }: Referrer): Source | undefined {
+  const known = isApp ? apps.get(host) : (sourceOfPath(host, path) ?? sourceOfHost(host))
   if (known?.category === 'ignored') return undefined
-  return known ?? { name: host, category: WEBMAIL.test(host) ? 'email' : null, paid: false }
+  return known ?? { name: host, category: null, paid: false }
 }
 
-/** Returns the source of a visit: its tag, else its referrer, else the network whose click id it carries. */
+const sourceOfPath = (host: string, path: string): Source | undefined =>
+  paths.get(host)?.find((one) => path === one.path || path.startsWith(`${one.path}/`))?.source
+
+/**
+ * Returns the source of a visit: the assistant that the referrer names, else the tag, else the referrer, else the network
+ * whose click id it carries. An assistant outranks the tag, because it repeats links together with the tags of the mail
+ * or post that it read them in.
+ */
 export function sourceOf(campaign: Campaign, referrer: Source | undefined): Source | undefined {
+  if (referrer?.category === 'ai') return referrer
   const tag = campaign.utm_source ?? campaign.ref
   if (tag !== null) return sourceOfTag(tag)
   return referrer ?? (campaign.click ? tags.get(campaign.click) : undefined)

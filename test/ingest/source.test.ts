@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { parseCampaign } from '../../src/capture/campaign.js'
 import { parseLanguage } from '../../src/capture/language.js'
 import { channelOf } from '../../src/ingest/channel.js'
@@ -11,7 +12,7 @@ function arrivalOf(referrer: string, query = ''): [string | null, string] {
   const sender = parsed && sourceOfReferrer(parsed)
   const tags = parseCampaign(query)
   const source = sourceOf(tags, sender)
-  return [source?.name ?? null, channelOf(source, tags, sender)]
+  return [source?.name ?? null, channelOf(source, tags)]
 }
 
 t.test('source and channel by referrer', async (t) => {
@@ -52,7 +53,7 @@ t.test('source and channel by referrer', async (t) => {
     ['https://www.amazon.co.uk/dp/1', 'Amazon', 'Organic Shopping'],
     ['https://webmail.host.example/', 'webmail.host.example', 'Email'],
     ['https://en.wikipedia.org/wiki/X', 'Wikipedia', 'Referral'],
-    ['https://dev.to/', 'dev.to', 'Referral'],
+    ['https://dev.to/', 'DEV', 'Organic Social'],
     ['android-app://com.google.android.gm/', 'Gmail', 'Email', 'an app is a place too'],
     ['android-app://com.reddit.frontpage/https/www.reddit.com', 'Reddit', 'Organic Social'],
     ['android-app://org.unknown.reader/', 'org.unknown.reader', 'Referral'],
@@ -72,6 +73,128 @@ t.test('source and channel by referrer', async (t) => {
   ]
   for (const [referrer, source, expected, why] of rows)
     t.strictSame(arrivalOf(referrer), [source, expected], `${why ?? expected}: ${referrer || 'none'}`)
+})
+
+const CHATGPT = 'https://chatgpt.com/'
+const CLAUDE_APP = 'android-app://com.anthropic.claude/'
+const MAIL = 'https://mail.google.com/'
+
+t.test('assistants by their hosts, paths and apps', async (t) => {
+  const rows: [string, string][] = [
+    ['https://www.perplexity.com/', 'Perplexity'],
+    ['https://felo.ai/search/x', 'Felo'],
+    ['https://liner.com/', 'Liner'],
+    ['https://app.liner.com/', 'Liner'],
+    ['https://venice.ai/chat', 'Venice'],
+    ['https://elicit.com/', 'Elicit'],
+    ['https://consensus.app/results/', 'Consensus'],
+    ['https://you.com/search?q=x&tbm=youchat', 'You.com'],
+    ['https://huggingface.co/chat/', 'HuggingChat'],
+    ['https://huggingface.co/chat', 'HuggingChat'],
+    ['https://openrouter.ai/chat', 'OpenRouter'],
+    ['https://lumo.proton.me/', 'Lumo'],
+    ['https://www.bing.com/chat?q=x', 'Copilot'],
+    ['https://github.com/copilot', 'Copilot'],
+    ['https://kagi.com/assistant', 'Kagi Assistant'],
+    ['android-app://com.openai.chatgpt/', 'ChatGPT'],
+    ['android-app://com.openai.chatgpt', 'ChatGPT'],
+    ['android-app://com.openai.chatgpt/https/example.com/', 'ChatGPT'],
+    ['android-app://com.anthropic.claude/', 'Claude'],
+    ['android-app://ai.perplexity.app.android/', 'Perplexity'],
+    ['android-app://com.google.android.apps.bard/', 'Gemini'],
+    ['android-app://com.microsoft.copilot/', 'Copilot'],
+    ['android-app://com.deepseek.chat/', 'DeepSeek'],
+    ['android-app://ai.x.grok/', 'Grok'],
+    ['android-app://com.facebook.stella/', 'Meta AI'],
+    ['android-app://ai.mistral.chat/', 'Le Chat'],
+    ['android-app://com.moonshot.kimichat/', 'Kimi'],
+    ['android-app://com.larus.nova/', 'Doubao'],
+    ['android-app://ai.qwenlm.chat.android/', 'Qwen'],
+    ['android-app://com.poe.android/', 'Poe'],
+    ['android-app://me.proton.android.lumo/', 'Lumo'],
+  ]
+  const operators = new Map(ASSISTANTS.map(({ source, operator }) => [source, operator]))
+  for (const [referrer, source] of rows) {
+    t.strictSame(arrivalOf(referrer), [source, 'AI Assistants'], referrer)
+    t.ok(operators.get(source), `${source} has an operator, so the citation gap counts it for one`)
+  }
+})
+
+t.test('search, mail and social networks by their hosts, paths and apps', async (t) => {
+  const rows: [string, string, string, string?][] = [
+    ['https://images.google.de/', 'Google', 'Organic Search', 'image search'],
+    ['https://news.google.co.uk/', 'Google', 'Organic Search', 'news search of a country'],
+    ['https://scholar.google.com.au/', 'Google', 'Organic Search'],
+    ['https://www.google.cat/', 'Google', 'Organic Search', 'an ending of three letters'],
+    ['https://image.baidu.com/', 'Baidu', 'Organic Search'],
+    ['https://tieba.baidu.com/p/1', 'Baidu Tieba', 'Organic Social', 'a forum'],
+    ['https://pan.baidu.com/', 'pan.baidu.com', 'Referral', 'stored files'],
+    ['https://uk.images.search.yahoo.com/', 'Yahoo!', 'Organic Search'],
+    ['https://de.yahoo.com/', 'Yahoo!', 'Organic Search', 'the front page of a country'],
+    ['https://finance.yahoo.com/', 'finance.yahoo.com', 'Referral', 'its news are no search'],
+    ['https://uk.mail.yahoo.com/', 'Yahoo! Mail', 'Email'],
+    ['https://mail.yahoo.co.uk/', 'Yahoo! Mail', 'Email'],
+    ['https://images.yandex.ru/', 'Yandex', 'Organic Search'],
+    ['https://mail.yandex.kz/', 'Yandex Mail', 'Email'],
+    ['https://disk.yandex.ru/', 'disk.yandex.ru', 'Referral'],
+    ['https://suche.web.de/', 'WEB.DE Suche', 'Organic Search', 'search'],
+    ['https://web.de/', 'WEB.DE', 'Email', 'and mail, at one name'],
+    ['https://suche.gmx.net/', 'GMX Suche', 'Organic Search'],
+    ['https://navigator-bs.gmx.net/', 'GMX', 'Email'],
+    ['https://deref-gmx.net/mail/client/x', 'GMX', 'Email', 'the host through which links leave a mail'],
+    ['https://deref-web.de/', 'WEB.DE', 'Email'],
+    ['https://deref-other.example/', 'deref-other.example', 'Email', 'so named at other services'],
+    ['https://nam12.safelinks.protection.outlook.com/', 'Outlook', 'Email'],
+    ['https://outlook.cloud.microsoft/', 'Outlook', 'Email'],
+    ['https://inbox.google.com/', 'Gmail', 'Email'],
+    ['https://go.mail.ru/', 'Mail.ru Search', 'Organic Search'],
+    ['https://e.mail.ru/', 'Mail.ru', 'Email'],
+    ['https://news.mail.ru/', 'news.mail.ru', 'Referral', 'news'],
+    ['https://my.mail.ru/', 'my.mail.ru', 'Organic Social'],
+    ['https://www.orange.fr/webmail/fr_FR/read.html', 'Orange Mail', 'Email', 'told apart by its path'],
+    ['https://www.orange.fr/', 'orange.fr', 'Referral'],
+    ['https://mail.proton.me/', 'Proton Mail', 'Email'],
+    ['https://drive.proton.me/', 'drive.proton.me', 'Referral'],
+    ['https://www.zhihu.com/', 'Zhihu', 'Organic Social'],
+    ['https://zhuanlan.zhihu.com/p/1', 'Zhihu', 'Organic Social'],
+    ['https://www.douyin.com/', 'Douyin', 'Organic Social'],
+    ['https://somebody.substack.com/p/x', 'Substack', 'Organic Social', 'a publication within the network'],
+    ['https://fosstodon.org/', 'Mastodon', 'Organic Social'],
+    ['https://mastodon.example.org/', 'mastodon.example.org', 'Organic Social', 'a server named for what it runs'],
+    ['https://lemmy.example.org/', 'lemmy.example.org', 'Organic Social'],
+    ['https://search.xfinity.com/', 'search.xfinity.com', 'Organic Search', 'a small engine is its own name'],
+    ['https://huggingface.co/', 'huggingface.co', 'Referral', 'models, not the chat'],
+    ['https://huggingface.co/chatbots', 'huggingface.co', 'Referral', 'a path ends at a slash'],
+    ['https://github.com/copilot-tools', 'GitHub', 'Organic Social', 'a path ends at a slash'],
+    ['android-app://com.google.android.googlequicksearchbox/', 'Google', 'Organic Search'],
+    ['android-app://com.baidu.searchbox/', 'Baidu', 'Organic Search'],
+    ['android-app://com.microsoft.office.outlook/', 'Outlook', 'Email'],
+    ['android-app://de.gmx.mobile.android.mail/', 'GMX', 'Email'],
+    ['android-app://com.zhihu.android/', 'Zhihu', 'Organic Social'],
+    ['android-app://org.telegram.messenger.web/', 'Telegram', 'Organic Social'],
+    ['android-app://com.google.android.youtube/', 'YouTube', 'Organic Video'],
+  ]
+  for (const [referrer, source, expected, why] of rows)
+    t.strictSame(arrivalOf(referrer), [source, expected], `${why ?? expected}: ${referrer}`)
+})
+
+t.test('hosts that look like known ones are themselves', async (t) => {
+  const rows: [string, string][] = [
+    ['https://google.evil.com/', 'google.evil.com'],
+    ['https://evilgoogle.com/', 'evilgoogle.com'],
+    ['https://google.com.evil.net/', 'google.com.evil.net'],
+    ['https://images.google.evil.com/', 'images.google.evil.com'],
+    ['https://google/', 'google'],
+    ['https://perplexity.ai.evil.net/', 'perplexity.ai.evil.net'],
+    ['https://notperplexity.ai/', 'notperplexity.ai'],
+    ['https://chatgpt.com.evil.example/', 'chatgpt.com.evil.example'],
+    ['https://com.openai.chatgpt/', 'com.openai.chatgpt'],
+    ['android-app://chatgpt.com/', 'chatgpt.com'],
+    ['android-app://com.openai.chatgpt.evil/', 'com.openai.chatgpt.evil'],
+    ['android-app://evil.com.openai.chatgpt/', 'evil.com.openai.chatgpt'],
+    ['https://evil.example/huggingface.co/chat', 'evil.example'],
+  ]
+  for (const [referrer, source] of rows) t.strictSame(arrivalOf(referrer), [source, 'Referral'], referrer)
 })
 
 t.test('source and channel by tags', async (t) => {
@@ -109,13 +232,18 @@ t.test('source and channel by tags', async (t) => {
     ['utm_source=chatgpt.com', '', 'ChatGPT', 'AI Assistants', 'as its links are tagged'],
     ['utm_source=copilot', '', 'Copilot', 'AI Assistants', 'a tag of an assistant'],
     ['utm_medium=llm&utm_source=mystery', '', 'mystery', 'AI Assistants', 'by its medium'],
-    [
-      'utm_source=newsletter',
-      'https://chatgpt.com/',
-      'newsletter',
-      'AI Assistants',
-      'the referrer names the assistant',
-    ],
+    ['utm_source=newsletter&utm_medium=email', MAIL, 'newsletter', 'Email', 'a link in a mail'],
+    ['utm_source=newsletter&utm_medium=email', CHATGPT, 'ChatGPT', 'AI Assistants', 'the same link in an answer'],
+    ['utm_medium=email', CHATGPT, 'ChatGPT', 'AI Assistants', 'whichever tag the link has'],
+    ['utm_source=x&utm_medium=social', CHATGPT, 'ChatGPT', 'AI Assistants', 'a post that an answer cites'],
+    ['utm_source=yt&utm_medium=video', CLAUDE_APP, 'Claude', 'AI Assistants', 'a film that an answer cites'],
+    ['utm_source=a&utm_campaign=eshop', CHATGPT, 'ChatGPT', 'AI Assistants', 'a shop that an answer cites'],
+    ['utm_source=chatgpt.com&utm_medium=email', MAIL, 'ChatGPT', 'AI Assistants', 'the tag names the assistant'],
+    ['utm_source=perplexity', CHATGPT, 'ChatGPT', 'AI Assistants', 'of two assistants, the one seen'],
+    ['ref=producthunt', CHATGPT, 'ChatGPT', 'AI Assistants', 'ref is a tag too'],
+    ['utm_source=chatgpt&utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'an advertisement is no citation'],
+    ['utm_source=chatgpt&utm_medium=display', CHATGPT, 'ChatGPT', 'Display', 'nor is a banner'],
+    ['utm_medium=ai&utm_source=google', '', 'Google', 'AI Assistants', 'by its medium'],
     ['ref=producthunt', '', 'Product Hunt', 'Organic Social', 'ref stands in for utm_source'],
     ['source=www.example.org', '', 'www.example.org', 'Referral', 'so does source'],
     ['utm_source=a&source=b&ref=c', '', 'a', 'Referral', 'in this order'],
