@@ -9,7 +9,7 @@ import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
 import { createOpenApiDocument } from './openapi.js'
 import { cutOffOnRevocation } from './revocation.js'
-import { type Peer, type Route, readSearchParams } from './route.js'
+import { type Peer, type Route, readSearchParams, toResponse } from './route.js'
 import { isScriptPath } from './tracker-script.js'
 
 /** A web-standard request handler. */
@@ -83,7 +83,8 @@ export function createApp(deps: {
         const caller = { operator, request, share }
         const principal = await authorize(access, caller, deps.credentials)
         const query = readSearchParams(new URL(c.req.url), route)
-        const response = await route.run({ request, principal, access, ip, at: now(), query, params: c.req.param() })
+        const call = { request, principal, access, ip, at: now(), query, params: c.req.param() }
+        const response = toResponse(route, await route.run(call))
         // Responses other than JSON are streams, which may last as long as their reader likes.
         return route.contentType === undefined
           ? response

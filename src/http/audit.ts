@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AuditEntry, type AuditLog } from '../manage/audit-log.js'
 import type { Orgs } from '../manage/orgs.js'
-import { orgOfPath } from './org-access.js'
+import { inOrgOfPath } from './org-access.js'
 import { Id, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 
 const AuditQuery = z.object({
@@ -36,10 +36,7 @@ export function auditRoutes({ orgs, audit }: { orgs: Pick<Orgs, 'get'>; audit: A
       query: AuditQuery,
       data: z.array(AuditEntry),
       meta: PageMeta,
-      run: async (call) => {
-        const { id } = await orgOfPath(call, orgs)
-        return list({ ...parseQuery(call, AuditQuery), org: id })
-      },
+      run: inOrgOfPath(orgs)((call, { id }) => list({ ...parseQuery(call, AuditQuery), org: id })),
     }),
     routeMaker('control')('get', '/control/audit', 'operator', {
       summary: 'List the audit log of all organisations',

@@ -17,7 +17,7 @@ import type { Plan } from '../query/plan.js'
 import { prepareRead, type ReadDependencies } from '../query/read.js'
 import type { Store } from '../store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
-import type { Route } from './route.js'
+import { type Route, routeMaker } from './route.js'
 
 type ExportDeps = Omit<ReadDeps, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
@@ -34,13 +34,11 @@ const TableParameter = z
 const ReportQuery = z.object({ report: ReportParameter })
 const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
+const route = routeMaker('stats')
+
 /** The reads as files: the same parameters, the same data. */
 export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
-  {
-    method: 'get',
-    path: '/api/stats/export.csv',
-    access: 'stats:read',
-    tag: 'stats',
+  route('get', '/api/stats/export.csv', 'stats:read', {
     summary:
       "A whole report as CSV (RFC 4180, UTF-8) with a header row. Absent values are empty, lists are joined by `; `, lists of rows become tables of their own, other objects are JSON. A text that begins with = + - @ tab, a line break or ' gets a ' before it, so that no spreadsheet computes it",
     query: ExportQuery.extend({ table: TableParameter }),
@@ -63,12 +61,8 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
         },
       })
     },
-  },
-  {
-    method: 'get',
-    path: '/api/stats/export.pdf',
-    access: 'stats:read',
-    tag: 'stats',
+  }),
+  route('get', '/api/stats/export.pdf', 'stats:read', {
     summary: `A report as PDF: parameters, charts, and the first ${MAX_PRINTED_ROWS} rows of each table`,
     query: ExportQuery,
     contentType: 'application/pdf',
@@ -81,7 +75,7 @@ export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
         },
       })
     },
-  },
+  }),
 ]
 
 /** Returns a function that draws the PDF of any site's report, for mailed reports. */

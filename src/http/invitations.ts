@@ -3,8 +3,8 @@ import { AcceptInvitation, Invitation, type Invitations, NewInvitation } from '.
 import { OrgOfMember, type Orgs } from '../manage/orgs.js'
 import type { MailMessage, SendMail } from '../notify/mail-message.js'
 import { auditContext } from './auth.js'
-import { orgOfPath, requirePerson } from './org-access.js'
-import { jsonResponse, listResponse, noContent, parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'
+import { inOrgOfPath, personId, requirePerson } from './org-access.js'
+import { parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'
 
 /** Invitations into an organisation, and their acceptance; for people only. */
 export function invitationRoutes(deps: {
@@ -18,15 +18,13 @@ export function invitationRoutes(deps: {
 }): Route[] {
   const { orgs, invitations, link, send, log } = deps
   const route = routeMaker('invitations')
+  const inOrg = inOrgOfPath(orgs)
   return [
     route('get', '/api/orgs/{id}/invitations', 'admin', {
       summary: 'List open invitations',
       data: z.array(Invitation),
       meta: TotalMeta,
-      run: async (call) => {
-        const { id } = await orgOfPath(call, orgs)
-        return listResponse(await invitations.list(id))
-      },
+      run: inOrg((_, { id }) => invitations.list(id)),
     }),
     route('post', '/api/orgs/{id}/invitations', 'admin', {
       summary: 'Invite a person by mail; replaces an open invitation of the same address',
@@ -40,25 +38,21 @@ export function invitationRoutes(deps: {
       }),
       status: 201,
       mayConflict: true,
-      run: async (call) => {
-        const org = await orgOfPath(call, orgs)
-        const { principal } = call
-        const actor = principal.kind === 'person' ? principal.user.id : undefined
+      run: inOrg(async (call, { id, name }) => {
         const body = await parseBody(call, NewInvitation)
-        const { invitation, token, mailed } = await invitations.create(org.id, body, actor, auditContext(call, org.id))
-        void send(invitationMail(invitation, org.name, link(call.request, mailed))).catch(log)
-        return jsonResponse({ ...invitation, link: link(call.request, token) }, undefined, 201)
-      },
+        const created = await invitations.create(id, body, personId(call), auditContext(call, id))
+        const { invitation, token, mailed } = created
+        void send(invitationMail(invitation, name, link(call.request, mailed))).catch(log)
+        return { ...invitation, link: link(call.request, token) }
+      }),
     }),
     route('delete', '/api/orgs/{id}/invitations/{invitation}', 'admin', {
       summary: 'Revoke an invitation',
       status: 204,
-      run: async (call) => {
-        const org = await orgOfPath(call, orgs)
-        const id = pathId(call, 'invitation', 'There is no such invitation.')
-        await invitations.delete(org.id, id, auditContext(call, org.id))
-        return noContent()
-      },
+      run: inOrg((call, { id }) => {
+        const invitation = pathId(call, 'invitation', 'There is no such invitation.')
+        return invitations.delete(id, invitation, auditContext(call, id))
+      }),
     }),
     route('post', '/api/invitations/accept', 'person', {
       summary: "Accept an invitation to the caller's e-mail address",
@@ -69,7 +63,7 @@ export function invitationRoutes(deps: {
         const { token } = await parseBody(call, AcceptInvitation)
         const { user } = requirePerson(call)
         const { org, role } = await invitations.accept(token, user, auditContext(call, 0).by, call.at)
-        return jsonResponse({ ...(await orgs.get(org)), role })
+        return { ...(await orgs.get(org)), role }
       },
     }),
   ]

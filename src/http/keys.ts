@@ -3,19 +3,7 @@ import { ApiError } from '../errors.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { auditContext, canReachOrg } from './auth.js'
 import { chooseOrg } from './org-access.js'
-import {
-  type Call,
-  Id,
-  jsonResponse,
-  listResponse,
-  noContent,
-  parseBody,
-  parseQuery,
-  pathId,
-  type Route,
-  routeMaker,
-  TotalMeta,
-} from './route.js'
+import { type Call, Id, parseBody, parseQuery, pathId, type Route, routeMaker, TotalMeta } from './route.js'
 
 const KeysQuery = z.object({
   org: Id.optional().describe('The organisation; required for members of several.'),
@@ -38,7 +26,7 @@ export function keyRoutes(keys: Keys): Route[] {
       run: async (call) => {
         const { org } = parseQuery(call, KeysQuery)
         const listsAll = org === undefined && call.principal.kind === 'operator'
-        return listResponse(await keys.list(listsAll ? undefined : chooseOrg(call, org)))
+        return keys.list(listsAll ? undefined : chooseOrg(call, org))
       },
     }),
     route('post', '/api/keys', 'admin', {
@@ -50,7 +38,7 @@ export function keyRoutes(keys: Keys): Route[] {
       run: async (call) => {
         const body = await parseBody(call, NewKey)
         const org = chooseOrg(call, body.org)
-        return jsonResponse(await keys.create({ ...body, org }, auditContext(call, org)), undefined, 201)
+        return keys.create({ ...body, org }, auditContext(call, org))
       },
     }),
     route('delete', '/api/keys/{id}', 'admin', {
@@ -59,13 +47,12 @@ export function keyRoutes(keys: Keys): Route[] {
       run: async (call) => {
         const { id, org } = await keyOfPath(call)
         await keys.revoke(id, auditContext(call, org))
-        return noContent()
       },
     }),
     route('get', '/api/keys/{id}/usage', 'admin', {
       summary: 'Get when an API key was last used, and how often',
       data: KeyUsage,
-      run: async (call) => jsonResponse(await keys.usage((await keyOfPath(call)).id)),
+      run: async (call) => keys.usage((await keyOfPath(call)).id),
     }),
   ]
 }

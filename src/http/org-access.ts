@@ -9,11 +9,18 @@ import { type Call, pathId } from './route.js'
 const FIRST_ORG_ID = 1
 
 /** Returns the organisation of the path; throws `not_found` if the caller cannot reach it. */
-export async function orgOfPath(call: Call, orgs: Pick<Orgs, 'get'>): Promise<Org> {
+async function orgOfPath(call: Call, orgs: Pick<Orgs, 'get'>): Promise<Org> {
   const org = await orgs.get(pathId(call))
   if (org && canReachOrg(call, org.id)) return org
   throw new ApiError('not_found', 'There is no such organisation.')
 }
+
+/** Returns a function that makes handlers: `run` is called with the organisation of the path, if the caller can reach it. */
+export const inOrgOfPath =
+  (orgs: Pick<Orgs, 'get'>) =>
+  (run: (call: Call, org: Org) => unknown) =>
+  async (call: Call): Promise<unknown> =>
+    run(call, await orgOfPath(call, orgs))
 
 /** Returns the organisation that a body or query names, or the caller's only one; throws `not_found` or `validation_error`. */
 export function chooseOrg(call: Call, org: number | undefined): number {
@@ -33,6 +40,10 @@ export async function requireSite(grant: Grant, sites: Pick<Sites, 'get'>, id: n
   if (site && canReachSite(grant, site)) return site
   throw new ApiError('not_found', 'There is no such site.', field)
 }
+
+/** Returns the id of the signed-in person; undefined for the operator. */
+export const personId = ({ principal }: Pick<Call, 'principal'>): number | undefined =>
+  principal.kind === 'person' ? principal.user.id : undefined
 
 /** Returns the signed-in person; throws `unauthorized` for the operator, who is not a person. */
 export function requirePerson({ principal }: Pick<Call, 'principal'>): Person {

@@ -2,17 +2,8 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { NewOrg, type Org, OrgChange, OrgOfMember, type Orgs } from '../manage/orgs.js'
 import { auditContext } from './auth.js'
-import { orgOfPath } from './org-access.js'
-import {
-  type Call,
-  jsonResponse,
-  listResponse,
-  noContent,
-  parseBody,
-  type Route,
-  routeMaker,
-  TotalMeta,
-} from './route.js'
+import { inOrgOfPath, personId } from './org-access.js'
+import { type Call, parseBody, type Route, routeMaker, TotalMeta } from './route.js'
 
 /** Adds the caller's role to an organisation. */
 const withRole = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typeof OrgOfMember> => {
@@ -23,6 +14,7 @@ const withRole = ({ principal }: Pick<Call, 'principal'>, org: Org): z.infer<typ
 /** `/api/orgs`, for people only. `joined` is called after a person became a member. */
 export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Route[] {
   const route = routeMaker('orgs')
+  const inOrg = inOrgOfPath(orgs)
   return [
     route('get', '/api/orgs', 'person', {
       summary: "List the caller's organisations, with the caller's role in each",
@@ -31,7 +23,7 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       run: async (call) => {
         const { principal } = call
         const visible = (await orgs.list()).filter(({ id }) => principal.kind !== 'person' || principal.roles.has(id))
-        return listResponse(visible.map((org) => withRole(call, org)))
+        return visible.map((org) => withRole(call, org))
       },
     }),
     route('post', '/api/orgs', 'person', {
@@ -42,48 +34,40 @@ export function orgRoutes({ orgs, joined }: { orgs: Orgs; joined(): void }): Rou
       mayConflict: true,
       run: async (call) => {
         const { name } = await parseBody(call, NewOrg)
-        const owner = call.principal.kind === 'person' ? call.principal.user.id : undefined
+        const owner = personId(call)
         const org = await orgs.create(name, owner, call.at, auditContext(call, 0).by)
         joined()
-        return jsonResponse({ ...org, ...(owner === undefined ? {} : { role: 'owner' }) }, undefined, 201)
+        return { ...org, ...(owner === undefined ? {} : { role: 'owner' }) }
       },
     }),
     route('get', '/api/orgs/{id}', 'viewer', {
       summary: 'Get an organisation',
       data: OrgOfMember,
-      run: async (call) => jsonResponse(withRole(call, await orgOfPath(call, orgs))),
+      run: inOrg(withRole),
     }),
     route('patch', '/api/orgs/{id}', 'admin', {
       summary: 'Change fields of an organisation',
       body: OrgChange,
       data: OrgOfMember,
       mayConflict: true,
-      run: async (call) => {
-        const { id } = await orgOfPath(call, orgs)
+      run: inOrg(async (call, { id }) => {
         const change = await parseBody(call, OrgChange)
         const { principal } = call
         // Otherwise the rule would lock out the admin who sets it.
         if (change.require_totp && principal.kind === 'person' && !principal.user.totp)
           throw new ApiError('conflict', 'Set up two-factor sign-in for your own account first.', 'require_totp')
-        return jsonResponse(withRole(call, await orgs.change(id, change, auditContext(call, id))))
-      },
+        return withRole(call, await orgs.change(id, change, auditContext(call, id)))
+      }),
     }),
     route('delete', '/api/orgs/{id}', 'owner', {
       summary: 'Delete an organisation and all its sites, seven days from now',
       status: 204,
-      run: async (call) => {
-        const { id } = await orgOfPath(call, orgs)
-        await orgs.delete(id, auditContext(call, id))
-        return noContent()
-      },
+      run: inOrg((call, { id }) => orgs.delete(id, auditContext(call, id))),
     }),
     route('post', '/api/orgs/{id}/restore', 'owner', {
       summary: 'Cancel the deletion of an organisation',
       data: OrgOfMember,
-      run: async (call) => {
-        const { id } = await orgOfPath(call, orgs)
-        return jsonResponse(withRole(call, await orgs.restore(id, auditContext(call, id))))
-      },
+      run: inOrg(async (call, { id }) => withRole(call, await orgs.restore(id, auditContext(call, id)))),
     }),
   ]
 }

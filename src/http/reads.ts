@@ -95,7 +95,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       const statements: string[] = []
       const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
       await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
-      return jsonResponse(statements)
+      return statements
     },
   }),
 ]

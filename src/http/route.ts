@@ -25,7 +25,8 @@ export interface Call extends Grant {
 export type Route = RouteDescription & (HandlerRoute | DirectRoute)
 
 interface HandlerRoute {
-  run(call: Call): Promise<Response>
+  /** Returns the `data` of the response; or a whole response, if `toResponse` cannot build it. */
+  run(call: Call): Promise<unknown>
 }
 
 /** A route that writes its own headers and errors, and for which the body limit and CORS of the service do not apply. */
@@ -155,12 +156,16 @@ export const hasJsonType = ({ headers }: Request): boolean =>
 export const jsonResponse = (data: unknown, meta?: unknown, status: 200 | 201 | 202 = 200): Response =>
   Response.json(meta === undefined ? { data } : { data, meta }, { status })
 
-/** Responds with a list and its length as `meta.total`. */
-export const listResponse = (rows: readonly unknown[]): Response => jsonResponse(rows, { total: rows.length })
-
 /** Responds with a record, and its version as `ETag`. */
 export const jsonWithEtag = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
   Response.json({ data: record }, { status, headers: { etag: `"${record.version}"` } })
 
 /** Responds with 204. */
 export const noContent = (): Response => new Response(null, { status: 204 })
+
+/** Builds a route's response: `data` in the envelope, with the route's status, and for a list its length as `meta.total`. */
+export function toResponse({ status = 200, meta }: Pick<Route, 'status' | 'meta'>, data: unknown): Response {
+  if (data instanceof Response) return data
+  if (status === 204) return noContent()
+  return jsonResponse(data, meta === TotalMeta && Array.isArray(data) ? { total: data.length } : undefined, status)
+}

@@ -6,7 +6,7 @@ import type { Sites } from '../manage/sites.js'
 import { agentControlRoutes } from './agent-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
-import { jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
+import { parseQuery, type Route, routeMaker } from './route.js'
 import { siteRoutes } from './sites.js'
 import { createTailStream, TailQuery } from './tail.js'
 
@@ -59,7 +59,7 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
   }),
   control('get', '/control/status', 'operator', {
     summary: 'State of the running instance',
-    run: async () => jsonResponse({ ...status(), store: health() }),
+    run: async () => ({ ...status(), store: health() }),
   }),
   control('get', '/control/tail', 'operator', {
     summary: 'Follow rows as they are stored, as NDJSON',

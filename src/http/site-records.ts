@@ -16,8 +16,6 @@ import {
   type Call,
   ifMatchVersion,
   jsonWithEtag,
-  listResponse,
-  noContent,
   parseBody,
   parseQuery,
   pathId,
@@ -138,7 +136,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       meta: TotalMeta,
       run: async (call) => {
         const site = await requireSite(call, sites, parseQuery(call, SiteQuery).site, 'site')
-        return listResponse((await records.list(site.id)).map(present))
+        return (await records.list(site.id)).map(present)
       },
     }),
     route('post', path, write, {
@@ -177,7 +175,6 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       run: async (call) => {
         const { record, context } = await recordOfPath(call)
         await records.delete(record.id, context, ifMatchVersion(call))
-        return noContent()
       },
     }),
   ]

@@ -11,10 +11,7 @@ import {
   type Call,
   Id,
   ifMatchVersion,
-  jsonResponse,
   jsonWithEtag,
-  listResponse,
-  noContent,
   parseBody,
   parseQuery,
   pathId,
@@ -42,7 +39,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
         const { org } = parseQuery(call, SitesQuery)
         const isListed = (site: Site) =>
           (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site)
-        return listResponse((await sites.list()).filter(isListed))
+        return (await sites.list()).filter(isListed)
       },
     }),
     route('post', '/api/sites', 'admin', {
@@ -83,7 +80,6 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       run: async (call) => {
         const { id, org } = await siteOfPath(call)
         await sites.delete(id, auditContext(call, org), ifMatchVersion(call))
-        return noContent()
       },
     }),
     route('get', '/api/sites/{id}/ingest-key', 'admin', {
@@ -91,7 +87,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       data: IngestKey,
       run: async (call) => {
         const { id, org } = await siteOfPath(call)
-        return jsonResponse(await ingestKeys.show(id, auditContext(call, org)))
+        return ingestKeys.show(id, auditContext(call, org))
       },
     }),
     route('post', '/api/sites/{id}/ingest-key/rotate', 'admin', {
@@ -99,7 +95,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
       data: IngestKey,
       run: async (call) => {
         const { id, org } = await siteOfPath(call)
-        return jsonResponse(await ingestKeys.rotate(id, auditContext(call, org)))
+        return ingestKeys.rotate(id, auditContext(call, org))
       },
     }),
   ]
@@ -119,7 +115,7 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
     run: async (call) => {
       const { days } = parseQuery(call, DropsQuery)
       const { id } = await requireSite(call, sites, pathId(call))
-      return listResponse(await drops.list(id, days))
+      return drops.list(id, days)
     },
   }),
 ]
@@ -135,7 +131,7 @@ export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<
       const id = HexId.safeParse(call.params.id)
       if (!id.success) throw new ApiError('not_found', 'Not found.')
       const site = await requireSite(call, deps.sites, parseQuery(call, SiteQuery).site, 'site')
-      return jsonResponse(await deps.removals.erase(site.id, id.data, auditContext(call, site.org)))
+      return deps.removals.erase(site.id, id.data, auditContext(call, site.org))
     },
   }),
 ]

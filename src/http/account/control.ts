@@ -9,7 +9,7 @@ import type { Passwords } from '../../manage/passwords.js'
 import { ROLES } from '../../manage/roles.js'
 import { type StoredUser, User, type Users, userView } from '../../manage/users.js'
 import { auditContext } from '../auth.js'
-import { jsonResponse, listResponse, parseBody, type Route, routeMaker, TotalMeta } from '../route.js'
+import { parseBody, type Route, routeMaker, TotalMeta } from '../route.js'
 import type { AccountMailer, LinkBuilder } from './mailer.js'
 
 const NewUser = z.strictObject({
@@ -54,7 +54,7 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       summary: 'List the accounts of this instance',
       data: z.array(UserView),
       meta: TotalMeta,
-      run: async () => listResponse(await Promise.all((await users.list()).map(viewOf))),
+      run: async () => Promise.all((await users.list()).map(viewOf)),
     }),
     route('post', '/control/users', 'operator', {
       summary: 'Create an account as a member of an existing organisation',
@@ -70,7 +70,7 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
           { email, name, org, role, password: hash },
           auditContext(call, org),
         )
-        return jsonResponse(await viewOf(user), undefined, 201)
+        return viewOf(user)
       },
     }),
     route('post', '/control/users/reset-password', 'operator', {
@@ -82,10 +82,10 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
         const user = await requireUser(email)
         if (password !== undefined) {
           await profile.setPassword(user, password)
-          return jsonResponse({ email })
+          return { email }
         }
         const token = await profile.prepareReset(email)
-        return jsonResponse({ email, link: linkTo(call.request, '/reset-password', token) })
+        return { email, link: linkTo(call.request, '/reset-password', token) }
       },
     }),
     route('post', '/control/users/disable-totp', 'operator', {
@@ -95,7 +95,7 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
       async run(call) {
         const { id, email } = await requireUser((await parseBody(call, UserSelector)).email)
         await secondFactor.revoke(id)
-        return jsonResponse(await viewOf(await requireUser(email)))
+        return viewOf(await requireUser(email))
       },
     }),
     route('post', '/control/login-link', 'operator', {
@@ -107,13 +107,13 @@ export function accountControlRoutes(deps: AccountControlDeps): Route[] {
         const user = email === undefined ? await firstOwner(deps) : await requireUser(email)
         const { token, expires_at } = await accounts.createLoginLink(user.id)
         const link = linkTo(call.request, '/sign-in', token)
-        return jsonResponse({ email: user.email, link, expires_at: expires_at.toISOString() })
+        return { email: user.email, link, expires_at: expires_at.toISOString() }
       },
     }),
     route('get', '/control/links', 'operator', {
       summary: 'List the last links that were not mailed, because no mail server is configured',
       data: z.array(UnsentLinkView),
-      run: async () => jsonResponse(post.unsentLinks()),
+      run: async () => post.unsentLinks(),
     }),
   ]
 }

@@ -4,16 +4,7 @@ import type { Accounts } from '../../manage/accounts/accounts.js'
 import type { LoginSessions } from '../../manage/login-sessions.js'
 import { userView } from '../../manage/users.js'
 import { requirePerson } from '../org-access.js'
-import {
-  jsonResponse,
-  listResponse,
-  noContent,
-  parseBody,
-  pathId,
-  type Route,
-  routeMaker,
-  TotalMeta,
-} from '../route.js'
+import { noContent, parseBody, pathId, type Route, routeMaker, TotalMeta } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
@@ -55,7 +46,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
         const person = requirePerson(call)
         const { name } = await parseBody(call, ChangeMe)
         const user = name === undefined ? person.user : userView(await profile.rename(person.user.id, name))
-        return jsonResponse(await me({ ...person, user }))
+        return me({ ...person, user })
       },
     }),
     route('delete', '/api/auth/me', 'person', {
@@ -99,7 +90,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
           if (token === undefined) return accountMails.emailTaken(email)
           return accountMails.newEmail(email, linkTo(call.request, '/confirm-email', token))
         })
-        return jsonResponse({ sent: true }, undefined, 202)
+        return { sent: true }
       },
     }),
   ]
@@ -107,7 +98,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
     route('get', '/api/auth/me', 'person', {
       summary: "Get the signed-in person's account, organisations and roles",
       data: Me,
-      run: async (call) => jsonResponse(await me(requirePerson(call))),
+      run: async (call) => me(requirePerson(call)),
     }),
     ...jsonRoutes.map(jsonOnly),
   ]
@@ -129,7 +120,7 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       meta: TotalMeta,
       async run(call) {
         const { user, session } = requirePerson(call)
-        return listResponse((await sessions.list(user.id)).map((each) => sessionView(each, session.id)))
+        return (await sessions.list(user.id)).map((each) => sessionView(each, session.id))
       },
     }),
     route('delete', '/api/auth/sessions', 'person', {
@@ -138,7 +129,6 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       async run(call) {
         const { user, session } = requirePerson(call)
         await sessions.end((await sessions.list(user.id)).map(({ id }) => id).filter((id) => id !== session.id))
-        return noContent()
       },
     }),
     route('delete', '/api/auth/sessions/{id}', 'person', {

@@ -8,7 +8,7 @@ import { regexPatterns } from '../../query/conditions.js'
 import { parseFilters } from '../../query/filters.js'
 import { resolveGoals } from '../../query/goals.js'
 import { checkPatterns, type ReadDependencies } from '../../query/read.js'
-import { jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
+import { parseBody, type Route, routeMaker } from '../route.js'
 import { recordRoutes } from '../site-records.js'
 import { validate } from '../validation.js'
 import type { ShareAccess } from './access.js'
@@ -121,17 +121,17 @@ const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Rou
     otherResponses: { 404: LINK_NOT_FOUND },
     run: async ({ params, query }) => {
       const { share, open } = await access.look(params.slug ?? '', query.get('share') ?? undefined)
-      if (!open) return jsonResponse({ password: true })
+      if (!open) return { password: true }
       const { name, scopes, expires_at, password } = presentShare(share)
       const site = await sites.get(share.site)
       if (!site) throw new ApiError('not_found', LINK_NOT_FOUND)
-      return jsonResponse({
+      return {
         password,
         name,
         site: { id: site.id, name: site.name, timezone: site.timezone },
         scopes,
         ...(expires_at === undefined ? {} : { expires_at }),
-      })
+      }
     },
   }),
   route('post', '/api/share/{slug}/unlock', 'public', {
@@ -151,7 +151,7 @@ const linkRoutes = (access: ShareDeps['access'], sites: Pick<Sites, 'get'>): Rou
     },
     run: async (call) => {
       const { password } = await parseBody(call, Unlock)
-      return jsonResponse(await access.unlock(call.params.slug ?? '', password, call.ip))
+      return access.unlock(call.params.slug ?? '', password, call.ip)
     },
   }),
 ]
