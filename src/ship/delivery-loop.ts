@@ -32,14 +32,6 @@ export interface DeliveryOptions {
   }
 }
 
-interface DeliveryLoop {
-  readonly attempts: Readonly<Partial<Record<DeliveryOutcome['kind'], number>>>
-  /** The reason why the collector accepts no rows at present. */
-  readonly problem: string | undefined
-  /** Resolves when all rows are delivered or the collector accepts none, after at most `bound` milliseconds. */
-  finish(bound: number): Promise<void>
-}
-
 /** Milliseconds between requests, because the collector accepts 600 a minute from one address. */
 const MIN_SPACING_MS = 105
 /** Servers may share one address: each 429 doubles the spacing, up to this bound. */
@@ -60,7 +52,7 @@ const MAX_CONSECUTIVE_REFUSALS = 100
  * process, so a spool copied or restored from a backup reuses no number. Long because one attempt follows from the last:
  * the steps share the state of the delivery.
  */
-export function startDelivery(options: DeliveryOptions): DeliveryLoop {
+export function startDelivery(options: DeliveryOptions) {
   const { site, key, send, queue, resume: found, save, setAside: refuse, now, clock, random, sleep, log } = options
   const attempts: Partial<Record<DeliveryOutcome['kind'], number>> = {}
   const stop = new AbortController()
@@ -188,10 +180,12 @@ export function startDelivery(options: DeliveryOptions): DeliveryLoop {
 
   return {
     attempts,
+    /** The reason why the collector accepts no rows at present. */
     get problem() {
       return problem
     },
-    async finish(bound) {
+    /** Resolves when all rows are delivered or the collector accepts none, after at most `bound` milliseconds. */
+    async finish(bound: number): Promise<void> {
       finishing = true
       stop.signal.addEventListener('abort', () => queue.wake())
       queue.wake()

@@ -14,19 +14,11 @@ const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
-interface ProgressFile {
-  /** The progress on disk: undefined if there was no file, `damaged` if it cannot be read. */
-  readonly stored: Progress | 'damaged' | undefined
-  /** Resolves when the progress is on disk. */
-  save(progress: Progress): Promise<void>
-  close(): Promise<void>
-}
-
 const SLOT_BYTES = 256
 const Slot = Progress.extend({ turn: z.int() })
 
 /** Opens the file of two slots, written alternately in place: a torn write leaves the other, and a full disk has room. */
-export async function openProgress(path: string): Promise<ProgressFile> {
+export async function openProgress(path: string) {
   const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(SLOT_BYTES * 2), 0, SLOT_BYTES * 2, 0)
@@ -36,15 +28,15 @@ export async function openProgress(path: string): Promise<ProgressFile> {
       .sort((a, b) => b.turn - a.turn)
     const [latest] = slots
     let turn = latest?.turn ?? 0
-    const write = async (progress: Progress) => {
-      turn += 1
-      await writeSlot(file, (turn % 2) * SLOT_BYTES, formatSlot({ ...progress, turn }))
-      await file.datasync()
-    }
+    const stored: Progress | 'damaged' | undefined = latest ?? (bytesRead === 0 ? undefined : 'damaged')
     return {
-      stored: latest ?? (bytesRead === 0 ? undefined : 'damaged'),
-      async save({ sender, settled, sending }) {
-        await write({ sender, settled, sending })
+      /** The progress on disk: undefined if there was no file, `damaged` if it cannot be read. */
+      stored,
+      /** Resolves when the progress is on disk. */
+      async save({ sender, settled, sending }: Progress): Promise<void> {
+        turn += 1
+        await writeSlot(file, (turn % 2) * SLOT_BYTES, formatSlot({ sender, settled, sending, turn }))
+        await file.datasync()
       },
       close: () => file.close(),
     }

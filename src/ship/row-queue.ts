@@ -18,26 +18,7 @@ interface QueueOptions {
 }
 
 /** The rows that wait, in order of arrival: new rows in memory for a moment, then on disk, a few of them read ahead. */
-export interface RowQueue {
-  add(item: OutgoingRow): void
-  /** Returns the next delivery of at most `most` rows, or undefined if none waits. */
-  next(most: number): Promise<Batch | undefined>
-  /** Returns an earlier delivery unchanged: all remaining rows up to `number`. */
-  repeat(number: number): Promise<Batch>
-  /** Resolves when there may be more rows than `next` found. */
-  waitForMore(): Promise<void>
-  /** Ends `waitForMore`. */
-  wake(): void
-  /** Marks the rows up to `number` as delivered. */
-  settle(number: number): Promise<void>
-  /** Tries once to write the rows in memory to disk; no row may be added afterwards. */
-  close(): Promise<void>
-  readonly waiting: number
-  /** Waiting rows that are only in memory. */
-  readonly unwritten: number
-  /** The reason why rows are not written to disk. */
-  readonly fault: string | undefined
-}
+export type RowQueue = ReturnType<typeof createQueue>
 
 /** Rows are written after this many milliseconds, or when this many wait. */
 const BATCH_WINDOW_MS = 200
@@ -52,7 +33,7 @@ const RETRY_AFTER_FAULT_MS = 1_000
 /**
  * Creates the queue. Long because the writer, the reader and the caller share the rows in memory.
  */
-export function createQueue(options: QueueOptions): RowQueue {
+export function createQueue(options: QueueOptions) {
   const { spool, sleep, onLost: lost, log } = options
   const arrived = createSignal()
   const stored = createSignal()
@@ -151,32 +132,38 @@ export function createQueue(options: QueueOptions): RowQueue {
   }
 
   return {
-    add(item) {
+    add(item: OutgoingRow): void {
       fresh.push(item)
       freshWeight += item.json.length
       if (fresh.length === 1) arrived.ring()
       if (fresh.length >= BATCH_WINDOW_ROWS && fault === undefined) hurry.abort()
       trim()
     },
-    async next(most) {
+    /** Returns the next delivery of at most `most` rows, or undefined if none waits. */
+    async next(most: number): Promise<Batch | undefined> {
       if (ahead.length < MAX_LIST_ROWS) await fill(0)
       return takeBatch(ahead, most)
     },
-    async repeat(number) {
+    /** Returns an earlier delivery unchanged: all remaining rows up to `number`. */
+    async repeat(number: number): Promise<Batch> {
       await fill(number)
       const after = ahead.findIndex((row) => row.number > number)
       return { number, rows: after < 0 ? [...ahead] : ahead.slice(0, after) }
     },
+    /** Resolves when there may be more rows than `next` found. */
     waitForMore: () => stored.heard(),
+    /** Ends `waitForMore`. */
     wake: () => stored.ring(),
-    async settle(number) {
+    /** Marks the rows up to `number` as delivered. */
+    async settle(number: number): Promise<void> {
       const after = ahead.findIndex((row) => row.number > number)
       const gone = ahead.splice(0, after < 0 ? ahead.length : after)
       aheadWeight -= weigh(gone)
       reached = Math.max(reached, number)
       await spool.settle(number)
     },
-    async close() {
+    /** Tries once to write the rows in memory to disk; no row may be added afterwards. */
+    async close(): Promise<void> {
       closed = true
       hurry.abort()
       arrived.ring()
@@ -185,9 +172,11 @@ export function createQueue(options: QueueOptions): RowQueue {
     get waiting() {
       return spool.waiting + writing + fresh.length
     },
+    /** Waiting rows that are only in memory. */
     get unwritten() {
       return writing + fresh.length
     },
+    /** The reason why rows are not written to disk. */
     get fault() {
       return fault
     },

@@ -25,29 +25,25 @@ const CHUNK_BYTES = 256 << 10
 const MAX_LINE_BYTES = 4 << 20
 const LINE_FEED = 10
 
-export interface SegmentReader {
-  /** Returns some of the next rows up to byte `until` of the file, or none at its end. Skips damaged lines. */
-  next(until: number): Promise<SpooledRow[]>
-  /** Bytes read so far, and the end of the last whole line among them. */
-  readonly position: number
-  readonly lastLineEnd: number
-  close(): Promise<void>
-}
+export type SegmentReader = Awaited<ReturnType<typeof openSegmentReader>>
 
 /** Opens a segment for reading from byte `from`; memory holds one chunk at a time. */
-export async function openSegmentReader(path: string, from = 0): Promise<SegmentReader> {
+export async function openSegmentReader(path: string, from = 0) {
   const file = await open(path, constants.O_RDONLY)
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   let rest: Buffer = Buffer.alloc(0)
   let at = from
   return {
+    /** Bytes read so far. */
     get position() {
       return at
     },
+    /** The end of the last whole line that was read. */
     get lastLineEnd() {
       return at - rest.length
     },
-    async next(until) {
+    /** Returns some of the next rows up to byte `until` of the file, or none at its end. Skips damaged lines. */
+    async next(until: number): Promise<SpooledRow[]> {
       while (at < until) {
         const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, until - at), at)
         if (bytesRead === 0) return []
@@ -69,22 +65,16 @@ export async function openSegmentReader(path: string, from = 0): Promise<Segment
   }
 }
 
-export interface SegmentWriter {
-  readonly segment: Segment
-  /** Resolves when the rows are on disk. After a rejection the writer is unusable; earlier rows stay. */
-  append(rows: readonly SpooledRow[]): Promise<void>
-  /** Removes all of its rows from the disk. */
-  empty(): Promise<void>
-  close(): Promise<void>
-}
+export type SegmentWriter = Awaited<ReturnType<typeof openSegmentWriter>>
 
 /** Opens a file for rows from number `first` on. */
-export async function openSegmentWriter(path: string, first: number): Promise<SegmentWriter> {
+export async function openSegmentWriter(path: string, first: number) {
   const file: FileHandle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
   const segment: Segment = { path, first, last: first - 1, bytes: (await file.stat()).size }
   return {
     segment,
-    async append(rows) {
+    /** Resolves when the rows are on disk. After a rejection the writer is unusable; earlier rows stay. */
+    async append(rows: readonly SpooledRow[]): Promise<void> {
       // Bytes before this writer's first row are a torn line of an earlier process.
       const torn = segment.bytes > 0 && segment.last < segment.first
       const text = `${torn ? '\n' : ''}${rows.map(formatLine).join('')}`
@@ -93,7 +83,8 @@ export async function openSegmentWriter(path: string, first: number): Promise<Se
       segment.bytes += Buffer.byteLength(text)
       segment.last = rows.at(-1)?.number ?? segment.last
     },
-    async empty() {
+    /** Removes all of its rows from the disk. */
+    async empty(): Promise<void> {
       await file.truncate(0)
       segment.bytes = 0
       segment.first = segment.last + 1

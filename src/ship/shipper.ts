@@ -50,15 +50,7 @@ export interface ShipperStats {
   attempts: Readonly<Record<string, number>>
 }
 
-export interface Shipper {
-  /** Queues a row for an observation. Never throws, never waits. */
-  record(observation: Observation): void
-  /** Queues a row for a hit that the tracker endpoint accepted. Never throws, never waits. */
-  hit(hit: RawHit): void
-  stats(): ShipperStats
-  /** Writes waiting rows to disk and ships for at most ten seconds; the rest is shipped after the next start. */
-  close(): Promise<void>
-}
+export type Shipper = Awaited<ReturnType<typeof createShipper>>
 
 /** Bounds of the rows in memory while the disk accepts none; they equal the recorder's. */
 const MEMORY_LIMIT = { maxRows: 64_000, maxCharacters: 64 << 20 }
@@ -70,7 +62,7 @@ const CLOSE_TIMEOUT_MS = 10_000
  * of one line if another process uses the directory or it cannot be written. Long because starting, recording and closing
  * share the parts that it opens.
  */
-export async function createShipper(options: ShipperOptions): Promise<Shipper> {
+export async function createShipper(options: ShipperOptions) {
   const { directory, spool_limit, min_free_disk, clock, sleep, log } = options
   const losses: Partial<Record<LossReason, number>> = {}
   const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
@@ -151,9 +143,11 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
   }
 
   return {
-    record: (observation) => enqueue(() => items.of(observation)),
-    hit: (hit) => enqueue(() => items.ofHit(hit)),
-    stats() {
+    /** Queues a row for an observation. Never throws, never waits. */
+    record: (observation: Observation): void => enqueue(() => items.of(observation)),
+    /** Queues a row for a hit that the tracker endpoint accepted. Never throws, never waits. */
+    hit: (hit: RawHit): void => enqueue(() => items.ofHit(hit)),
+    stats(): ShipperStats {
       const { fault } = queue
       const { problem: trouble, attempts } = delivery
       return {
@@ -167,7 +161,8 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
         attempts: { ...attempts },
       }
     },
-    async close() {
+    /** Writes waiting rows to disk and ships for at most ten seconds; the rest is shipped after the next start. */
+    async close(): Promise<void> {
       if (closed) return
       closed = true
       await queue.close()

@@ -30,22 +30,7 @@ export interface SpoolOptions {
 }
 
 /** Rows in order on disk, with one writer and one reader at the same time. */
-export interface Spool {
-  /** The highest row number so far. */
-  readonly last: number
-  /** Rows that are neither delivered nor lost. */
-  readonly waiting: number
-  readonly bytes: number
-  /** Resolves when the rows are on disk; if it rejects, none of them counts as written. */
-  append(rows: readonly SpooledRow[]): Promise<void>
-  /** Returns the next rows in order, or none at the end. */
-  read(): Promise<SpooledRow[]>
-  /** Tells the reader that the rows up to `number` are in memory; it continues after them. */
-  skipTo(number: number): void
-  /** Marks the rows up to `number` as delivered; a file is deleted when all of its rows are. */
-  settle(number: number): Promise<void>
-  close(): Promise<void>
-}
+export type Spool = Awaited<ReturnType<typeof openSpool>>
 
 /** Files of a full spool: deleting the oldest rows deletes one of them. */
 const SEGMENTS_PER_SPOOL = 16
@@ -55,7 +40,7 @@ const MAX_SEGMENT_BYTES = 16 << 20
  * Opens the waiting rows in `directory`, and creates it if it does not exist. Rejects if it cannot be written. Long because
  * writer, reader and limits share the list of files.
  */
-export async function openSpool(options: SpoolOptions): Promise<Spool> {
+export async function openSpool(options: SpoolOptions) {
   const { directory, limit, min_free_disk, clock, onLost: lost, log } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const segments = await findSegments(directory, log)
@@ -135,16 +120,19 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   }
 
   return {
+    /** The highest row number so far. */
     get last() {
       return last
     },
+    /** Rows that are neither delivered nor lost. */
     get waiting() {
       return last - settled - lostRanges.reduce((sum, { from, to }) => sum + to - Math.max(from, settled), 0)
     },
     get bytes() {
       return bytes()
     },
-    append: (rows) =>
+    /** Resolves when the rows are on disk; if it rejects, none of them counts as written. */
+    append: (rows: readonly SpooledRow[]): Promise<void> =>
       serialise(async () => {
         const [first] = rows
         if (first === undefined) return
@@ -167,7 +155,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
         last = Math.max(last, segment.last)
         await dropOldest()
       }),
-    async read() {
+    /** Returns the next rows in order, or none at the end. */
+    async read(): Promise<SpooledRow[]> {
       for (;;) {
         if (reading === undefined || !segments.includes(reading.segment)) {
           await closeReader()
@@ -192,14 +181,16 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
         await closeReader()
       }
     },
-    skipTo(number) {
+    /** Tells the reader that the rows up to `number` are in memory; it continues after them. */
+    skipTo(number: number): void {
       last = Math.max(last, number)
       readUpTo = Math.max(readUpTo, number)
       safeUpTo = Math.max(safeUpTo, number)
       if (writer !== undefined && writer.segment.last === number)
         resumeAt = { segment: writer.segment, at: writer.segment.bytes }
     },
-    async settle(number) {
+    /** Marks the rows up to `number` as delivered; a file is deleted when all of its rows are. */
+    async settle(number: number): Promise<void> {
       settled = Math.max(settled, number)
       lostRanges = lostRanges.filter(({ to }) => to > settled)
       if (!segments.some((segment) => segment.last <= settled && segment.bytes > 0)) return

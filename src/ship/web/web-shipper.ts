@@ -23,16 +23,7 @@ export interface WebShipperStats {
   trouble?: string
 }
 
-export interface WebShipper {
-  /** Buffers a row for an observation. Never throws, never waits. */
-  record(observation: Observation): void
-  /**
-   * Sends buffered rows for at most half a minute; pass its promise to `waitUntil`. Rows that could not be sent wait for
-   * the next flush. Never rejects.
-   */
-  flush(): Promise<void>
-  stats(): WebShipperStats
-}
+export type WebShipper = ReturnType<typeof createWebShipper>
 
 /** Collects the rows of concurrent requests in one delivery, because the collector accepts 600 a minute. */
 const BATCH_WINDOW_MS = 1_000
@@ -60,7 +51,7 @@ export function createWebShipper(deps: {
   id(): string
   sleep(ms: number): Promise<void>
   log(message: string): void
-}): WebShipper {
+}) {
   const { site, send, now, random, sleep, log } = deps
   const items = createRowBuilder({ agents: deps.agents })
   const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
@@ -112,7 +103,8 @@ export function createWebShipper(deps: {
   }
 
   return {
-    record(observation) {
+    /** Buffers a row for an observation. Never throws, never waits. */
+    record(observation: Observation): void {
       try {
         const item = items.of(observation)
         if (typeof item === 'string') lost(item)
@@ -122,7 +114,11 @@ export function createWebShipper(deps: {
         lost('fault')
       }
     },
-    async flush() {
+    /**
+     * Sends buffered rows for at most half a minute; pass its promise to `waitUntil`. Rows that could not be sent wait for
+     * the next flush. Never rejects.
+     */
+    async flush(): Promise<void> {
       const end = now() + LAST_ATTEMPT_MS
       await sleep(BATCH_WINDOW_MS)
       while (now() >= paused && now() < end) {
@@ -131,7 +127,7 @@ export function createWebShipper(deps: {
         await deliver(batch, end)
       }
     },
-    stats: () => ({
+    stats: (): WebShipperStats => ({
       shipped: { ...shipped },
       waiting: waiting.rows,
       losses: { ...losses },
