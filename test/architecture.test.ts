@@ -13,6 +13,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/sql': [],
   'src/session-aggregates': [],
   'src/cache': [],
+  'src/private-socket': [],
   'src/rows': [],
   'src/tracker': [],
   'src/config': ['src/hostname'],
@@ -54,7 +55,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   // The site's process.
   'src/engine': ['src/dialects', 'src/capture', 'src/policy', 'src/rows', 'src/store', 'src/sql', 'src/errors'],
-  'src/ship': ['src/capture', 'src/agents', 'src/cache'],
+  'src/ship': ['src/capture', 'src/agents', 'src/cache', 'src/private-socket'],
   'src/manage': ['src/query', 'src/capture', 'src/hostname', 'src/sql', 'src/store', 'src/errors'],
   'src/export': ['src/reads', 'src/query', 'src/store', 'src/errors'],
   'src/notify': [
@@ -81,6 +82,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/policy',
     'src/agents',
     'src/address',
+    'src/private-socket',
     'src/readership',
     'src/store',
     'src/sql',

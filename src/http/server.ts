@@ -3,8 +3,9 @@ import { existsSync, unlinkSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { connect } from 'node:net'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
+import { listenPrivately, shortSocketPath } from '../private-socket.js'
 import type { App } from './app.js'
 import { errorResponse } from './error-response.js'
 import type { createNodeTrackHandler } from './track/node-handler.js'
@@ -109,23 +110,8 @@ const isListening = async (path: string): Promise<boolean> => {
   }
 }
 
-/** The limit of macOS; Linux allows 107. Node truncates longer paths silently. */
-const MAX_SOCKET_PATH_BYTES = 103
-
-/**
- * Returns the path of the control socket in a data directory: absolute or relative to the working directory, whichever is
- * shorter. Throws if both are too long for a socket.
- */
-export function socketPath(data: string): string {
-  const path = join(data, 'control.sock')
-  const near = relative('.', path)
-  const shorter = Buffer.byteLength(near) < Buffer.byteLength(path) ? near : path
-  const length = Buffer.byteLength(shorter)
-  if (length <= MAX_SOCKET_PATH_BYTES) return shorter
-  throw new Error(
-    `${shorter} is too long for a socket: ${length} bytes, the limit is ${MAX_SOCKET_PATH_BYTES}. Choose a data directory with a shorter path, or start in a directory nearer to it.`,
-  )
-}
+/** Returns the path of the control socket in a data directory. Throws as `shortSocketPath`. */
+export const socketPath = (data: string): string => shortSocketPath(join(data, 'control.sock'))
 
 /**
  * Opens the control socket with mode 0600: a process that can open it is the operator. The socket of a dead process is removed,
@@ -139,11 +125,6 @@ export async function listenControl(app: App, path: string): Promise<Listener> {
   const server = createListenerServer(app, true)
   // `tail` streams for hours; the time for a request to arrive stays bounded.
   server.timeout = 0
-  const listening = once(server, 'listening')
-  // The socket is bound within the call, so no other file is created under this mask.
-  const before = process.umask(0o177)
-  server.listen({ path })
-  process.umask(before)
-  await listening
+  await listenPrivately(server, path)
   return { at: path, close: (grace = 0) => createClose(server)(grace) }
 }

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { unlink } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listenPrivately, shortSocketPath } from '../private-socket.js'
 
-/** Bytes of a socket's path that every system accepts. */
-const MAX_SOCKET_PATH_BYTES = 103
 /** Longer than a process that starts at the same moment needs to replace a dead socket with its own. */
 const SETTLE_MS = 50
 
@@ -15,22 +13,13 @@ const SETTLE_MS = 50
  * other containers that mount the directory. Throws an error of one line if another process holds it.
  */
 export async function lockDirectory(path: string, held: string): Promise<{ release(): Promise<void> }> {
-  const near = relative('.', path)
-  const at = Buffer.byteLength(near) < Buffer.byteLength(path) ? near : path
-  if (Buffer.byteLength(at) > MAX_SOCKET_PATH_BYTES)
-    throw new Error(
-      `${at} is too long for a socket, at most ${MAX_SOCKET_PATH_BYTES} bytes work; choose a shorter directory.`,
-    )
+  const at = shortSocketPath(path)
   const taken = () => new Error(`${held} is in use by another process; each needs a directory of its own.`)
   const name = randomBytes(8).toString('hex')
   if ((await readHolder(at)) !== undefined) throw taken()
   await unlink(at).catch(() => {})
   const server = createServer((socket) => socket.on('error', () => {}).end(name))
-  const listening = once(server, 'listening')
-  const before = process.umask(0o177)
-  server.listen({ path: at })
-  process.umask(before)
-  await listening.catch(() => {
+  await listenPrivately(server, at).catch(() => {
     throw taken()
   })
   server.unref()
