@@ -160,12 +160,9 @@ export const jsonResponse = (data: unknown, meta?: unknown, status: 200 | 201 | 
 export const jsonWithEtag = (record: { readonly version: number }, status: 200 | 201 = 200): Response =>
   Response.json({ data: record }, { status, headers: { etag: `"${record.version}"` } })
 
-/** Responds with 204. */
-export const noContent = (): Response => new Response(null, { status: 204 })
-
 /** Builds a route's response: `data` in the envelope, with the route's status, and for a list its length as `meta.total`. */
 export function toResponse({ status = 200, meta }: Pick<Route, 'status' | 'meta'>, data: unknown): Response {
   if (data instanceof Response) return data
-  if (status === 204) return noContent()
+  if (status === 204) return new Response(null, { status })
   return jsonResponse(data, meta === TotalMeta && Array.isArray(data) ? { total: data.length } : undefined, status)
 }

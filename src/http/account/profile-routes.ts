@@ -4,7 +4,7 @@ import type { Accounts } from '../../manage/accounts/accounts.js'
 import type { LoginSessions } from '../../manage/login-sessions.js'
 import { userView } from '../../manage/users.js'
 import { requirePerson } from '../org-access.js'
-import { noContent, parseBody, pathId, type Route, routeMaker, TotalMeta } from '../route.js'
+import { parseBody, pathId, type Route, routeMaker, TotalMeta } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
@@ -59,7 +59,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
         const { password, totp } = await parseBody(call, SecondFactorProof)
         await checkPassword(call, password)
         await profile.remove(user.id, totp, sessionOrigin(call))
-        return setSession(call, noContent(), undefined)
+        return setSession(call, undefined)
       },
     }),
     route('post', '/api/auth/change-password', 'person', {
@@ -72,7 +72,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
         await checkPassword(call, current_password)
         const token = await profile.changePassword(user.id, password, sessionOrigin(call))
         post.sendLater(async () => accountMails.passwordChanged(user.email))
-        return setSession(call, noContent(), token)
+        return setSession(call, token)
       },
     }),
     route('post', '/api/auth/change-email', 'person', {
@@ -111,7 +111,7 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
       status: 204,
       async run(call) {
         await sessions.end([requirePerson(call).session.id])
-        return setSession(call, noContent(), undefined)
+        return setSession(call, undefined)
       },
     }),
     route('get', '/api/auth/sessions', 'person', {
@@ -140,7 +140,7 @@ function sessionEntries({ sessions }: ProfileDeps): Route[] {
         if (!(await sessions.list(user.id)).some((each) => each.id === id))
           throw new ApiError('not_found', 'There is no such session.')
         await sessions.end([id])
-        return id === session.id ? setSession(call, noContent(), undefined) : noContent()
+        return id === session.id ? setSession(call, undefined) : undefined
       },
     }),
   ]

@@ -9,8 +9,12 @@ import { readSessionToken, sessionCookie } from '../session-cookie.js'
 import type { AccountLimits } from './limits.js'
 import { type Me, sessionView } from './shapes.js'
 
-/** Sets the session cookie on a response; without a token the response removes it. */
-export function setSession(call: Pick<Call, 'request'>, response: Response, token: string | undefined): Response {
+/** Sets the session cookie on a response, 204 if none is given; without a token the response removes the cookie. */
+export function setSession(
+  call: Pick<Call, 'request'>,
+  token: string | undefined,
+  response = new Response(null, { status: 204 }),
+): Response {
   response.headers.append('set-cookie', sessionCookie(call.request, token))
   return response
 }

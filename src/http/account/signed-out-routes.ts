@@ -1,5 +1,5 @@
 import type { People } from '../../manage/people.js'
-import { type Call, jsonResponse, noContent, parseBody, type Route, routeMaker } from '../route.js'
+import { type Call, jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import { type DescribeMe, setSession } from './session.js'
 import {
@@ -20,7 +20,7 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
   const { actions, people, me } = deps
   const route = routeMaker('account')
   const startSession = async (call: Call, token: string, status: 200 | 201 = 200): Promise<Response> =>
-    setSession(call, jsonResponse(await me(await people.authenticate(token)), undefined, status), token)
+    setSession(call, token, jsonResponse(await me(await people.authenticate(token)), undefined, status))
   return [
     route('post', '/api/auth/login', 'sign_in', {
       summary: 'Sign in: sets the session cookie',
@@ -54,23 +54,20 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       status: 202,
       async run(call) {
         actions.forgot(call, await parseBody(call, ForgotPassword))
-        return jsonResponse({ sent: true }, undefined, 202)
+        return { sent: true }
       },
     }),
     route('post', '/api/auth/reset-password', 'sign_in', {
       summary: 'Set a new password with a mailed link; signs out all sessions',
       body: ResetPassword,
       status: 204,
-      async run(call) {
-        await actions.reset(call, await parseBody(call, ResetPassword))
-        return noContent()
-      },
+      run: async (call) => actions.reset(call, await parseBody(call, ResetPassword)),
     }),
     route('post', '/api/auth/confirm-email', 'sign_in', {
       summary: 'Confirm an e-mail address with a mailed link: of a registration, or of an account that changes it',
       body: ConfirmEmail,
       data: ConfirmedEmail,
-      run: async (call) => jsonResponse({ email: await actions.confirm(call, await parseBody(call, ConfirmEmail)) }),
+      run: async (call) => ({ email: await actions.confirm(call, await parseBody(call, ConfirmEmail)) }),
     }),
   ].map(jsonOnly)
 }

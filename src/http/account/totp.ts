@@ -1,7 +1,7 @@
 import { renderSVG } from 'uqr'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { requirePerson } from '../org-access.js'
-import { jsonResponse, noContent, parseBody, type Route, routeMaker } from '../route.js'
+import { jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
 import { jsonOnly } from './json-only.js'
 import { type CheckPassword, sessionOrigin, setSession } from './session.js'
 import { ConfirmTotp, EnrolTotp, RecoveryCodes, SecondFactorProof, TotpEnrolment } from './shapes.js'
@@ -20,7 +20,7 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
         const { password } = await parseBody(call, EnrolTotp)
         await checkPassword(call, password)
         const enrolment = await secondFactor.enrol(user.id)
-        return jsonResponse({ ...enrolment, qr: renderSVG(enrolment.uri, { ecc: 'M' }) })
+        return { ...enrolment, qr: renderSVG(enrolment.uri, { ecc: 'M' }) }
       },
     }),
     route('post', '/api/auth/totp/confirm', 'person', {
@@ -32,7 +32,7 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
         const { user } = requirePerson(call)
         const { totp } = await parseBody(call, ConfirmTotp)
         const { codes, token } = await secondFactor.confirm(user.id, totp, sessionOrigin(call))
-        return setSession(call, jsonResponse({ recovery_codes: codes }), token)
+        return setSession(call, token, jsonResponse({ recovery_codes: codes }))
       },
     }),
     route('post', '/api/auth/totp/disable', 'person', {
@@ -45,7 +45,7 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
         const { password, totp } = await parseBody(call, SecondFactorProof)
         await checkPassword(call, password)
         const { token } = await secondFactor.disable(user.id, totp, sessionOrigin(call))
-        return setSession(call, noContent(), token)
+        return setSession(call, token)
       },
     }),
     route('post', '/api/auth/totp/recovery-codes', 'person', {
@@ -57,7 +57,7 @@ export function totpRoutes({ secondFactor }: Pick<Accounts, 'secondFactor'>, che
         const { user } = requirePerson(call)
         const { password, totp } = await parseBody(call, SecondFactorProof)
         await checkPassword(call, password)
-        return jsonResponse({ recovery_codes: await secondFactor.renew(user.id, totp, sessionOrigin(call)) })
+        return { recovery_codes: await secondFactor.renew(user.id, totp, sessionOrigin(call)) }
       },
     }),
   ].map(jsonOnly)
