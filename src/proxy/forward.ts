@@ -1,5 +1,4 @@
 import { ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
 import type { Exchange } from './exchange.js'
 import { createInjection, type Injection, type ScriptFor } from './inject/injection.js'
@@ -25,6 +24,7 @@ import {
   sendInformation,
   stopClientTimeout,
 } from './response-writer.js'
+import type { Upload } from './upload.js'
 
 export interface ForwarderOptions {
   /** Scheme, host and port; a path is ignored. */
@@ -70,7 +70,12 @@ const HEAD_FLUSH_DELAY_MS = 25
 export function createForwarder(options: ForwarderOptions) {
   const { origin } = options
   const counters: OriginCounters = { retries: 0, failures: {} }
-  const connections: ConnectionState = { endedByReset: false, reading: undefined, resume: new WeakMap() }
+  const connections: ConnectionState = {
+    endedByReset: false,
+    continued: false,
+    reading: undefined,
+    resume: new WeakMap(),
+  }
   const pools = createOriginPools(origin.origin, {
     connect: createConnector(origin, { timeout: options.connectTimeout, ...options.originTls }, connections),
     headersTimeout: options.headersTimeout,
@@ -85,7 +90,7 @@ export function createForwarder(options: ForwarderOptions) {
      * Sends a request to the origin and its response to the client. `fields` is name, value, name, value. A body has its
      * `Content-Length` among them, or is sent chunked.
      */
-    forward(exchange: Exchange, fields: string[], body: Readable | null): ForwardedRequest {
+    forward(exchange: Exchange, fields: string[], body: Upload | null): ForwardedRequest {
       injection?.restoreValidators(exchange, fields)
       const request = new OriginExchange(exchange, fields, body, pools.poolFor(exchange.req), context)
       request.dispatch()
@@ -128,7 +133,7 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
   constructor(
     readonly exchange: Exchange,
     readonly fields: string[],
-    readonly upload: Readable | null,
+    readonly upload: Upload | null,
     readonly pool: Pool,
     readonly context: ForwarderState,
   ) {}
@@ -156,11 +161,12 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     this.#responseStarted = true
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void, message: string): boolean {
+  onHeaders(parsedStatus: number, raw: Buffer[], resume: () => void, message: string): boolean {
     const { exchange } = this
     const { req, res, method } = exchange
     this.#resume = resume
     const { connections, policyChanges } = this.context
+    const status = connections.continued ? 100 : parsedStatus
     if (connections.reading !== undefined) connections.resume.set(connections.reading, resume)
     const modern = acceptsTrailers(req)
     const trailers = modern && method !== 'HEAD' && status !== 304 && status !== 204
@@ -168,7 +174,7 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     if (status < 200) {
       this.#informationalResponses += 1
       // After an unrequested 101 the origin no longer speaks HTTP; 0 to 99 are not statuses.
-      if (status <= 101 || this.#informationalResponses > MAX_INFORMATIONAL_RESPONSES)
+      if (status < 100 || status === 101 || this.#informationalResponses > MAX_INFORMATIONAL_RESPONSES)
         throw new Error(`unexpected status ${status} from the origin`)
       if (modern) sendInformation(res, status, message, head.fields)
       return true

@@ -203,6 +203,8 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
         fields.push(name, value)
         break
       case 'length':
+        // A 1xx response has no body; HTTP/2 clients take such a length for a fault (RFC 9110 8.6).
+        if (status < 200) break
         sized = true
         fields.push(name, value)
         break

@@ -5,6 +5,8 @@ import { buildConnector } from 'undici'
 export interface ConnectionState {
   /** Set while undici learns that a connection ended: whether a reset ended it. */
   endedByReset: boolean
+  /** The head that undici passes on is a 100, which it was told is a 102. */
+  continued: boolean
   /** The connection that is being read. */
   reading: Socket | undefined
   /** Resumes a response that is paused because its client is slow. */
@@ -43,10 +45,27 @@ export function createConnector(
         state.endedByReset = socket.remoteAddress === undefined
       })
       callback(null, socket)
+      acceptContinue(socket, state)
       socket.on('end', () => {
         state.endedByReset = false
       })
     })
+  }
+}
+
+/**
+ * Lets undici 7 accept a 100 response: it closes the connection at one, although an origin may send it unasked and a
+ * proxy must forward it (RFC 9110 15.2). To the parser of this connection a 100 is a 102, which undici forwards.
+ */
+function acceptContinue(socket: Socket, state: ConnectionState): void {
+  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
+  const parser: unknown = symbol && Reflect.get(socket, symbol)
+  if (typeof parser !== 'object' || parser === null || !('onHeadersComplete' in parser)) return
+  const { onHeadersComplete } = parser
+  if (typeof onHeadersComplete !== 'function') return
+  parser.onHeadersComplete = (status: number, ...rest: unknown[]): unknown => {
+    state.continued = status === 100
+    return Reflect.apply(onHeadersComplete, parser, [state.continued ? 102 : status, ...rest])
   }
 }
 

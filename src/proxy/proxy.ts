@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createForwarder, type ForwarderOptions, type OriginCounters } from './forward.js'
 import { type ExchangeCounters, RequestHandler, type RequestHandlerOptions } from './request-handler.js'
-import { refuseConnection, sendErrorPage } from './response-writer.js'
+import { afterPendingResponses, refuseConnection, sendErrorPage } from './response-writer.js'
 
 interface ListenerOptions {
   /** Handles requests to upgrade; without it they are forwarded as ordinary requests. */
@@ -66,7 +66,12 @@ export function createProxy(given: ProxyOptions) {
     handler.counters.refused += 1
     sendErrorPage(res, 417, req.method ?? 'GET', true)
   })
-  server.on('connect', (_, socket) => refuseConnection(socket, 501))
+  server.on('connect', (_, socket) => {
+    // Node has removed its own listener.
+    socket.on('error', () => {})
+    if (socket instanceof Socket) afterPendingResponses(socket, () => refuseConnection(socket, 501))
+    else socket.destroy()
+  })
   server.on('clientError', handler.handleParserError)
   closeIdleWhenCrowded(server, options.maxConnections)
   server.on('drop', () => {

@@ -1,5 +1,5 @@
 import { ServerResponse } from 'node:http'
-import { type Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { Observation } from '../capture/observation.js'
 import { type Exchange, toObservation } from './exchange.js'
 import type { ForwardedRequest, Forwarder } from './forward.js'
@@ -13,8 +13,8 @@ import {
   refuseConnection,
   sendErrorPage,
   startClientTimeout,
-  stopClientTimeout,
 } from './response-writer.js'
+import { readUpload, type Upload } from './upload.js'
 
 export interface RequestHandlerOptions {
   /** Called once for each exchange, when it is over. */
@@ -53,6 +53,10 @@ interface ClientConnection {
   waiting: number
   /** The exchange that began last. */
   last?: Exchange
+  /** The response to the request that arrived last; it may still wait for earlier ones. */
+  newest?: ServerResponse
+  /** The status for a request that the parser could not read to its end. */
+  malformed?: number | undefined
 }
 
 const MAX_PIPELINED_REQUESTS = 1_000
@@ -93,26 +97,47 @@ export class RequestHandler {
   readonly handle = (req: Incoming, res: Outgoing): void => {
     const connection = this.#connectionOf(req)
     const { now, monotonic } = this.#options
+    if (res instanceof ServerResponse) connection.newest = res
     if (res instanceof ServerResponse && res.socket === null) this.#queue(req, res, connection, now(), monotonic())
     else this.#begin(req, res, connection, now(), monotonic())
   }
 
-  /** Handles a connection on which Node's parser found no valid request. */
+  /**
+   * Handles a connection on which Node's parser found no valid request. The valid requests before it get their responses
+   * first, in order (RFC 9112 9.3.2): the parser reads ahead, so they may not even have begun.
+   */
   readonly handleParserError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-    const last = this.#connections.get(socket)?.last
-    const running = last !== undefined && !last.res.writableFinished
+    const connection = this.#connections.get(socket)
+    const newest = connection?.newest
+    const running = newest !== undefined && !newest.writableFinished
     // A client that leaves during its request did not send a malformed one.
     if (error.code === 'ECONNRESET' || (running && error.code === 'HPE_INVALID_EOF_STATE')) {
       socket.destroy()
       return
     }
+    // Node reports each further packet of such a connection.
+    if (connection?.malformed !== undefined) return
     this.counters.malformed += 1
     const status = STATUS_BY_PARSER_ERROR[error.code ?? ''] ?? 400
+    if (connection === undefined || newest === undefined) {
+      refuseConnection(socket, status)
+      return
+    }
+    connection.malformed = status
+    if (!newest.req.complete) this.#refuseBody(connection, newest, socket, status)
+    else if (running) newest.once('close', () => refuseAfter(newest, connection, socket, status))
+    else refuseAfter(newest, connection, socket, status)
+  }
+
+  /** Ends a connection whose last request has a body that cannot be read. */
+  #refuseBody({ last }: ClientConnection, newest: ServerResponse, socket: Duplex, status: number): void {
+    // Its turn has not come: then it is refused as any request is, without the origin.
+    if (newest.socket === null && !newest.writableFinished) return
     // A request that got its response after its head gets no second one for its body.
-    if (last?.ended && (last.refused || running)) socket.end(() => socket.destroy())
-    else if (running && last.res.headersSent) socket.destroy()
+    if (newest.writableEnded) socket.end(() => socket.destroy())
+    else if (newest.headersSent) socket.destroy()
     else {
-      if (running) {
+      if (last?.res === newest) {
         last.status = status
         last.ended = true
       }
@@ -176,7 +201,9 @@ export class RequestHandler {
     const method = req.method ?? 'GET'
     const head = readRequestHead(req.rawHeaders, connection.hop)
     const version = 'stream' in req ? '2' : req.httpVersion
-    const target = checkRequest(method, version, req.rawHeaders.length / 2, head) ?? toOriginForm(req.url ?? '', head)
+    const broken = req.complete ? undefined : connection.malformed
+    const target =
+      broken ?? checkRequest(method, version, req.rawHeaders.length / 2, head) ?? toOriginForm(req.url ?? '', head)
     const refused = typeof target !== 'string'
     if (!refused && options.isServicePath?.(target) && options.serve) {
       this.#serve(req, res, options.serve)
@@ -254,13 +281,20 @@ export class RequestHandler {
     exchange.bytes = sendErrorPage(exchange.res, status, exchange.method, true)
   }
 
-  #bodyFor({ req, res }: Exchange, head: RequestHead): Readable | null {
+  #bodyFor({ req, res }: Exchange, head: RequestHead): Upload | null {
     const empty = 'stream' in req ? req.stream.endAfterHeaders : head.transfers === 0 && Number(head.length ?? 0) === 0
     if (empty) return null
-    return readRequestBody(req, res, this.#options.clientTimeout, () => {
+    return readUpload(req, res, head.length, this.#options.clientTimeout, () => {
       if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue()
     })
   }
+}
+
+/** Refuses the bytes after the last request, if the connection goes on after its response. */
+function refuseAfter(newest: ServerResponse, connection: ClientConnection, socket: Duplex, status: number): void {
+  // A request whose head was too slow (408) may have arrived meanwhile.
+  if (connection.newest !== newest) connection.malformed = undefined
+  else if (socket.writable) refuseConnection(socket, status)
 }
 
 const STATUS_BY_PARSER_ERROR: Readonly<Record<string, number>> = {
@@ -275,44 +309,6 @@ function originFields({ fields, host, length }: RequestHead): string[] {
   if (host !== undefined) fields.push('host', host)
   if (length !== undefined && Number(length) > 0) fields.push('content-length', length)
   return fields
-}
-
-/**
- * Returns a request's body as a stream for the origin, with backpressure. It is separate from the request because undici
- * may destroy it early (an origin that responds before the upload is over) while the client's connection lives on; the
- * rest of the upload is then read and discarded. A client that sends nothing for `timeout` ms while the origin waits for
- * it is disconnected.
- */
-function readRequestBody(req: Incoming, res: Outgoing, timeout: number, onFirstRead: () => void): Readable {
-  let started = false
-  const body = new Readable({
-    read() {
-      if (!started) {
-        started = true
-        onFirstRead()
-        req.on('data', (chunk: Buffer) => {
-          if (body.destroyed || body.push(chunk)) return
-          req.pause()
-          stopClientTimeout(res)
-        })
-      }
-      if (!res.writableEnded) startClientTimeout(res, timeout)
-      req.resume()
-    },
-    destroy(error, done) {
-      if (!req.readableEnded && started) req.resume()
-      done(error)
-    },
-  })
-  req.once('end', () => {
-    // After the response the connection's timer belongs to Node again, for keep-alive.
-    if (!res.writableEnded) stopClientTimeout(res)
-    body.push(null)
-  })
-  req.once('close', () => {
-    if (!req.readableEnded) body.destroy(new Error('the client left during its request'))
-  })
-  return body
 }
 
 /** Reads the rest of a request that got its response early, for `ms`: nothing else bounds that rest. */

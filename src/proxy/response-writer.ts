@@ -90,6 +90,25 @@ export function refuseConnection(socket: Duplex, status: number): void {
   )
 }
 
+/**
+ * Runs `go` after the responses to requests before it: a client may pipeline an upgrade or a CONNECT, at which Node
+ * releases the socket.
+ */
+export function afterPendingResponses(socket: Socket, go: () => void): void {
+  const pending = Reflect.get(socket, '_httpMessage')
+  if (!(pending instanceof ServerResponse)) {
+    go()
+    return
+  }
+  const drain = () => pending.emit('drain')
+  socket.on('drain', drain)
+  pending.once('close', () => {
+    socket.off('drain', drain)
+    socket.setTimeout(0)
+    afterPendingResponses(socket, go)
+  })
+}
+
 /** Closes the client's connection after `ms` without a byte of progress in either direction. */
 export function startClientTimeout(res: Outgoing, ms: number): void {
   if (res.listenerCount('timeout') === 0) {

@@ -1,6 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request, ServerResponse, STATUS_CODES } from 'node:http'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { Observation } from '../capture/observation.js'
 import { hopOf } from './hop.js'
@@ -183,7 +182,7 @@ class UpgradeExchange {
       const headers = ['Content-Type', content_type, 'Content-Length', `${text.length}`, 'Connection', 'close']
       const res = respondOnSocket(req, client, status, STATUS_CODES[status], headers)
       res.once('finish', () => this.#record()).end(text)
-    } else client.destroy()
+    } else client.destroySoon()
     this.#upstream.destroy()
   }
 
@@ -205,9 +204,11 @@ class UpgradeExchange {
     const idle = this.#idleTimeout
     incoming.setTimeout(idle, () => incoming.destroy(new Error(`no progress within ${idle} ms`)))
     client.setTimeout(idle, this.#destroyClient)
-    // Before the pipeline destroys both: a body that breaks off must break off for the client too.
+    // No `pipeline`, which would destroy the client's connection with what is still to be sent on it. A body that breaks
+    // off breaks off for the client too, after all that came before.
     incoming.once('error', (error) => this.#fail('cut', error))
-    pipeline(incoming, res, () => {})
+    res.write(Buffer.alloc(0))
+    incoming.pipe(res)
   }
 
   /** Opens the tunnel after a 101. */

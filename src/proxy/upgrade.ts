@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import httpProxy from 'http-proxy'
 import { forEachHeader, formatHead, parseTokens } from './message-heads.js'
+import { afterPendingResponses } from './response-writer.js'
 import { createUpgradeRelay, type UpgradeRelayOptions } from './upgrade-relay.js'
 
 export interface UpgradeOptions extends UpgradeRelayOptions {
@@ -97,20 +97,4 @@ function headWithoutUpgrade(req: IncomingMessage): string {
     if (left.length > 0) kept.push(name, left.join(', '))
   })
   return formatHead(`${req.method} ${req.url} HTTP/${req.httpVersion}`, kept)
-}
-
-/** Runs `go` after the responses to requests before it: a client may pipeline an upgrade after other requests. */
-function afterPendingResponses(socket: Socket, go: () => void): void {
-  const pending = Reflect.get(socket, '_httpMessage')
-  if (!(pending instanceof ServerResponse)) {
-    go()
-    return
-  }
-  const drain = () => pending.emit('drain')
-  socket.on('drain', drain)
-  pending.once('close', () => {
-    socket.off('drain', drain)
-    socket.setTimeout(0)
-    afterPendingResponses(socket, go)
-  })
 }

@@ -47,7 +47,9 @@ const ROWS: Row[] = [
   ...['/latin1', '/reason', '/no-reason', '/long-head', '/304', '/204', '/205', '/301', '/303', '/401', '/404'].map(
     same,
   ),
-  ...['/500', '/503', '/999', '/multirange', '/416', '/103', '/102', '/trailers', '/events', '/no-date'].map(same),
+  ...['/500', '/503', '/999', '/multirange', '/416', '/103', '/102', '/100', '/trailers', '/events', '/no-date'].map(
+    same,
+  ),
   ['304 that quotes a length', [last('/304-length')]],
   ['a range', [last('/range', 'Range: bytes=1-3\r\n')]],
   [

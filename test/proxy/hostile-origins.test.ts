@@ -49,11 +49,13 @@ t.test('whatever the origin sends, the client sees its response, a 502 or a visi
 function judge({ text, end, ms }: ByteExchange, outcome: Outcome): string | undefined {
   if (end === 'open') return `hangs after ${text.slice(0, 100)}`
   if (ms > 4_000) return `took ${ms} ms`
-  const { messages, fault } = parseStrictly(text, 'response')
+  const { messages, fault, rest } = parseStrictly(text, 'response')
   if (fault !== undefined) return `the client read ${fault}`
   const final = messages.filter(({ start }) => !start.startsWith('HTTP/1.1 1')).at(-1)
   const status = Number(final?.start.split(' ')[1] ?? 0)
   const cut = final === undefined || end === 'reset'
+  if (typeof outcome === 'object' && 'cut' in outcome)
+    return cut && rest.startsWith(`HTTP/1.1 ${outcome.cut} `) ? undefined : `${status}, cut after ${rest.slice(0, 100)}`
   if (outcome === 'cut') return cut ? undefined : `a whole ${status}`
   if (outcome === 'broken') return cut || status === 502 || status === 504 ? undefined : `a whole ${status}`
   if (typeof outcome === 'number') {

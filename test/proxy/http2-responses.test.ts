@@ -55,6 +55,16 @@ const ROWS: [answer: string, expected: Record<string, unknown>, why: string][] =
     'before the answer as in it',
   ],
   [
+    `HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\n${OK}${HELLO}`,
+    { ':status': 200, hint: { ':status': 100, 'x-a': '1' } },
+    'a 100 that the client did not ask for (RFC 9110 15.2)',
+  ],
+  [
+    `HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\nLink: </a>\r\n\r\n${OK}${HELLO}`,
+    { ':status': 200, hint: { ':status': 103, link: '</a>' } },
+    'a 1xx response has no length; the client would reset the stream',
+  ],
+  [
     chunked('ETag: "a"\r\nX-Sum: 1 \r\nETag: "b"\r\nX-Sum: 2\r\nHTTP2-Settings: x\r\n'),
     { ':status': 200, trailers: { etag: '"a"', 'x-sum': '1, 2' } },
     'regression: the client waited for ever, and the twentieth such response ended the process',

@@ -106,6 +106,24 @@ t.test('a refusal that breaks off stays visibly incomplete', async (t) => {
   await waitFor('observed', () => records.length === 1)
   t.match(records, [{ status: 403, bytes: 5 }])
 
+  for (const [framing, body, why] of [
+    ['Content-Length: 9', '', 'nothing follows the head'],
+    ['Content-Length: 9', 'half', 'half of a body in the same packet'],
+    ['Transfer-Encoding: chunked', '', 'no chunk'],
+    ['X-Until: the end', '', 'a body that only the end would end'],
+  ]) {
+    const cutting = await startRawOrigin(t, (socket) => {
+      socket.write(`HTTP/1.1 401 Nope\r\nWWW-Authenticate: Basic\r\n${framing}\r\n\r\n${body}`, () =>
+        socket.resetAndDestroy(),
+      )
+    })
+    const front = await startFront(t, cutting.port)
+    const refused = openRawClient(t, front.port, UPGRADE_REQUEST)
+    await refused.over()
+    t.match(refused.text(), /^HTTP\/1\.1 401 Nope\r\nWWW-Authenticate: Basic\r\n[\s\S]*\r\n\r\n/, `${framing}: ${why}`)
+    t.notMatch(refused.text(), /\r\n0\r\n\r\n$/, 'and the body has no end')
+  }
+
   const stalled = await startRawOrigin(t, (socket) =>
     socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 9\r\n\r\nhell'),
   )
