@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openBrowser } from '../fixtures/browser.js'
+import { isFullBrowser, openBrowser } from '../fixtures/browser.js'
 import { framed, hits, openTab, painted, TAG, trackedSite, VITALS, WINDOW } from '../fixtures/tracked.js'
 
 /** 2880 px in a window of 720: a quarter is on screen at once. */
@@ -10,6 +10,8 @@ const hide = (hidden: boolean) => `
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
 
 const browser = await openBrowser(t, ['--disable-back-forward-cache'])
+/** Returns what a restored view reports; a browser that keeps no pages in memory loads the page again, which reports nothing. */
+const restoredFrom = (r: string) => (isFullBrowser ? { r, d: 0, sc: 0 } : {})
 const newTab = async () => openTab(await browser.newContext(WINDOW))
 
 t.test('a visit to a plain site reports views, engagement and vitals', async (t) => {
@@ -42,12 +44,13 @@ t.test('a visit to a plain site reports views, engagement and vitals', async (t)
     hits(
       { t: 'engagement', u: '/two', d: 'some', sc: 100 },
       { t: 'web_vitals', u: '/two', e: VITALS },
-      { u: '/one?x=1', r: '/one?x=1', d: 0, sc: 0 },
+      { u: '/one?x=1', ...restoredFrom('/one?x=1') },
     ),
     'restored from the cache: a view, after its engagement was reported',
   )
   await tab.close({ runBeforeUnload: true })
-  t.same(await told(1), hits({ t: 'engagement', u: '/one?x=1', d: 'some', sc: 25 }), 'vitals are reported once')
+  if (isFullBrowser)
+    t.same(await told(1), hits({ t: 'engagement', u: '/one?x=1', d: 'some', sc: 25 }), 'vitals are reported once')
   t.same([...new Set(asked)], ['POST text/plain;charset=UTF-8'], 'no preflight is sent')
   t.same(said, [])
 })
@@ -141,7 +144,7 @@ t.test('only visible pages are reported', async (t) => {
   await session.send('Emulation.setFocusEmulationEnabled', { enabled: false })
   const second = await context.newPage()
   await second.bringToFront()
-  t.equal(await tab.evaluate('document.hasFocus()'), false)
+  if (isFullBrowser) t.equal(await tab.evaluate('document.hasFocus()'), false)
   await tab.evaluate('new Promise((resolve) => setTimeout(resolve, 600))')
   await tab.bringToFront()
   await second.close()
@@ -150,7 +153,9 @@ t.test('only visible pages are reported', async (t) => {
   await tab.evaluate(hide(true))
   const [first, vitals] = (await raw(2)).sort((a) => (a.t === 'engagement' ? -1 : 1))
   t.equal(vitals?.t, 'web_vitals')
-  t.ok(Number(first?.d) >= 200 && Number(first?.d) <= Date.now() - opened - 600, `${first?.d} ms with the focus`)
+  // A headless shell gives each tab the focus.
+  const most = Date.now() - opened - (isFullBrowser ? 600 : 0)
+  t.ok(Number(first?.d) >= 200 && Number(first?.d) <= most, `${first?.d} ms with the focus`)
   await tab.evaluate("app('/x', 2880); app('/y', 2880); new Promise((resolve) => setTimeout(resolve, 300))")
   t.same(await told(0), [], 'pages that are turned while hidden')
   await tab.evaluate(hide(false))
@@ -164,6 +169,8 @@ t.test('only visible pages are reported', async (t) => {
   await tab.evaluate(hide(true))
   t.same(await told(0), [], 'hiding twice reports nothing more')
   await tab.evaluate(hide(false))
+  t.same(said, [])
+  if (!isFullBrowser) return t.comment('this browser does not load a tab in the background')
   const [behind] = await Promise.all([context.waitForEvent('page'), tab.click('a', { modifiers: ['Control'] })])
   await behind.waitForLoadState()
   await behind.bringToFront()
@@ -210,7 +217,7 @@ t.test('a hidden page gains no engaged time, however slow the machine', async (t
     hits(
       { t: 'engagement', u: '/next', d: 'some', sc: 100 },
       { t: 'web_vitals', u: '/next', e: VITALS },
-      { u: '/', r: '/', d: 0, sc: 0 },
+      { u: '/', ...restoredFrom('/') },
     ),
     'restored, though the focus moved while the page was left',
   )

@@ -1,23 +1,15 @@
-import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { exportService } from '../fixtures/export-service.js'
+import { pdfText } from '../fixtures/pdf-text.js'
 import { eventRow } from '../fixtures/rows.js'
 import { WORLD } from '../fixtures/world.js'
 
 t.test('a PDF contains what the JSON contains', async (t) => {
-  // poppler-utils: .ci/run installs it if possible.
-  const pdftotext = (pdf: Uint8Array) => execFileSync('pdftotext', ['-layout', '-', '-'], { input: pdf }).toString()
-  try {
-    execFileSync('pdftotext', ['-v'], { stdio: 'ignore' })
-  } catch {
-    t.comment('pdftotext is not installed: the content of PDF files is not checked')
-    return
-  }
   const { ask } = await exportService(t, WORLD, 'Berlin Zoo \u2014 Зоопарк \u0001')
   const filters = encodeURIComponent('[{"dimension":"country","op":"is_not","value":["FR","IT"]}]')
   const overview = await ask(`stats/export.pdf?site=1&range=yesterday&compare=previous&filters=${filters}`)
   t.equal(overview.headers.get('content-type'), 'application/pdf')
-  const text = pdftotext(new Uint8Array(await overview.arrayBuffer()))
+  const text = await pdfText(new Uint8Array(await overview.arrayBuffer()))
   for (const says of [
     /Berlin Zoo — Зоопарк/,
     /Overview/,
@@ -36,12 +28,12 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     /2 ?\/ ?2\n/,
   ])
     t.match(text, says)
-  const pages = pdftotext(
+  const pages = await pdfText(
     new Uint8Array(await (await ask('stats/export.pdf?site=1&range=7d&report=agents/coverage')).arrayBuffer()),
   )
   const gap = await ask('stats/export.pdf?site=1&report=citation-gap')
   t.match(
-    pdftotext(new Uint8Array(await gap.arrayBuffer())),
+    await pdfText(new Uint8Array(await gap.arrayBuffer())),
     /Arrivals are a lower bound: native apps/,
     'the basis of the numbers is printed',
   )
@@ -55,7 +47,9 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     }),
   )
   const { ask: askLong } = await exportService(t, { events: long, agent_events: [] })
-  const bounded = pdftotext(new Uint8Array(await (await askLong('stats/export.pdf?site=1&report=pages')).arrayBuffer()))
+  const bounded = await pdfText(
+    new Uint8Array(await (await askLong('stats/export.pdf?site=1&report=pages')).arrayBuffer()),
+  )
   t.match(bounded, /the first 1,000 of 1,500 rows; the CSV file has all/)
   t.equal([...bounded.matchAll(/^ *\/p\/\d+ /gm)].length, 1_000)
   t.equal(

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import t, { type Test } from 'tap'
+import * as tar from 'tar'
 import { z } from 'zod'
 import { directory } from '../fixtures/files.js'
 
@@ -28,7 +29,7 @@ function project(t: Test): string {
   const at = directory(t)
   const own = join(at, 'node_modules', 'readership')
   mkdirSync(own, { recursive: true })
-  execFileSync('tar', ['xzf', tarball, '-C', own, '--strip-components=1'])
+  tar.extract({ file: tarball, cwd: own, strip: 1, sync: true })
   for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types/node', '@types/express']) {
     mkdirSync(dirname(join(at, 'node_modules', name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(at, 'node_modules', name))
@@ -38,7 +39,8 @@ function project(t: Test): string {
 }
 
 t.test('what is published', async (t) => {
-  const files = execFileSync('tar', ['tzf', tarball], { encoding: 'utf8' }).trim().split('\n')
+  const files: string[] = []
+  tar.list({ file: tarball, sync: true, onReadEntry: ({ path }) => files.push(path) })
   for (const name of ['LICENSE', 'NOTICE', 'README.md', 'package.json', 'dist/bin/readership.js'])
     t.ok(files.includes(`package/${name}`), name)
   t.same(

@@ -1,0 +1,28 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+/*
+ * The program of `npm run smoke`: starts the built product on other releases of Node and runs the tests that use it from
+ * outside. The releases come from npm (Linux, x64 or arm64) into node_modules/.cache, so this is not part of `npm test`,
+ * which needs no network. `npm run smoke -- 24` takes one release.
+ */
+
+const RELEASES = ['22', '24']
+const TESTS = ['package/pack', 'adapters/express', 'adapters/hono', 'cli/public-listener', 'examples/mounted']
+
+const asked = process.argv.slice(2)
+let failed = false
+for (const release of asked.length > 0 ? asked : RELEASES) {
+  const home = resolve(`node_modules/.cache/node-${release}`)
+  mkdirSync(home, { recursive: true })
+  const name = `node-${process.platform}-${process.arch}`
+  execFileSync('npm', ['install', '--prefix', home, '--no-save', '--silent', `${name}@${release}`], {
+    stdio: 'inherit',
+  })
+  const node = resolve(home, 'node_modules', name, 'bin', 'node')
+  console.log(`Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}`)
+  const files = TESTS.map((test) => `dist/test/${test}.test.js`)
+  failed = spawnSync(node, ['node_modules/tap/dist/esm/run.mjs', ...files], { stdio: 'inherit' }).status !== 0 || failed
+}
+process.exitCode = failed ? 1 : 0
