@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../sql.js'
 import { canUsePageAggregates, excludesMixed, priorColumn, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows } from './conditions.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
@@ -68,21 +68,16 @@ const SESSION_SUMS: Sums = {
  * Selects `value` and these metrics of people in the window from aggregated sessions. Undefined if the hits themselves, or
  * a set of visitor ids, are needed.
  */
-export function metricsFromAggregates(
-  plan: Plan,
-  dialect: Dialect,
-  by: Grouping,
-  metrics: readonly string[],
-): Sql | undefined {
+export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonly string[]): Sql | undefined {
   const { filters } = plan
   const { aggregates, isWhole, hits } = splitHits(plan, by)
   const prior = priorColumn(filters, by.dimension)
   if (aggregates === undefined || prior === undefined) return undefined
   const excludeMixed = excludesMixed(filters, by.dimension)
   const sessionHits = splitSessions(plan, excludeMixed).hits
-  const where = filterCondition(plan, dialect)
+  const where = filterCondition(plan)
   const matchingHits = (from: Sql) =>
-    sql`${sourceRows('events', plan, dialect, filters, by.dimension, from)} as e where ${where}`
+    sql`${sourceRows('events', plan, filters, by.dimension, from)} as e where ${where}`
   const start = by.value(raw('started'))
   // A visitor counts in the first aggregated session of a value, or in the hits. The last source subtracts visitors that
   // are in both.
@@ -107,7 +102,7 @@ export function metricsFromAggregates(
       from: sql`
         from (select session_id, ${by.value(raw('session_start'))} as value
           from ${matchingHits(sessionHits)} group by session_id, value) m
-        join (${sessionsFromHits(sessionHits, dialect)}) s on s.session_id = m.session_id group by value`,
+        join (${sessionsFromHits(sessionHits, plan.dialect)}) s on s.session_id = m.session_id group by value`,
     },
     {
       value: raw('value'),
@@ -119,7 +114,7 @@ export function metricsFromAggregates(
       sums: { visitors: sql`-sum(case when ${isWhole} then ${first} else 0 end)` },
       from: sql`
         from (select *, ${start} as value from ${aggregates} as a
-          where visitor_id in (${dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
+          where visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
         where ${where} and exists (
           select 1 from hit h where h.visitor_id = s.visitor_id and h.value is not distinct from s.value)
         group by value`,
@@ -150,11 +145,11 @@ const PAGE_SUMS: Sums = {
  * Selects each path as `value` with these metrics of people or of pages (`entries, exits, exit_rate, time_on_page,
  * scroll_depth`) from the aggregated pages of sessions. Undefined if the hits themselves are needed.
  */
-export function pageMetricsFromAggregates(plan: Plan, dialect: Dialect, metrics: readonly string[]): Sql | undefined {
+export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]): Sql | undefined {
   const { aggregates, hits: sessionHits } = splitSessions(plan, false, 'session_pages')
   if (!aggregates || !canUsePageAggregates(plan.filters)) return undefined
   const { hits } = splitHits({ ...plan, filters: [] }, TOTAL)
-  const where = filterCondition(plan, dialect)
+  const where = filterCondition(plan)
   const isWhole = sql`ended < ${plan.window.end} and ids = 1`
   // A visitor counts in the first aggregated session that saw the page, or in the hits. The last source subtracts
   // visitors that are in both.
@@ -181,7 +176,7 @@ export function pageMetricsFromAggregates(plan: Plan, dialect: Dialect, metrics:
             case when exit_page = pathname then 1 else 0 end as exited
           from (select session_id, pathname, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
             from ${sessionHits} e where ${where} group by session_id, pathname) p
-          join (${sessionsFromHits(sessionHits, dialect)}) s on s.session_id = p.session_id) m
+          join (${sessionsFromHits(sessionHits, plan.dialect)}) s on s.session_id = p.session_id) m
         group by pathname`,
     },
     {
@@ -197,7 +192,7 @@ export function pageMetricsFromAggregates(plan: Plan, dialect: Dialect, metrics:
       value,
       sums: { visitors: sql`-sum(case when ${isWhole} then ${first} else 0 end)` },
       from: sql`
-        from (select * from ${aggregates} a where visitor_id in (${dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
+        from (select * from ${aggregates} a where visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
         where (pathname, visitor_id) in (select pathname, visitor_id from hit)
         group by pathname`,
     },

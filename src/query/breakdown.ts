@@ -24,8 +24,7 @@ export async function breakdown(context: ReadContext, name: string) {
   const named = dimension.optional ? raw(' where value is not null') : raw('')
   const data = await context.list(
     { key: 'value', order: RANKING[audience], metrics: METRICS[audience] },
-    (plan) =>
-      sql`select * from (${metricsBy(plan, context.dialect, groupByDimension(dimension, context.dialect))}) v${named}`,
+    (plan) => sql`select * from (${metricsBy(plan, groupByDimension(dimension, context.plan.dialect))}) v${named}`,
   )
   return { data, rows: data.length }
 }
@@ -41,13 +40,15 @@ export function topCombinations(
   metrics: readonly Metric[] = METRICS[context.plan.audience],
   of: (plan: Plan) => Plan = (plan) => plan,
 ): Promise<ResultRow[]> {
-  const { dialect } = context
   const dimensions = names.map((name) => findDimension(name, 'dimension'))
   const [only, ...more] = dimensions
-  const by = groupByDimension(only && more.length === 0 ? only : combineDimensions(dimensions, dialect), dialect)
-  const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, dialect)
+  const by = groupByDimension(
+    only && more.length === 0 ? only : combineDimensions(dimensions, context.plan.dialect),
+    context.plan.dialect,
+  )
+  const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, context.plan.dialect)
   return context.list(
     { key: names, order: RANKING[context.plan.audience], metrics, limit },
-    (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), dialect, by, metrics)}) v`,
+    (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), by, metrics)}) v`,
   )
 }

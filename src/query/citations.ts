@@ -38,13 +38,13 @@ const isPageRead = (dialect: Dialect): Sql => {
 const IS_ARRIVAL = raw("channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page")
 
 /** Selects fetches that may serve an answer, or the index that answers come from. */
-const answerFetches = (plan: Plan, dialect: Dialect, operator: string | undefined): Sql => sql`
-  agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and purpose in ('search', 'assistant')
+const answerFetches = (plan: Plan, operator: string | undefined): Sql => sql`
+  agent_events where ${whereClause(planForTable(plan, 'agent_events'))} and purpose in ('search', 'assistant')
     and ${NOT_SPOOFED} and ${operator === undefined ? raw('true') : sql`operator = ${operator}`}`
 
-const pageviews = (plan: Plan, dialect: Dialect): Sql => {
+const pageviews = (plan: Plan): Sql => {
   const side = planForTable(plan, 'events')
-  return sql`${sourceRows('events', side, dialect)} as e where ${whereClause(side, dialect)} and kind = 'pageview'`
+  return sql`${sourceRows('events', side)} as e where ${whereClause(side)} and kind = 'pageview'`
 }
 
 const arrivalCondition = ({ assistants, operator }: CitationScope): Sql => {
@@ -59,19 +59,19 @@ const ratio = raw('case when arrivals > 0 then fetches * 1.0 / arrivals end as r
  * Selects every URL that agents fetched or were refused, or that people entered at or read: `hostname, pathname,
  * fetches, arrivals, refused, ratio`.
  */
-const urlCounts = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
+const urlCounts = (plan: Plan, of: CitationScope): Sql => sql`
   select hostname, pathname, fetches, arrivals, refused * 2 > attempts as refused, ${ratio}
   from (
     select hostname, pathname, sum(f) as fetches, sum(a) as arrivals, sum(n) as attempts, sum(r) as refused,
       sum(v) as views
     from (
-      select hostname, pathname, count(*) filter (where ${isPageRead(dialect)}) as f, 0 as a, count(*) as n,
+      select hostname, pathname, count(*) filter (where ${isPageRead(plan.dialect)}) as f, 0 as a, count(*) as n,
         count(*) filter (where status in (401, 403, 429)) as r, 0 as v
-      from ${answerFetches(plan, dialect, of.operator)} group by hostname, pathname
+      from ${answerFetches(plan, of.operator)} group by hostname, pathname
       union all
       select hostname, pathname, 0 as f, count(distinct case when ${arrivalCondition(of)} then session_id end) as a, 0 as n,
         0 as r, count(*) as v
-      from ${pageviews(plan, dialect)} group by hostname, pathname) s
+      from ${pageviews(plan)} group by hostname, pathname) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
 
@@ -84,18 +84,15 @@ const HAS_ENOUGH_DATA = raw(
  * Returns a statement with each URL's verdict, the policy left aside: `hostname, pathname, fetches, arrivals, ratio,
  * verdict`. The median is taken over the whole site, whatever filters on URLs the plan has.
  */
-export function citationVerdicts(
-  { plan, dialect, site }: Pick<ReadContext, 'plan' | 'dialect' | 'site'>,
-  of: CitationScope,
-) {
+export function citationVerdicts({ plan, site }: Pick<ReadContext, 'plan' | 'site'>, of: CitationScope) {
   const whole = withoutUrlFilters(plan)
   const high = sql`median * ${site.citation_threshold ?? DEFAULT_GAP_THRESHOLD}`
   // Without a median no URL has a ratio, so the last three verdicts do not occur.
   return (p: Plan): Sql => sql`
-    with c as materialized (${urlCounts(p, dialect, of)}),
+    with c as materialized (${urlCounts(p, of)}),
     m as materialized (
-      select coalesce(${dialect.quantile(raw('ratio'), 0.5)}, 0) as median
-      from (${p === whole ? raw('select * from c') : urlCounts(whole, dialect, of)}) w where ${HAS_ENOUGH_DATA})
+      select coalesce(${plan.dialect.quantile(raw('ratio'), 0.5)}, 0) as median
+      from (${p === whole ? raw('select * from c') : urlCounts(whole, of)}) w where ${HAS_ENOUGH_DATA})
     select hostname, pathname, fetches, arrivals, ratio,
       case when refused then 'blocked'
         when fetches = 0 and arrivals = 0 then 'unseen'
@@ -108,9 +105,9 @@ export function citationVerdicts(
 }
 
 /** Selects `fetches, arrivals, ratio` of all URLs together. */
-export const citationTotals = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => sql`
+export const citationTotals = (plan: Plan, of: CitationScope): Sql => sql`
   select fetches, arrivals, ${ratio}
-  from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urlCounts(plan, dialect, of)}) c) t`
+  from (select sum(fetches) as fetches, sum(arrivals) as arrivals from (${urlCounts(plan, of)}) c) t`
 
 /** The same from known counts. */
 export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
@@ -120,7 +117,7 @@ export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arriv
  * Selects `operator, fetches, arrivals, ratio`. The row without an operator has arrivals from assistants that only
  * their medium names.
  */
-export const citationOperators = (plan: Plan, dialect: Dialect, of: CitationScope): Sql => {
+export const citationOperators = (plan: Plan, of: CitationScope): Sql => {
   const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
   const name = names.length === 0 ? raw('null') : sql`case source ${join(names, ' ')} end`
   return sql`
@@ -128,11 +125,11 @@ export const citationOperators = (plan: Plan, dialect: Dialect, of: CitationScop
     from (
       select operator, sum(f) as fetches, sum(a) as arrivals
       from (
-        select operator, count(*) filter (where ${isPageRead(dialect)}) as f, 0 as a
-        from ${answerFetches(plan, dialect, of.operator)} group by operator
+        select operator, count(*) filter (where ${isPageRead(plan.dialect)}) as f, 0 as a
+        from ${answerFetches(plan, of.operator)} group by operator
         union all
         select operator, 0 as f, count(distinct session_id) as a
-        from (select ${name} as operator, session_id from ${pageviews(plan, dialect)} and ${arrivalCondition(of)}) p
+        from (select ${name} as operator, session_id from ${pageviews(plan)} and ${arrivalCondition(of)}) p
         group by operator) s
       group by operator) o
     where fetches > 0 or arrivals > 0`

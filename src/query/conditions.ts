@@ -9,15 +9,14 @@ import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { inWindow } from './window-conditions.js'
 
 /** Selects the site's rows in the window that pass the filters: the clause that every read shares. */
-export const whereClause = (plan: Plan, dialect: Dialect): Sql =>
-  sql`${inWindow(plan)} and ${filterCondition(plan, dialect)}`
+export const whereClause = (plan: Plan): Sql => sql`${inWindow(plan)} and ${filterCondition(plan)}`
 
 /** The filters as a condition. It is never null, so `not` gives the opposite. */
-export const filterCondition = (plan: Plan, dialect: Dialect, filters: readonly Filter[] = plan.filters): Sql => {
+export const filterCondition = (plan: Plan, filters: readonly Filter[] = plan.filters): Sql => {
   if (filters.length === 0) return raw('true')
   const { mandatory, ...withoutMandatory } = plan
   return combine(
-    filters.map((f) => filterSql(f, mandatory?.includes(f) ? withoutMandatory : plan, dialect)),
+    filters.map((f) => filterSql(f, mandatory?.includes(f) ? withoutMandatory : plan)),
     ' and ',
   )
 }
@@ -33,27 +32,20 @@ type SessionColumn = (typeof SESSION_COLUMNS)[number]
  * The rows to select from: the table, joined with values of the session if a filter or `also` needs them. Grouped by goal,
  * the rows that reach a goal, with its name as `goal`; a row that reaches two goals occurs twice. `from` replaces the table.
  */
-export function sourceRows(
-  table: Table,
-  plan: Plan,
-  dialect: Dialect,
-  filters = plan.filters,
-  also?: Dimension,
-  from = raw(table),
-): Sql {
+export function sourceRows(table: Table, plan: Plan, filters = plan.filters, also?: Dimension, from = raw(table)): Sql {
   if (table === 'agent_events') return from
   const sessionColumns = (by: readonly Filter[]) => {
     const names = [...listConditions(by).map((c) => c.dimension), ...(also ? [also.name] : [])]
     return SESSION_COLUMNS.filter(({ name }) => names.includes(name))
   }
-  if (also?.name !== 'goal') return joinSessionColumns(from, sessionColumns(filters), [], plan, dialect)
+  if (also?.name !== 'goal') return joinSessionColumns(from, sessionColumns(filters), [], plan)
   const goals = (plan.goals ?? []).map((goal) => ({ name: goal.name, filter: goalFilter(goal) }))
   if (goals.length === 0) return raw('(select *, cast(null as varchar) as goal from events where false)')
   const columns = sessionColumns([...filters, ...goals.map(({ filter }) => filter)])
   const reaching = goals.map(({ name, filter }) => {
     const joined = sessionColumns([...filters, filter])
     const empty = columns.filter((one) => !joined.includes(one))
-    return sql`select e.*, ${name} as goal from ${joinSessionColumns(from, joined, empty, plan, dialect)} as e where ${filterCondition(plan, dialect, [filter])}`
+    return sql`select e.*, ${name} as goal from ${joinSessionColumns(from, joined, empty, plan)} as e where ${filterCondition(plan, [filter])}`
   })
   return sql`(${join(reaching, ' union all ')})`
 }
@@ -64,46 +56,45 @@ function joinSessionColumns(
   columns: readonly SessionColumn[],
   empty: readonly SessionColumn[],
   plan: Plan,
-  dialect: Dialect,
 ): Sql {
   if (columns.length + empty.length === 0) return from
   const added = SESSION_COLUMNS.flatMap((one) => {
     if (columns.includes(one)) return [raw(`x.${one.name}`)]
     return empty.includes(one) ? [raw(`cast(null as ${one.type}) as ${one.name}`)] : []
   })
-  const values = sql`left join (${sessionValues(columns, plan, dialect)}) x on x.session_id = e.session_id`
+  const values = sql`left join (${sessionValues(columns, plan)}) x on x.session_id = e.session_id`
   return sql`(select e.*, ${join(added, ', ')} from ${from} e ${columns.length > 0 ? values : raw('')})`
 }
 
 /** Selects these columns of every session that has a row in the window, computed over the whole session. */
-const sessionValues = (columns: readonly SessionColumn[], plan: Plan, dialect: Dialect): Sql => {
+const sessionValues = (columns: readonly SessionColumn[], plan: Plan): Sql => {
   const values = raw(columns.map(({ name, value }) => `${value} as ${name}`).join(', '))
   const earlier = sql`(select * from events where site_id = ${plan.site} and session_start < ${plan.window.start}
     and session_id in (select session_id from events where ${inWindow(plan)} and session_start < ${plan.window.start}))`
   return sql`
-    select session_id, ${values} from (${sessionsInWindow(plan, dialect)}) s
-    union all select session_id, ${values} from (${sessionsFromHits(earlier, dialect)}) s`
+    select session_id, ${values} from (${sessionsInWindow(plan)}) s
+    union all select session_id, ${values} from (${sessionsFromHits(earlier, plan.dialect)}) s`
 }
 
-function filterSql(f: Filter, plan: Plan, dialect: Dialect): Sql {
-  const inner = (part: Filter) => filterSql(part, plan, dialect)
+function filterSql(f: Filter, plan: Plan): Sql {
+  const inner = (part: Filter) => filterSql(part, plan)
   if ('and' in f) return combine(f.and.map(inner), ' and ')
   if ('or' in f) return combine(f.or.map(inner), ' or ')
   if ('not' in f) return sql`not ${inner(f.not)}`
-  if ('has_done' in f) return visitorDid(f.has_done, plan, dialect)
-  if ('has_not_done' in f) return sql`not ${visitorDid(f.has_not_done, plan, dialect)}`
+  if ('has_done' in f) return visitorDid(f.has_done, plan)
+  if ('has_not_done' in f) return sql`not ${visitorDid(f.has_not_done, plan)}`
   if ('reached' in f) return inner(f.by)
   const { base, negative } = operatorNamed(f.op)
-  const positive = conditionSql(f, base, dialect)
+  const positive = conditionSql(f, base, plan.dialect)
   return negative ? sql`not ${positive}` : positive
 }
 
 const combine = (parts: readonly Sql[], separator: ' and ' | ' or '): Sql => sql`(${join(parts, separator)})`
 
 /** Selects rows of visitors who have a row in the window that passes the filter and the mandatory filters. */
-const visitorDid = (f: Filter, plan: Plan, dialect: Dialect): Sql => {
+const visitorDid = (f: Filter, plan: Plan): Sql => {
   const all = [...(plan.mandatory ?? []), f]
-  return sql`(visitor_id in (select visitor_id from ${sourceRows('events', plan, dialect, all)} as done where ${inWindow(plan)} and ${filterCondition(plan, dialect, all)}))`
+  return sql`(visitor_id in (select visitor_id from ${sourceRows('events', plan, all)} as done where ${inWindow(plan)} and ${filterCondition(plan, all)}))`
 }
 
 function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base'], dialect: Dialect): Sql {

@@ -25,15 +25,15 @@ export type FunnelUnit = 'session' | 'visitor'
  * step reached. A chain consists of hits of matching sessions, each strictly later than the one before. If the funnel
  * has a window, the last is within it of the first. Step n is reached if a chain of the first n steps exists.
  */
-export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
+export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan): Sql {
   const id = raw(unit === 'session' ? 'session_id' : 'person')
-  const from = unit === 'session' ? raw('events') : rowsWithPerson(plan, dialect)
-  const tests = funnel.steps.map((step) => filterCondition(plan, dialect, [goalFilter(step)]))
+  const from = unit === 'session' ? raw('events') : rowsWithPerson(plan)
+  const tests = funnel.steps.map((step) => filterCondition(plan, [goalFilter(step)]))
   const filters = plan.filters.length > 0
   const asked = filters
     ? sql`${startedInWindow(plan)} and session_id in (select session_id from chosen)`
     : startedInWindow(plan)
-  const chosen = filters ? [sql`chosen as (${matchingSessionIds(plan, dialect)})`] : []
+  const chosen = filters ? [sql`chosen as (${matchingSessionIds(plan)})`] : []
   const level = (n: number) => raw(`level_${n}`)
   // Without a window the earliest hit of each step leaves the most time for the next, so each step is one pass and one
   // join.
@@ -57,7 +57,7 @@ export function stepsReached(funnel: Funnel, unit: FunnelUnit, plan: Plan, diale
     return sql`with ${join([...chosen, ...levels], ', ')} ${all([...tests.keys()])}`
   const within = sql`
     select n.step, w.id, p.started
-    from (${stepsWithinTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect })}) w
+    from (${stepsWithinTime(tests, { id, from, asked, ms: funnel.window_minutes * 60_000, among: level(1), dialect: plan.dialect })}) w
       join ${level(0)} p on p.id = w.id
       join (${join(
         [...tests.keys()].slice(1).map((i) => sql`select ${i + 1} as step`),
@@ -94,17 +94,16 @@ function stepsWithinTime(
 }
 
 /** Rows with the visitor of their session as `person`: a session over a change of salts has rows of two visitor ids. */
-const rowsWithPerson = (plan: Plan, dialect: Dialect): Sql => sql`
+const rowsWithPerson = (plan: Plan): Sql => sql`
   (select e.*, o.person from events e
-    join (select session_id as of_session, visitor_id as person from (${sessionsInWindow(plan, dialect)}) s) o
+    join (select session_id as of_session, visitor_id as person from (${sessionsInWindow(plan)}) s) o
       on o.of_session = e.session_id)`
 
-const matchingSessionIds = (plan: Plan, dialect: Dialect): Sql =>
-  sql`select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m`
+const matchingSessionIds = (plan: Plan): Sql => sql`select session_id from (${matchingSessions(plan, TOTAL)}) m`
 
 /** The number of matching sessions or visitors, as a scalar subquery. */
-export function countEveryone(unit: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
+export function countEveryone(unit: FunnelUnit, plan: Plan): Sql {
   const count = unit === 'session' ? raw('count(*)') : raw('count(distinct visitor_id)')
-  const chosen = plan.filters.length > 0 ? sql`where session_id in (${matchingSessionIds(plan, dialect)})` : raw('')
-  return sql`(select ${count} from (${sessionsInWindow(plan, dialect)}) s ${chosen})`
+  const chosen = plan.filters.length > 0 ? sql`where session_id in (${matchingSessionIds(plan)})` : raw('')
+  return sql`(select ${count} from (${sessionsInWindow(plan)}) s ${chosen})`
 }

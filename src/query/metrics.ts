@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.js'
-import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { raw, type Sql, sql } from '../sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
@@ -75,13 +75,13 @@ const VIEW_FLAG = raw("case when kind = 'pageview' then 1 else 0 end as views")
 const EVENT_FLAG = sql`case when ${IS_INTERACTIVE} then 1 else 0 end as acts`
 
 /** Selects what people did in the window: `value, visitors, pageviews, events`. */
-export function hitMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
-  const aggregated = metricsFromAggregates(plan, dialect, by, ['visitors', 'pageviews', 'events'])
+export function hitMetrics(plan: Plan, by: Grouping): Sql {
+  const aggregated = metricsFromAggregates(plan, by, ['visitors', 'pageviews', 'events'])
   if (aggregated) return aggregated
   const value = by.value(raw('timestamp'))
-  const where = filterCondition(plan, dialect)
+  const where = filterCondition(plan)
   const { aggregates, isWhole, hits } = splitHits(plan, by)
-  const hit = sql`${sourceRows('events', plan, dialect, plan.filters, by.dimension, hits)} as e where ${where}`
+  const hit = sql`${sourceRows('events', plan, plan.filters, by.dimension, hits)} as e where ${where}`
   if (aggregates === undefined) {
     return sql`
       select ${value} as value, count(distinct visitor_id) as visitors,
@@ -99,17 +99,17 @@ export function hitMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
  * Selects the sessions of the window with a hit that passes the filters, once per value of those hits: `session_id, value,
  * entered`, and the columns `more` computed from those hits.
  */
-export function matchingSessions(plan: Plan, dialect: Dialect, by: Grouping, more?: Sql): Sql {
+export function matchingSessions(plan: Plan, by: Grouping, more?: Sql): Sql {
   const { filters } = plan
   const { aggregates, hits } =
     more === undefined && canUseSessionAggregates(filters, by.dimension)
       ? splitSessions(plan, excludesMixed(filters, by.dimension))
       : { aggregates: undefined, hits: sql`(select * from events where ${startedInWindow(plan)})` }
-  const where = filterCondition(plan, dialect)
+  const where = filterCondition(plan)
   const counted = sql`
-    select session_id, ${by.value(raw('session_start'))} as value, ${enteredFlag(plan, dialect, by)} as entered
+    select session_id, ${by.value(raw('session_start'))} as value, ${enteredFlag(plan, by)} as entered
       ${more ?? raw('')}
-    from ${sourceRows('events', plan, dialect, filters, by.dimension, hits)} as e
+    from ${sourceRows('events', plan, filters, by.dimension, hits)} as e
     where ${where} group by session_id, value`
   return aggregates === undefined
     ? counted
@@ -118,17 +118,17 @@ export function matchingSessions(plan: Plan, dialect: Dialect, by: Grouping, mor
 }
 
 /** Selects people's sessions of the window: `value, sessions, bounce, duration, views_per_session`. */
-export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql {
+export function sessionMetrics(plan: Plan, by: Grouping): Sql {
   const means = raw('avg(ms) / 1000 as duration, avg(views) as views_per_session')
   const { filters } = plan
   if (filters.length === 0 && !by.dimension) {
     return sql`
       select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
-      from (${sessionsInWindow(plan, dialect)}) s group by value`
+      from (${sessionsInWindow(plan)}) s group by value`
   }
   const { aggregates, hits } = splitSessions(plan, excludesMixed(filters, by.dimension))
   if (aggregates && canUseSessionAggregates(filters, by.dimension)) {
-    const where = filterCondition(plan, dialect)
+    const where = filterCondition(plan)
     const sums = raw('count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen')
     return sql`
       select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
@@ -138,14 +138,14 @@ export function sessionMetrics(plan: Plan, dialect: Dialect, by: Grouping): Sql 
         union all
         select value, ${sums} from (
           select session_id, ${by.value(raw('session_start'))} as value
-          from ${sourceRows('events', plan, dialect, filters, by.dimension, hits)} as e
+          from ${sourceRows('events', plan, filters, by.dimension, hits)} as e
           where ${where} group by session_id, value) m
-        join (${sessionsFromHits(hits, dialect)}) s on s.session_id = m.session_id group by value) b
+        join (${sessionsFromHits(hits, plan.dialect)}) s on s.session_id = m.session_id group by value) b
       group by value`
   }
   return sql`
     select value, count(*) as sessions, avg(case when entered = 1 then bounced end) as bounce, ${means}
-    from (${matchingSessions(plan, dialect, by)}) m join (${sessionsInWindow(plan, dialect)}) s on s.session_id = m.session_id
+    from (${matchingSessions(plan, by)}) m join (${sessionsInWindow(plan)}) s on s.session_id = m.session_id
     group by value`
 }
 
@@ -160,12 +160,7 @@ const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
  * Selects what agents fetched in the window: `value` and these metrics of agents. Rows are counted by their verification,
  * which has few values, and summed from there: the engine does that fastest.
  */
-export function agentMetrics(
-  plan: Plan,
-  dialect: Dialect,
-  by: Grouping,
-  metrics: readonly string[] = METRICS.agent,
-): Sql {
+export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS.agent): Sql {
   const agents = metrics.includes('agents')
   const groups = raw(agents ? 'value, verification, agent_id' : 'value, verification')
   const [proven, spoofed] = [countVerifiedAs(...VERIFIED_BY), countVerifiedAs('spoofed')]
@@ -177,33 +172,28 @@ export function agentMetrics(
     from (
       select ${by.value(raw('timestamp'))} as value, verification, ${raw(agents ? 'agent_id,' : '')} count(*) as n,
         count(*) filter (where is_pageview) as pages, sum(bytes) as size
-      from agent_events where ${whereClause(plan, dialect)} group by ${groups}) f
+      from agent_events where ${whereClause(plan)} group by ${groups}) f
     group by value`
 }
 
 /** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */
-export function metricsBy(
-  plan: Plan,
-  dialect: Dialect,
-  by: Grouping,
-  metrics: readonly Metric[] = METRICS[plan.audience],
-): Sql {
-  if (plan.audience === 'agent') return agentMetrics(plan, dialect, by, metrics)
+export function metricsBy(plan: Plan, by: Grouping, metrics: readonly Metric[] = METRICS[plan.audience]): Sql {
+  if (plan.audience === 'agent') return agentMetrics(plan, by, metrics)
   if (plan.audience === 'all') {
     return sql`
       select value, sum(pageviews) as pageviews
-      from (select value, pageviews from (${hitMetrics(plan, dialect, by)}) h
-        union all select value, pageviews from (${agentMetrics(plan, dialect, by, ['pageviews'])}) f) b
+      from (select value, pageviews from (${hitMetrics(plan, by)}) h
+        union all select value, pageviews from (${agentMetrics(plan, by, ['pageviews'])}) f) b
       group by value`
   }
   const aggregated =
     by.dimension?.name === 'pathname'
-      ? pageMetricsFromAggregates(plan, dialect, metrics)
-      : metricsFromAggregates(plan, dialect, by, metrics)
+      ? pageMetricsFromAggregates(plan, metrics)
+      : metricsFromAggregates(plan, by, metrics)
   if (aggregated) return aggregated
   return sql`
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
-    from (${hitMetrics(plan, dialect, by)}) h full outer join (${sessionMetrics(plan, dialect, by)}) v
+    from (${hitMetrics(plan, by)}) h full outer join (${sessionMetrics(plan, by)}) v
       on h.value is not distinct from v.value`
 }
 
@@ -211,10 +201,10 @@ export function metricsBy(
  * 1 for a session whose entry page passes the filters in place of a matching hit's path and, grouped by path, is the
  * group's path. A tree without `pathname` holds on the hit already.
  */
-function enteredFlag(plan: Plan, dialect: Dialect, by: Grouping): Sql {
+function enteredFlag(plan: Plan, by: Grouping): Sql {
   const entries = plan.filters.flatMap(entryFilter)
   const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
-  return sql`max(case when ${there} and ${filterCondition(plan, dialect, entries)} then 1 else 0 end)`
+  return sql`max(case when ${there} and ${filterCondition(plan, entries)} then 1 else 0 end)`
 }
 
 /** The filter with its conditions on `pathname` applied to the entry page; none without such a condition. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.js'
-import type { Granularity } from '../sql.js'
+import type { Dialect, Granularity } from '../sql.js'
 import { chooseGranularity } from './buckets.js'
 import { shift, startOf, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
@@ -17,6 +17,8 @@ export interface AggregateState {
 
 /** A query with everything resolved: SQL is built from it. */
 export interface Plan {
+  /** The storage engine's own words. */
+  readonly dialect: Dialect
   readonly site: number
   readonly audience: Audience
   readonly window: Window
@@ -35,6 +37,7 @@ export interface Plan {
 }
 
 interface PlanInput {
+  readonly dialect: Dialect
   readonly site: { readonly id: number; readonly timezone: string }
   readonly audience: Audience
   /** Filters may name a dimension of people or of agents (`planForTable`), not only one that the audience has. */
@@ -50,7 +53,18 @@ interface PlanInput {
 
 /** Resolves an envelope to a plan. Pure. Throws `validation_error` with the field. */
 export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input: PlanInput): Plan {
-  const { site, audience, mixesAudiences, segment, mandatory = [], goals = [], now, firstRow, aggregates } = input
+  const {
+    dialect,
+    site,
+    audience,
+    mixesAudiences,
+    segment,
+    mandatory = [],
+    goals = [],
+    now,
+    firstRow,
+    aggregates,
+  } = input
   const { filters = [] } = envelope
   const tz = envelope.tz ?? site.timezone
   const window = resolveWindow(envelope, tz, now, firstRow)
@@ -61,6 +75,7 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
   checkFilters(mandatory, { audience: mixesAudiences ? 'all' : audience, mixesAudiences: false }, 'share')
   const resolved = resolveGoals(mandatory, goals, 'share')
   return {
+    dialect,
     site: site.id,
     audience,
     window,

@@ -85,7 +85,7 @@ interface ReadContextOptions {
   /** A funnel of the site by the id in the path. */
   funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
-  readonly store: Pick<Store, 'query' | 'dialect'>
+  readonly store: Pick<Store, 'query'>
   /** Goes into each statement as a comment, for the engine's slow-query log. */
   readonly name: string
   readonly onStatement: ((statement: Sql) => void) | undefined
@@ -134,7 +134,6 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
 
   return {
     ...options,
-    dialect: store.dialect,
     warnings,
     /** Every metric that `one` and `list` were asked for, in order. */
     metrics: requestedMetrics,

@@ -218,6 +218,7 @@ export async function prepareRead(
   const audience = resolveAudience(read, envelope.audience)
   const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
   const plan = createPlan(envelope, {
+    dialect: store.dialect,
     site,
     audience,
     mixesAudiences,
@@ -321,10 +322,9 @@ const queryOf = (envelope: Envelope, plan: Plan) => ({
 })
 
 /** Caches the queries that a read runs before its list, because the read runs again for each part of the list. */
-function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pick<Store, 'query' | 'dialect'> {
+function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pick<Store, 'query'> {
   const cache = new Map<string, Promise<ResultRow[]>>()
   return {
-    dialect: store.dialect,
     query(statement) {
       const key = JSON.stringify([statement.text, statement.values], (_, value) =>
         typeof value === 'bigint' ? `${value}n` : value,

@@ -26,21 +26,22 @@ export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => 
  */
 export async function sessionDetails(context: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
   if (begun.length === 0) return []
-  const { plan, dialect } = context
+  const { plan } = context
   const near = planAround(plan, begun)
   const isWanted = isIn(
     raw('session_id'),
     begun.map(({ id }) => id),
   )
-  const first = (name: string): Sql => sql`${dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
+  const first = (name: string): Sql =>
+    sql`${plan.dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
   return context.rows(sql`
     select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
       views as pageviews, acts as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
       identified_id
-    from (select * from (${sessionsInWindow(near, dialect)}) w where ${isWanted}) s
+    from (select * from (${sessionsInWindow(near)}) w where ${isWanted}) s
     join (
       select session_id, min(channel) as channel, min(source) as source, ${first('country')}, ${first('browser')},
         ${first('os')}, ${first('device_type')},
-        ${dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
+        ${plan.dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
       from events where ${startedInWindow(near)} and ${isWanted} group by session_id) r on r.session_id = s.session_id`)
 }

@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../sql.js'
 import { splitSessions } from './aggregate-split.js'
 import { TOTAL } from './grouping.js'
 import { matchingSessions } from './metrics.js'
@@ -31,11 +31,11 @@ const stepsFromViews = (views: Sql, most: number): Sql => {
  * or from the first view of `start`. Sessions without a page, or without `start`, are left out. Aggregated sessions
  * have up to 8 steps.
  */
-export function sessionSteps(plan: Plan, dialect: Dialect, most: number, start?: string): Sql {
+export function sessionSteps(plan: Plan, most: number, start?: string): Sql {
   const passing =
     plan.filters.length === 0
       ? raw('true')
-      : sql`session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
+      : sql`session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
   const viewsIn = (source: Sql) =>
     sql`select session_id, timestamp, pathname from ${source} e where kind = 'pageview' and ${passing}`
   if (start === undefined) {

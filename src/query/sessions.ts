@@ -32,9 +32,9 @@ export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
  * Selects the sessions that started in the window, each over its whole length, whatever the window and the filters cut:
  * `session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page`. Unused columns cost nothing.
  */
-export function sessionsInWindow(plan: Plan, dialect: Dialect): Sql {
+export function sessionsInWindow(plan: Plan): Sql {
   const { aggregates, hits } = splitSessions(plan, false)
-  const counted = sessionsFromHits(hits, dialect)
+  const counted = sessionsFromHits(hits, plan.dialect)
   return aggregates === undefined
     ? counted
     : sql`

@@ -23,13 +23,13 @@ const FIGURES = [...Object.keys(QUANTILES), 'samples']
 export const VITAL_METRICS = VITALS.flatMap((vital) => FIGURES.map((figure) => `${vital}_${figure}`))
 
 /** Selects the hits with a measurement: `value` (of the dimension, or 0) and each vital. */
-export const vitalSamples = (plan: Plan, dialect: Dialect, dimension?: Dimension): Sql => {
+export const vitalSamples = (plan: Plan, dimension?: Dimension): Sql => {
   const own = VITALS.map((vital) => raw(vital))
   const some = VITALS.map((vital) => raw(`${vital} is not null`))
   return sql`
-    select ${dimension ? dimensionColumn(dimension, dialect) : raw('0')} as value, ${join(own, ', ')}
-    from ${sourceRows('events', plan, dialect, plan.filters, dimension)} as e
-    where ${whereClause(plan, dialect)} and (${join(some, ' or ')})`
+    select ${dimension ? dimensionColumn(dimension, plan.dialect) : raw('0')} as value, ${join(own, ', ')}
+    from ${sourceRows('events', plan, plan.filters, dimension)} as e
+    where ${whereClause(plan)} and (${join(some, ' or ')})`
 }
 
 /**

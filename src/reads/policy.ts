@@ -144,7 +144,7 @@ export default defineRead({
       await context.rows(sql`
         select pathname, x_robots_tag, content_usage, count(*) as fetches
         from agent_events
-        where ${whereClause(context.plan, context.dialect)} and ${of} and (x_robots_tag is not null or content_usage is not null)
+        where ${whereClause(context.plan)} and ${of} and (x_robots_tag is not null or content_usage is not null)
         group by pathname, x_robots_tag, content_usage
         order by fetches desc, pathname, x_robots_tag nulls last, content_usage nulls last
         limit ${MAX_HEADER_ROWS}`),
@@ -165,8 +165,8 @@ async function lastStatuses(
   const paths = [...new Set(links.filter((link) => !link.offsite).map((link) => pathOf(link.url)))].slice(0, MAX_LINKS)
   if (paths.length === 0) return new Map()
   const rows = await context.rows(sql`
-    select pathname, ${context.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${whereClause(context.plan, context.dialect)} and ${of} and ${isIn(raw('pathname'), paths)}
+    select pathname, ${context.plan.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
+    from agent_events where ${whereClause(context.plan)} and ${of} and ${isIn(raw('pathname'), paths)}
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

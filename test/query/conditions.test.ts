@@ -14,7 +14,15 @@ import { agentRow, eventRow } from '../fixtures/rows.js'
 import { matches, matchesWildcard } from '../oracle/filter-match.js'
 
 const window = { start: new Date('2026-11-20T00:00:00Z'), end: new Date('2026-11-21T00:00:00Z') }
-const base: Plan = { site: 1, audience: 'human', window, tz: 'UTC', granularity: 'hour', filters: [] }
+const base: Plan = {
+  dialect: duckdbDialect,
+  site: 1,
+  audience: 'human',
+  window,
+  tz: 'UTC',
+  granularity: 'hour',
+  filters: [],
+}
 
 const HOSTILE = [
   ...[
@@ -83,20 +91,20 @@ t.test('the engine applies filters', async (t) => {
     const plan: Plan = { ...base, audience, filters }
     const table = audience === 'human' ? 'events' : 'agent_events'
     const found = await store.query(sql`
-      select epoch_ms(timestamp) - ${window.start.getTime()} as ms from ${sourceRows(table, plan, duckdbDialect)} as e
-      where ${whereClause(plan, duckdbDialect)} order by ms`)
+      select epoch_ms(timestamp) - ${window.start.getTime()} as ms from ${sourceRows(table, plan)} as e
+      where ${whereClause(plan)} order by ms`)
     return found.map(({ ms }) => ms)
   }
   /** The same for many filters in one statement, if all use the same dimension. */
   const askEach = async (all: readonly Filter[]) => {
     const plans = all.map((filter): Plan => ({ ...base, filters: [filter] }))
     const passing = plans.map(
-      (plan, i) => sql`list(ms order by ms) filter (where ${whereClause(plan, duckdbDialect)}) as ${raw(`f${i}`)}`,
+      (plan, i) => sql`list(ms order by ms) filter (where ${whereClause(plan)}) as ${raw(`f${i}`)}`,
     )
     const [found = {}] = await store.query(sql`
       select ${join(passing, ', ')}
       from (select *, epoch_ms(timestamp) - ${window.start.getTime()} as ms
-        from ${sourceRows('events', plans[0] ?? base, duckdbDialect)} as e) m`)
+        from ${sourceRows('events', plans[0] ?? base)} as e) m`)
     return plans.map((_, i) => found[`f${i}`] ?? [])
   }
   const judged = (filters: readonly Filter[], table: readonly (EventRow | AgentEventRow)[] = events) =>
@@ -238,7 +246,7 @@ t.test('the engine applies filters', async (t) => {
         } catch {
           continue
         }
-        const { text } = compile(filterCondition(base, duckdbDialect, filters), duckdbDialect.placeholder)
+        const { text } = compile(filterCondition(base, filters), duckdbDialect.placeholder)
         if (/zq|qz/.test(text)) throw new Error(text)
         if (!/^[\x20-\x7e\n]*$/.test(text)) throw new Error(text)
       }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { duckdbDialect as dialect } from '../../src/dialects/duckdb.js'
 import { AUDIENCES, DIMENSIONS } from '../../src/query/dimensions.js'
 import { parseFiltersJson } from '../../src/query/filters.js'
 import { createPlan } from '../../src/query/plan.js'
@@ -115,10 +116,10 @@ t.test('a dimension is refused for an audience that lacks it', async (t) => {
       const tables = DIMENSIONS.find(({ name }) => name === d)?.tables ?? ['events']
       const has = { human: tables.includes('events'), agent: tables.includes('agent_events'), all: tables.length === 2 }
       const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
-      const ask = () => createPlan(asked, { site, audience, segment: [], now: NOW })
+      const ask = () => createPlan(asked, { dialect, site, audience, segment: [], now: NOW })
       if (has[audience]) t.ok(ask(), `${audience}: ${d}`)
       else t.throws(ask, { code: 'validation_error', field: 'filters' }, `${audience}: no ${d}`)
-      const saved = { site, audience, segment: filters, now: NOW }
+      const saved = { dialect, site, audience, segment: filters, now: NOW }
       const code = 'validation_error'
       if (!has[audience]) t.throws(() => createPlan({ ...asked, filters: [] }, saved), { code, field: 'segment' })
     }
@@ -128,7 +129,7 @@ t.test('a dimension is refused for an audience that lacks it', async (t) => {
   for (const audience of ['agent', 'all'] as const) {
     const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
     t.throws(
-      () => createPlan(asked, { site, audience, segment: [], now: NOW }),
+      () => createPlan(asked, { dialect, site, audience, segment: [], now: NOW }),
       { code: 'validation_error', field: 'filters' },
       'agents have no visitors, so no behaviour',
     )

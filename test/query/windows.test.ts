@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { duckdbDialect as dialect } from '../../src/dialects/duckdb.js'
 import { bucketKey, chooseGranularity, listBuckets } from '../../src/query/buckets.js'
 import { offsetSpans, parseTimeZone, startOf } from '../../src/query/calendar.js'
 import { Envelope, parseParameters, RANGES } from '../../src/query/envelope.js'
@@ -67,7 +68,7 @@ const given: [query: string, start: string, end: string, why: string][] = [
   ['', '2026-10-22T22:00Z', AUTUMN, '30 days by default'],
 ]
 const site = { id: 1, timezone: 'Europe/Berlin' }
-const resolved = { site, audience: 'human' as const, segment: [], now: at(AUTUMN) }
+const resolved = { dialect, site, audience: 'human' as const, segment: [], now: at(AUTUMN) }
 const planned = (query: string) =>
   createPlan(parseParameters(Envelope, new URLSearchParams(`site=1&${query}`)), resolved)
 t.test('start and end override the range', async (t) => {

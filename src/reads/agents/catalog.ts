@@ -43,7 +43,7 @@ export default defineRead({
   run: async (context) => {
     const found = await context.rows(sql`
       select agent_id, count(*) as fetches, max(timestamp) as last_seen
-      from agent_events where ${whereClause(context.plan, context.dialect)} group by agent_id`)
+      from agent_events where ${whereClause(context.plan)} group by agent_id`)
     const seen = new Map(
       found.map(({ agent_id, fetches, last_seen }) => [
         agent_id,

@@ -5,7 +5,7 @@ import { type Plan, planForTable, planForUrlList } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
-import { type Dialect, isIn, raw, type Sql, sql } from '../../sql.js'
+import { isIn, raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count, comparableRow, formatInstants, Instant, metricShapes, urlKey } from '../shapes.js'
 
@@ -49,12 +49,11 @@ export default defineRead({
     }),
   ),
   run: async (context, { order }) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const sitemap = await sitemapRows(context)
     const page = await context.list(
       { key: URL_KEY, order: RANKING[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
-      (p) =>
-        sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, dialect, sitemap)}) u`,
+      (p) => sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, sitemap)}) u`,
     )
     const crawlers = await agentsByUrl(context, page)
     const last = await lastCrawlByUrl(context, page)
@@ -77,14 +76,14 @@ export default defineRead({
 async function sitemapRows(context: ReadContext): Promise<Sql> {
   const known = await context.rows(sql`select distinct hostname from sitemap_urls`)
   const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => context.site.owns(hostname))
-  return sql`sitemap_urls where ${isIn(raw('hostname'), own)} and ${filterCondition(planForUrlList(context.plan), context.dialect)}`
+  return sql`sitemap_urls where ${isIn(raw('hostname'), own)} and ${filterCondition(planForUrlList(context.plan))}`
 }
 
 /**
  * Selects every URL: `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed`. Fetches are
  * counted by verification and by the side of the window's start, which have few values, and summed from there.
  */
-const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
+const urlRows = (plan: Plan, sitemap: Sql): Sql => {
   const [agents, people] = [planForTable(plan, 'agent_events'), planForTable(plan, 'events')]
   const now = sql`timestamp >= ${plan.window.start}`
   const nothing = raw('null as first_crawl, null as last_crawl, 0 as f, 0 as s')
@@ -99,12 +98,12 @@ const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
         from (
           select hostname, pathname, verification, ${now} as now, count(*) as n, min(timestamp) as first,
             max(timestamp) as last
-          from agent_events where ${beforeWindowEnd(agents)} and ${filterCondition(agents, dialect)}
+          from agent_events where ${beforeWindowEnd(agents)} and ${filterCondition(agents)}
           group by hostname, pathname, verification, now) c
         group by hostname, pathname
         union all
         select hostname, pathname, ${nothing}, count(*) as v, 0 as l
-        from ${sourceRows('events', people, dialect)} as e where ${whereClause(people, dialect)} and kind = 'pageview'
+        from ${sourceRows('events', people)} as e where ${whereClause(people)} and kind = 'pageview'
         group by hostname, pathname
         union all
         select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
@@ -113,11 +112,11 @@ const urlRows = (plan: Plan, dialect: Dialect, sitemap: Sql): Sql => {
 }
 
 /** The agents that fetched each of these URLs in the window, sorted by id. */
-async function agentsByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
+async function agentsByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
   const found = await query(sql`
     select hostname, pathname, agent_id from agent_events
-    where ${whereClause(side, dialect)} and ${NOT_SPOOFED} and ${columnsMatch(URL_KEY, page)}
+    where ${whereClause(side)} and ${NOT_SPOOFED} and ${columnsMatch(URL_KEY, page)}
     group by hostname, pathname, agent_id order by agent_id`)
   const agents = new Map<string, string[]>()
   for (const row of found) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
@@ -125,7 +124,7 @@ async function agentsByUrl({ plan, dialect, rows: query }: ReadContext, page: re
 }
 
 /** The result of the last crawl of each of these URLs; of several in one millisecond the worst. */
-async function lastCrawlByUrl({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
+async function lastCrawlByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const side = planForTable(plan, 'agent_events')
   const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)
   const at = crawled.map((url) => ({ ...url, timestamp: url.last_crawl }))
@@ -133,7 +132,7 @@ async function lastCrawlByUrl({ plan, dialect, rows: query }: ReadContext, page:
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
-    where ${beforeWindowEnd(side)} and ${filterCondition(side, dialect)} and ${NOT_SPOOFED} and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
+    where ${beforeWindowEnd(side)} and ${filterCondition(side)} and ${NOT_SPOOFED} and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(
     found.map((row) => [

@@ -22,16 +22,15 @@ export default defineRead({
     operators: z.array(comparableRow({ operator: z.string(), ...metricShapes(OPERATOR_METRICS) })),
   }),
   run: async (context) => {
-    const { dialect } = context
     const totals = await context.one(
       TOTAL_METRICS,
-      (plan) => sql`select ${raw(TOTAL_METRICS.join(', '))} from (${agentMetrics(plan, dialect, TOTAL)}) f`,
+      (plan) => sql`select ${raw(TOTAL_METRICS.join(', '))} from (${agentMetrics(plan, TOTAL)}) f`,
     )
-    const by = groupByDimension(findDimension('operator', 'dimension'), dialect)
+    const by = groupByDimension(findDimension('operator', 'dimension'), context.plan.dialect)
     const operators = await context.list(
       { key: 'operator', order: ['fetches desc'], metrics: OPERATOR_METRICS, limit: TOP_OPERATORS },
       (plan) =>
-        sql`select value as operator, ${raw(OPERATOR_METRICS.join(', '))} from (${agentMetrics(plan, dialect, by, OPERATOR_METRICS)}) f`,
+        sql`select value as operator, ${raw(OPERATOR_METRICS.join(', '))} from (${agentMetrics(plan, by, OPERATOR_METRICS)}) f`,
     )
     return { data: { ...totals, operators }, rows: operators.length }
   },

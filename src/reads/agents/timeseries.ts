@@ -31,13 +31,13 @@ export default defineRead({
     ),
   }),
   run: async (context, { limit }) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const { window, tz, granularity } = plan
     const top = await context.list(
       { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, limit: limit },
       (p) => sql`
         select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
-        from agent_events where ${whereClause(p, dialect)} and agent_id <> ${OTHER_AGENTS} group by agent_id`,
+        from agent_events where ${whereClause(p)} and agent_id <> ${OTHER_AGENTS} group by agent_id`,
     )
     const shown = top.map((agent) => String(agent.agent_id))
     const isShown = sql`(${isIn(raw('agent_id'), shown)})`
@@ -45,14 +45,14 @@ export default defineRead({
       METRICS,
       (p) => sql`
         select sum(n) as fetches, sum(s) as spoofed from (
-          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${whereClause(p, dialect)} group by agent_id) a
+          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${whereClause(p)} group by agent_id) a
         where not ${isShown}`,
     )
     const found = await context.rows(sql`
       select case when ${isShown} then agent_id else ${OTHER_AGENTS} end as series, bucket, sum(n) as value
       from (
-        select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
-        from agent_events where ${whereClause(plan, dialect)} group by agent_id, bucket) a
+        select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, plan.dialect)} as bucket, count(*) as n
+        from agent_events where ${whereClause(plan)} group by agent_id, bucket) a
       group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = listBuckets(window, tz, granularity)

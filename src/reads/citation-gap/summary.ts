@@ -42,7 +42,6 @@ export default defineRead({
     ),
   }),
   run: async (context, { operator }) => {
-    const { dialect } = context
     const of: CitationScope = { assistants: context.assistants, operator }
     const { counts, shut, whole } = await countVerdicts(
       context,
@@ -51,11 +50,11 @@ export default defineRead({
     )
     // For the window itself the totals are known, because every URL that was fetched or arrived at has a verdict.
     const totals = await context.one(METRICS, (plan) =>
-      plan === context.plan ? totalsFromCounts(whole) : citationTotals(plan, dialect, of),
+      plan === context.plan ? totalsFromCounts(whole) : citationTotals(plan, of),
     )
     const operators = await context.list(
       { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, limit: MAX_OPERATORS },
-      (plan) => citationOperators(plan, dialect, of),
+      (plan) => citationOperators(plan, of),
     )
     const urls = Object.fromEntries(CITATION_VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
     for (const verdict of shut) {
@@ -72,13 +71,14 @@ export default defineRead({
  * arrivals.
  */
 async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, blocked: BlockedUrls | undefined) {
-  const { dialect } = context
   const counts = new Map<string, number>()
   const whole = { fetches: 0, arrivals: 0 }
   const shut: string[] = []
   let after = raw('true')
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    const maybe = blocked ? sql`verdict <> 'blocked' and ${mayBeBlocked(blocked, dialect)} and ${after}` : raw('false')
+    const maybe = blocked
+      ? sql`verdict <> 'blocked' and ${mayBeBlocked(blocked, context.plan.dialect)} and ${after}`
+      : raw('false')
     const first = sql`
       union all select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
         sum(arrivals) as arrivals from v group by verdict`

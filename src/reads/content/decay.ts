@@ -6,7 +6,7 @@ import { NOT_SPOOFED } from '../../query/metrics.js'
 import { type Plan, planForTable, withoutUrlFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
-import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count, urlKey } from '../shapes.js'
 
@@ -44,7 +44,7 @@ export default defineRead({
     }),
   ),
   run: async (context) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const then = plan.comparison ?? plan.window
     const long = shift(plan.window.start, { days: MIN_DAYS }, plan.tz) <= plan.window.end
     if (!long) {
@@ -52,7 +52,7 @@ export default defineRead({
       context.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
     const [site = {}] = await context.rows(sql`
-      select ${beforeAndNow(plan, 'people')} from ${pageviews(withoutUrlFilters(overBothWindows(plan, then)), dialect)}`)
+      select ${beforeAndNow(plan, 'people')} from ${pageviews(withoutUrlFilters(overBothWindows(plan, then)))}`)
     const [was, is] = [Number(site.people_before), Number(site.people_now)]
     const factor = was > 0 && is > 0 ? is / was : undefined
     if (was > 0) {
@@ -72,7 +72,7 @@ export default defineRead({
         from (
           select *, case when not (${enough}) then 'insufficient' when not (${fell}) then 'steady'
             when ${held} then 'decaying' else 'fading' end as verdict
-          from (${urlRows(overBothWindows(p, then), p, dialect)}) u) v`,
+          from (${urlRows(overBothWindows(p, then), p)}) u) v`,
     )
     const shut = await urlsNowUnreadable(context, overBothWindows(plan, then), page)
     const data = page.map((found) => {
@@ -105,24 +105,24 @@ const beforeAndNow = ({ window }: Plan, name: 'people' | 'agents'): Sql => sql`
   count(*) filter (where timestamp < ${window.start}) as ${raw(name)}_before,
   count(*) filter (where timestamp >= ${window.start}) as ${raw(name)}_now`
 
-const pageviews = (plan: Plan, dialect: Dialect): Sql => {
+const pageviews = (plan: Plan): Sql => {
   const own = planForTable(plan, 'events')
-  return sql`${sourceRows('events', own, dialect)} as e where ${whereClause(own, dialect)} and kind = 'pageview'`
+  return sql`${sourceRows('events', own)} as e where ${whereClause(own)} and kind = 'pageview'`
 }
-const agentFetches = (plan: Plan, dialect: Dialect): Sql => sql`
-  agent_events where ${whereClause(planForTable(plan, 'agent_events'), dialect)} and ${NOT_SPOOFED}
+const agentFetches = (plan: Plan): Sql => sql`
+  agent_events where ${whereClause(planForTable(plan, 'agent_events'))} and ${NOT_SPOOFED}
     and purpose not in ('monitor', 'seo')`
 
 /**
  * Selects the URLs that people read in either window: `hostname, pathname, people_before, people_now, agents_before,
  * agents_now`.
  */
-const urlRows = (wide: Plan, plan: Plan, dialect: Dialect): Sql => sql`
+const urlRows = (wide: Plan, plan: Plan): Sql => sql`
   select p.hostname, p.pathname, people_before, people_now, coalesce(agents_before, 0) as agents_before,
     coalesce(agents_now, 0) as agents_now
-  from (select hostname, pathname, ${beforeAndNow(plan, 'people')} from ${pageviews(wide, dialect)}
+  from (select hostname, pathname, ${beforeAndNow(plan, 'people')} from ${pageviews(wide)}
     group by hostname, pathname) p
-  left join (select hostname, pathname, ${beforeAndNow(plan, 'agents')} from ${agentFetches(wide, dialect)}
+  left join (select hostname, pathname, ${beforeAndNow(plan, 'agents')} from ${agentFetches(wide)}
     group by hostname, pathname) a on a.hostname = p.hostname and a.pathname = p.pathname`
 
 /**
@@ -136,11 +136,11 @@ async function urlsNowUnreadable(
   wide: Plan,
   page: readonly ResultRow[],
 ): Promise<ReadonlySet<string>> {
-  const { plan, dialect } = context
+  const { plan } = context
   const now = sql`timestamp >= ${plan.window.start}`
   const good = raw('case when status between 200 and 299 or status = 304 then 1 else 0 end')
   const last = (value: Sql, when: Sql) =>
-    sql`${dialect.lastBy(value, sql`(timestamp, ${value})`)} filter (where ${when})`
+    sql`${plan.dialect.lastBy(value, sql`(timestamp, ${value})`)} filter (where ${when})`
   const allowed = raw('case when robots_allowed then 1 else 0 end')
   const judged = raw('robots_allowed is not null')
   const found = await context.rows(sql`
@@ -148,7 +148,7 @@ async function urlsNowUnreadable(
       max(timestamp) filter (where ${now}) as seen_now, ${last(good, sql`not ${now}`)} as good_before,
       ${last(good, now)} as good_now, ${last(allowed, sql`not ${now} and ${judged}`)} as allowed_before,
       ${last(allowed, sql`${now} and ${judged}`)} as allowed_now
-    from ${agentFetches(wide, dialect)} and ${columnsMatch(URL_KEY, page)}
+    from ${agentFetches(wide)} and ${columnsMatch(URL_KEY, page)}
     group by hostname, pathname, agent_id`)
   const shut = new Set<string>()
   const open = new Map<string, Url>()

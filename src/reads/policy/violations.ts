@@ -44,7 +44,7 @@ export default defineRead({
     }),
   ),
   run: async (context, { severity }) => {
-    const { dialect, catalog } = context
+    const { catalog } = context
     const agentsThat = (answer: 'yes' | 'no'): Sql => {
       const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((agent) => agent.agent_id)
       return isIn(raw('agent_id'), ids)
@@ -64,7 +64,7 @@ export default defineRead({
             select agent_id, operator, verified, hostname, pathname, robots_rule as rule, robots_line as line,
               robots_grace is not null and robots_grace as grace, count(*) as n, min(timestamp) as first_seen,
               max(timestamp) as last_seen
-            from agent_events where ${whereClause(plan, dialect)} and not robots_allowed
+            from agent_events where ${whereClause(plan)} and not robots_allowed
             group by agent_id, operator, verified, hostname, pathname, rule, line, grace) g) s
         where ${severity === undefined ? raw('true') : sql`severity = ${severity}`}`,
     )

@@ -4,7 +4,7 @@ import { sourceRows, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
-import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
@@ -44,7 +44,7 @@ export default defineRead({
   run: async (context) => {
     const page = await context.list(
       { key: 'fingerprint', order: ['count desc', 'visitors desc'], metrics: METRICS },
-      (plan) => errorRows(plan, context.dialect),
+      (plan) => errorRows(plan),
     )
     if (page.length === 0) return { data: [], rows: 0 }
     const where = await topPages(context, page)
@@ -59,47 +59,47 @@ export default defineRead({
 })
 
 /** Selects the errors in the window: `fingerprint, type, message, frame` and columns of the hit. */
-const errorHits = (plan: Plan, dialect: Dialect): Sql => {
+const errorHits = (plan: Plan): Sql => {
   const of = (key: 'fingerprint' | 'type' | 'message' | 'frame') =>
-    sql`${dialect.jsonText(raw('error'), key)} as ${raw(key)}`
+    sql`${plan.dialect.jsonText(raw('error'), key)} as ${raw(key)}`
   return sql`
     select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
-    from ${sourceRows('events', plan, dialect)} as e
-    where ${whereClause(plan, dialect)} and kind = 'error' and error is not null`
+    from ${sourceRows('events', plan)} as e
+    where ${whereClause(plan)} and kind = 'error' and error is not null`
 }
 
-const errorRows = (plan: Plan, dialect: Dialect): Sql => {
-  const last = dialect.lastBy(dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
-  const of = (position: number) => dialect.tupleMember(raw('last_thrown'), position)
+const errorRows = (plan: Plan): Sql => {
+  const last = plan.dialect.lastBy(plan.dialect.tuple([raw('message'), raw('frame')]), raw('(timestamp, message)'))
+  const of = (position: number) => plan.dialect.tupleMember(raw('last_thrown'), position)
   return sql`
     select fingerprint, type, ${of(1)} as message, ${of(2)} as frame, count, visitors, sessions, first_seen, last_seen
     from (
       select fingerprint, max(type) as type, ${last} as last_thrown, count(*) as count,
         count(distinct visitor_id) as visitors, count(distinct session_id) as sessions, min(timestamp) as first_seen,
         max(timestamp) as last_seen
-      from (${errorHits(plan, dialect)}) t group by fingerprint) g`
+      from (${errorHits(plan)}) t group by fingerprint) g`
 }
 
 /** The path at which each of these errors occurred most; of equals the first by name. */
-async function topPages({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
+async function topPages({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const found = await query(sql`
     select fingerprint, pathname from (
       select fingerprint, pathname,
         row_number() over (partition by fingerprint order by count(*) desc, pathname) as nth
-      from (${errorHits(plan, dialect)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, pathname) p
+      from (${errorHits(plan)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, pathname) p
     where nth = 1`)
   return new Map(found.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
 }
 
 /** The counts over the window of each of these errors, by fingerprint. */
-async function sparklines({ plan, dialect, rows: query }: ReadContext, page: readonly ResultRow[]) {
+async function sparklines({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const { window, tz, granularity } = plan
   const times = listBuckets(window, tz, granularity)
   const together = Math.ceil(times.length / MAX_SPARKLINE_POINTS)
   const points = new Map(times.map(({ key }, i) => [key, Math.floor(i / together)]))
   const found = await query(sql`
-    select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, dialect)} as bucket, count(*) as n
-    from (${errorHits(plan, dialect)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
+    select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, plan.dialect)} as bucket, count(*) as n
+    from (${errorHits(plan)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
   const lines = new Map<unknown, number[]>()
   for (const { fingerprint, bucket, n } of found) {
     const line = lines.get(fingerprint) ?? Array.from({ length: Math.ceil(times.length / together) }, () => 0)

@@ -4,7 +4,7 @@ import type { Plan } from '../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { IS_INTERACTIVE } from '../../query/sessions.js'
-import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
@@ -41,12 +41,11 @@ export default defineRead({
     }),
   ),
   run: async (context, { name, property }) => {
-    const { dialect } = context
     const page = await context.list(
       { key: EVENT_KEY, order: ['events desc', 'visitors desc'], metrics: METRICS },
       (plan) => sql`
         select name, kind, count(*) as events, count(distinct visitor_id) as visitors
-        from (${eventRows(plan, dialect, name)}) e group by name, kind`,
+        from (${eventRows(plan, name)}) e group by name, kind`,
     )
     const properties = await propertiesByEvent(context, page, name, property)
     const data = page.map((event) => ({
@@ -59,11 +58,11 @@ export default defineRead({
 
 const eventKey = ({ name, kind }: ResultRow): string => JSON.stringify([name, kind])
 
-const eventRows = (plan: Plan, dialect: Dialect, name: string | undefined): Sql => {
+const eventRows = (plan: Plan, name: string | undefined): Sql => {
   const named = raw('coalesce(event_name, kind)')
   return sql`
-    select ${named} as name, kind, visitor_id, props from ${sourceRows('events', plan, dialect)} as e
-    where ${whereClause(plan, dialect)} and ${IS_INTERACTIVE} and ${name === undefined ? raw('true') : sql`${named} = ${name}`}`
+    select ${named} as name, kind, visitor_id, props from ${sourceRows('events', plan)} as e
+    where ${whereClause(plan)} and ${IS_INTERACTIVE} and ${name === undefined ? raw('true') : sql`${named} = ${name}`}`
 }
 
 interface PropertyValue {
@@ -78,15 +77,14 @@ async function propertiesByEvent(
   name: string | undefined,
   property: string | undefined,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly PropertyValue[]>>> {
-  const { dialect } = context
   const found = new Map<string, Map<string, PropertyValue[]>>()
   if (page.length === 0) return found
-  const shown = sql`select * from (${eventRows(context.plan, dialect, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
+  const shown = sql`select * from (${eventRows(context.plan, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
   const most = property === undefined ? MAX_VALUES : MAX_VALUES_OF_ONE_KEY
   const each =
     property === undefined
-      ? dialect.jsonEach(shown, raw('props'))
-      : sql`select name, kind, ${property} as key, ${dialect.jsonText(raw('props'), property)} as value from (${shown}) p`
+      ? context.plan.dialect.jsonEach(shown, raw('props'))
+      : sql`select name, kind, ${property} as key, ${context.plan.dialect.jsonText(raw('props'), property)} as value from (${shown}) p`
   // One more than the limits shows whether something was cut.
   const counted = await context.rows(sql`
     select name, kind, key, value, n as events, nth_key, nth_value

@@ -6,7 +6,7 @@ import { hitMetrics, matchingSessions } from '../../query/metrics.js'
 import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { type Dialect, join, raw, type Sql, sql } from '../../sql.js'
+import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, Share } from '../shapes.js'
 
 const METRICS = ['conversions', 'visitors', 'rate']
@@ -36,15 +36,15 @@ export default defineRead({
     }),
   ),
   run: async (context) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const { goals = [] } = plan
     if (goals.length === 0) return { data: context.page([]), rows: 0 }
     const found = await context.list(
       { key: ['id', 'name'], order: ['conversions desc', 'visitors desc'], metrics: METRICS },
-      (p) => goalRows(goals, p, dialect),
+      (p) => goalRows(goals, p),
     )
     const earning = goals.filter(({ id, revenue }) => revenue && found.some((each) => each.id === id))
-    const earned = async (p: Plan) => (earning.length === 0 ? [] : context.rows(revenueAmounts(earning, p, dialect)))
+    const earned = async (p: Plan) => (earning.length === 0 ? [] : context.rows(revenueAmounts(earning, p)))
     const now = await earned(plan)
     const then = plan.comparison && (await earned(withWindow(plan, plan.comparison)))
     const revenueOf = (id: unknown) => {
@@ -68,11 +68,11 @@ export default defineRead({
 })
 
 /** Selects `id, name, conversions, visitors, rate` of each goal. */
-function goalRows(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+function goalRows(goals: readonly Goal[], plan: Plan): Sql {
   const each = goals.map(
-    (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${goalCounts(goal, plan, dialect)}) c`,
+    (goal) => sql`select ${goal.id} as id, ${goal.name} as name, c.* from (${goalCounts(goal, plan)}) c`,
   )
-  const all = sql`(select visitors from (${hitMetrics(withoutGoalFilters(plan), dialect, TOTAL)}) a)`
+  const all = sql`(select visitors from (${hitMetrics(withoutGoalFilters(plan), TOTAL)}) a)`
   // At most 1, because a session that started in the window may convert after its end.
   return sql`
     select id, name, conversions, visitors,
@@ -81,42 +81,42 @@ function goalRows(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
 }
 
 /** Selects `conversions, visitors` of one goal: one row. */
-function goalCounts(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+function goalCounts(goal: Goal, plan: Plan): Sql {
   if (goal.type === 'duration') {
-    const long = filterCondition(plan, dialect, [goalFilter(goal)])
-    const chosen = sql`where session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
+    const long = filterCondition(plan, [goalFilter(goal)])
+    const chosen = sql`where session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
     return sql`
       select count(*) as conversions, count(distinct visitor_id) as visitors
-      from (select visitor_id, ms / 1000.0 as duration from (${sessionsInWindow(plan, dialect)}) s ${plan.filters.length > 0 ? chosen : raw('')}) d
+      from (select visitor_id, ms / 1000.0 as duration from (${sessionsInWindow(plan)}) s ${plan.filters.length > 0 ? chosen : raw('')}) d
       where ${long}`
   }
   const count = goal.type === 'scroll' ? raw('count(distinct (session_id, hostname, pathname))') : raw('count(*)')
   return sql`
-    select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionHits(goal, plan, dialect)}`
+    select ${count} as conversions, count(distinct visitor_id) as visitors from ${conversionHits(goal, plan)}`
 }
 
 /** Selects the hits that match a goal: the text after `from`. */
-function conversionHits(goal: Goal, plan: Plan, dialect: Dialect): Sql {
+function conversionHits(goal: Goal, plan: Plan): Sql {
   const own: Plan = { ...plan, filters: [...plan.filters, goalFilter(goal)] }
-  return sql`${sourceRows('events', own, dialect)} as e where ${whereClause(own, dialect)}`
+  return sql`${sourceRows('events', own)} as e where ${whereClause(own)}`
 }
 
 /**
  * Selects `id, currency, amount` of goals with revenue. Amounts are summed as exact decimals, in the hit's currency or
  * else the goal's. Text that is not a plain number of a plausible size is no amount.
  */
-function revenueAmounts(goals: readonly Goal[], plan: Plan, dialect: Dialect): Sql {
+function revenueAmounts(goals: readonly Goal[], plan: Plan): Sql {
   const each = goals.flatMap(({ revenue, ...goal }) => {
     if (!revenue) return []
-    const said = dialect.jsonText(raw('props'), revenue.property)
-    const named = dialect.jsonText(raw('props'), 'currency')
-    const decimal = dialect.matches(raw('said'), '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$')
+    const said = plan.dialect.jsonText(raw('props'), revenue.property)
+    const named = plan.dialect.jsonText(raw('props'), 'currency')
+    const decimal = plan.dialect.matches(raw('said'), '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$')
     return [
       sql`
         select ${goal.id} as id,
-          case when ${dialect.matches(raw('named'), '^[A-Za-z]{3}$')} then upper(named) else ${revenue.currency} end as currency,
-          case when ${decimal} then ${dialect.toDecimal(raw('said'))} end as amount
-        from (select ${said} as said, ${named} as named from ${conversionHits(goal, plan, dialect)}) h`,
+          case when ${plan.dialect.matches(raw('named'), '^[A-Za-z]{3}$')} then upper(named) else ${revenue.currency} end as currency,
+          case when ${decimal} then ${plan.dialect.toDecimal(raw('said'))} end as amount
+        from (select ${said} as said, ${named} as named from ${conversionHits(goal, plan)}) h`,
     ]
   })
   return sql`

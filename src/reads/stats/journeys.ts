@@ -45,8 +45,8 @@ export default defineRead({
     links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
   }),
   run: async (context, { depth, start }) => {
-    const { plan, dialect } = context
-    const found = await context.rows(linkCounts(sessionSteps(plan, dialect, depth, start), depth))
+    const { plan } = context
+    const found = await context.rows(linkCounts(sessionSteps(plan, depth, start), depth))
     const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
     const reach = (at: ReturnType<typeof node>, sessions: number) => {
       nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
@@ -64,7 +64,7 @@ export default defineRead({
     })
     if (start === undefined) {
       const seen = [...nodes.values()].reduce((sum, at) => sum + (at.depth === 1 ? at.sessions : 0), 0)
-      const all = plan.filters.length === 0 ? sessionsInWindow(plan, dialect) : matchingSessions(plan, dialect, TOTAL)
+      const all = plan.filters.length === 0 ? sessionsInWindow(plan) : matchingSessions(plan, TOTAL)
       const [row] = await context.rows(sql`select count(*) as n from (${all}) s`)
       const unseen = Number(row?.n ?? 0) - seen
       if (unseen > 0) reach(node(1, 'exit'), unseen)

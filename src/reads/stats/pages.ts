@@ -6,7 +6,7 @@ import { hitMetrics, METRICS, matchingSessions, metricsBy } from '../../query/me
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../sql.js'
 import { Count, metricsRow, Share } from '../shapes.js'
 
 const PAGE_METRICS = [
@@ -31,7 +31,7 @@ export default defineRead({
     }),
   ),
   run: async (context) => {
-    const { dialect, plan } = context
+    const { plan } = context
     const human = plan.audience === 'human'
     const data = await context.list(
       {
@@ -39,7 +39,7 @@ export default defineRead({
         order: human ? ['visitors desc', 'pageviews desc', 'sessions desc'] : ['pageviews desc'],
         metrics: human ? PAGE_METRICS : METRICS[plan.audience],
       },
-      (p) => (human ? peoplePages(p, dialect) : audiencePages(p, dialect)),
+      (p) => (human ? peoplePages(p) : audiencePages(p)),
     )
     for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
       if (data.some((row) => metric in row)) continue
@@ -51,28 +51,28 @@ export default defineRead({
 
 const pathname = findDimension('pathname', 'dimension')
 
-const audiencePages = (plan: Plan, dialect: Dialect): Sql => {
-  const metrics = metricsBy(plan, dialect, groupByDimension(pathname, dialect))
+const audiencePages = (plan: Plan): Sql => {
+  const metrics = metricsBy(plan, groupByDimension(pathname, plan.dialect))
   return sql`select value as pathname, ${raw(METRICS[plan.audience].join(', '))} from (${metrics}) v`
 }
 
 /**
  * Sessions count at a page if they have a hit there that passes the filters; engagement and scroll are of those hits.
  */
-const peoplePages = (plan: Plan, dialect: Dialect): Sql => {
-  const aggregated = pageMetricsFromAggregates(plan, dialect, PAGE_METRICS)
+const peoplePages = (plan: Plan): Sql => {
+  const aggregated = pageMetricsFromAggregates(plan, PAGE_METRICS)
   if (aggregated) return sql`select value as pathname, ${raw(PAGE_METRICS.join(', '))} from (${aggregated}) p`
-  const by = groupByDimension(pathname, dialect)
+  const by = groupByDimension(pathname, plan.dialect)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`
     select coalesce(h.value, v.value) as pathname, visitors, sessions, pageviews, entries, exits,
       case when pageviews > 0 then least(1.0, coalesce(exits, 0) * 1.0 / pageviews) end as exit_rate,
       bounce, time_on_page, scroll_depth
-    from (${hitMetrics(plan, dialect, by)}) h full outer join (
+    from (${hitMetrics(plan, by)}) h full outer join (
       select value, count(*) as sessions, sum(entered) as entries, count(*) filter (where exit_page = value) as exits,
         avg(case when entered = 1 then bounced end) as bounce, avg(engaged_ms) / 1000 as time_on_page,
         avg(scroll) as scroll_depth
-      from (${matchingSessions(plan, dialect, by, measured)}) m join (${sessionsInWindow(plan, dialect)}) s
+      from (${matchingSessions(plan, by, measured)}) m join (${sessionsInWindow(plan)}) s
         on s.session_id = m.session_id
       group by value) v on h.value = v.value`
 }

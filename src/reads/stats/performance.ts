@@ -41,14 +41,13 @@ export default defineRead({
       .describe("A page of the dimension's values, most hits first; absent if no dimension is requested."),
   }),
   run: async (context, { dimension: name }) => {
-    const { dialect } = context
     const dimension = name === undefined ? undefined : findDimension(name, 'dimension')
     if (dimension) requireDimension(dimension, context.plan.audience, 'dimension')
     const {
       value: _,
       hits: __,
       ...found
-    } = await context.one(VITAL_METRICS, (plan) => vitalFigures(vitalSamples(plan, dialect), dialect))
+    } = await context.one(VITAL_METRICS, (plan) => vitalFigures(vitalSamples(plan), plan.dialect))
     const total = groupByVital(found)
     warnOfMissingVitals(context, total)
     if (!dimension) return { data: total, rows: 1 }
@@ -61,18 +60,17 @@ export default defineRead({
  * Selects the page's values first, by count: quantiles keep every sample in memory, and there may be a million paths.
  */
 async function dimensionRows(context: ReadContext, dimension: Dimension): Promise<ResultRow[]> {
-  const { dialect } = context
   const named = dimension.optional ? raw('value is not null') : raw('true')
   const order = ['hits desc']
   const page = await context.list(
     { key: 'value', order, metrics: [], compare: false },
     (plan) => sql`
-      select value, count(*) as hits from (${vitalSamples(plan, dialect, dimension)}) m where ${named} group by value`,
+      select value, count(*) as hits from (${vitalSamples(plan, dimension)}) m where ${named} group by value`,
   )
   if (page.length === 0) return []
   const found = await context.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
-    const shown = sql`select * from (${vitalSamples(plan, dialect, dimension)}) m where ${keyMatches(['value'], page)}`
-    return vitalFigures(shown, dialect)
+    const shown = sql`select * from (${vitalSamples(plan, dimension)}) m where ${keyMatches(['value'], page)}`
+    return vitalFigures(shown, plan.dialect)
   })
   return found.map(({ value, hits: _, ...own }) => ({
     ...(value === undefined ? {} : { value }),

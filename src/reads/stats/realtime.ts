@@ -24,15 +24,15 @@ export default defineRead({
     minutes: z.array(z.object({ t: Instant, ...readerShapes })),
   }),
   run: async (context) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const { audience, window } = plan
     const metrics = { human: ['people'], agent: ['agents'], all: ['people', 'agents'] }[audience]
     const start = window.start.getTime()
-    const since = sql`(${dialect.epochMs(raw('timestamp'))} - ${start})`
+    const since = sql`(${plan.dialect.epochMs(raw('timestamp'))} - ${start})`
     const minute = sql`${since} - ${since} % 60000`
-    const hits = sql`${sourceRows('events', plan, dialect)} as e where ${whereClause(plan, dialect)}`
-    const fetched = sql`agent_events where ${whereClause(plan, dialect)}`
-    const open = sql`(select ${dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} as value from ${hits} group by visitor_id) o`
+    const hits = sql`${sourceRows('events', plan)} as e where ${whereClause(plan)}`
+    const fetched = sql`agent_events where ${whereClause(plan)}`
+    const open = sql`(select ${plan.dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} as value from ${hits} group by visitor_id) o`
 
     const people = (by: Sql) =>
       sql`select ${by} as value, count(distinct visitor_id) as people from ${hits} group by value`

@@ -6,7 +6,7 @@ import { matchingSessions } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { type Dialect, raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../sql.js'
 import { Count, Instant, Share } from '../shapes.js'
 
 const UNITS = ['day', 'week', 'month'] as const
@@ -52,7 +52,7 @@ export default defineRead({
     ),
   }),
   run: async (context, params) => {
-    const { plan, dialect, now, site } = context
+    const { plan, now, site } = context
     const { tz } = plan
     const cut = (unit: Unit, most: number) => listBuckets(plan.window, tz, unit, most)
     const unit = params.granularity ?? UNITS.find((u) => cut(u, TARGET_COHORTS + 1).length <= TARGET_COHORTS) ?? 'month'
@@ -72,7 +72,7 @@ export default defineRead({
       context.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
     }
 
-    const found = await context.rows(cohortGrid({ ...plan, window }, unit, dialect))
+    const found = await context.rows(cohortGrid({ ...plan, window }, unit))
     const counts = new Map(found.map((row) => [`${row.cohort} ${row.period}`, Number(row.visitors)]))
     const until = Math.min(plan.window.end.getTime(), now.getTime())
     const over = times.filter(({ t }, i) => {
@@ -94,24 +94,24 @@ export default defineRead({
 const latestOf = (a: Date, b: Date | undefined): Date => (b && b > a ? b : a)
 
 /** Selects `cohort, period, visitors`; both are bucket keys. */
-function cohortGrid(plan: Plan, unit: Unit, dialect: Dialect): Sql {
+function cohortGrid(plan: Plan, unit: Unit): Sql {
   const { window, filters } = plan
-  const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, dialect)
+  const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, plan.dialect)
   const whole: Window = { start: new Date(0), end: window.end }
   // With mandatory filters, a visitor is new at the first session that passes them: a share shows no other.
   const seen = plan.mandatory
-    ? sql`where session_id in (select session_id from (${matchingSessions({ ...plan, window: whole, filters: plan.mandatory }, dialect, TOTAL)}) w)`
+    ? sql`where session_id in (select session_id from (${matchingSessions({ ...plan, window: whole, filters: plan.mandatory }, TOTAL)}) w)`
     : raw('')
   const passing =
     filters.length === 0
       ? raw('')
-      : sql`where session_id in (select session_id from (${matchingSessions(plan, dialect, TOTAL)}) m)`
+      : sql`where session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
   const active = sql`
-    select visitor_id, ${bucket('started')} as period from (${sessionsInWindow(plan, dialect)}) s ${passing}
+    select visitor_id, ${bucket('started')} as period from (${sessionsInWindow(plan)}) s ${passing}
     group by visitor_id, period`
   const newcomers = sql`
     select visitor_id, ${bucket('first')} as cohort from (
-      select visitor_id, min(started) as first from (${sessionsInWindow({ ...plan, window: whole }, dialect)}) s ${seen}
+      select visitor_id, min(started) as first from (${sessionsInWindow({ ...plan, window: whole })}) s ${seen}
       group by visitor_id) f
     where first >= ${window.start}`
   // The new visitors that the filters let into the cohort; without filters all of them.

@@ -19,8 +19,8 @@ export default defineRead({
   compare: 'none',
   data: z.array(z.object(sessionShape)),
   run: async (context) => {
-    const { plan, dialect } = context
-    const own = sessionsInWindow(plan, dialect)
+    const { plan } = context
+    const own = sessionsInWindow(plan)
     const page = await context.list(
       {
         key: 'session_id',
@@ -32,7 +32,7 @@ export default defineRead({
         p.filters.length === 0
           ? sql`select session_id, started from (${own}) s`
           : sql`select s.session_id, started from (${own}) s
-              join (${matchingSessions(p, dialect, TOTAL)}) m on m.session_id = s.session_id`,
+              join (${matchingSessions(p, TOTAL)}) m on m.session_id = s.session_id`,
     )
     const begun = page.flatMap(({ session_id, started }): SessionStart[] =>
       started instanceof Date ? [{ id: parseHexId(session_id), started }] : [],

@@ -21,15 +21,18 @@ export default defineRead({
     comparison: Series.optional(),
   }),
   run: async (context, params) => {
-    const { plan, dialect } = context
+    const { plan } = context
     const { audience, tz, granularity } = plan
     const metric = findMetric(audience, params.metric)
     const source = (p: Plan): Sql => {
       const fine = granularity === 'minute' || granularity === 'hour'
-      const by: Grouping = { value: (moment) => bucketKey(moment, p.window, tz, granularity, dialect), perHit: fine }
-      if (audience === 'all') return metricsBy(p, dialect, by)
-      if (audience === 'agent') return agentMetrics(p, dialect, by, [metric])
-      return SESSION_METRICS.includes(metric) ? sessionMetrics(p, dialect, by) : hitMetrics(p, dialect, by)
+      const by: Grouping = {
+        value: (moment) => bucketKey(moment, p.window, tz, granularity, plan.dialect),
+        perHit: fine,
+      }
+      if (audience === 'all') return metricsBy(p, by)
+      if (audience === 'agent') return agentMetrics(p, by, [metric])
+      return SESSION_METRICS.includes(metric) ? sessionMetrics(p, by) : hitMetrics(p, by)
     }
     const timesOf = ({ window }: Plan) => listBuckets(window, tz, granularity)
     const series = async (p: Plan) => {

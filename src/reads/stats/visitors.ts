@@ -34,16 +34,15 @@ export default defineRead({
     }),
   ),
   run: async (context) => {
-    const { dialect } = context
     const page = await context.list({ key: 'id', order: ['last_seen desc'], metrics: [] }, (plan) => {
-      const seen = sql`select visitor_id, max(timestamp) as seen from ${sourceRows('events', plan, dialect)} as e
-        where ${whereClause(plan, dialect)} group by visitor_id`
+      const seen = sql`select visitor_id, max(timestamp) as seen from ${sourceRows('events', plan)} as e
+        where ${whereClause(plan)} group by visitor_id`
       return sql`
-        with seen as (${seen}), known as (${identifiedVisitors(plan, dialect)})
+        with seen as (${seen}), known as (${identifiedVisitors(plan)})
         select visitor_id as id, null as person, seen as last_seen from seen
           where visitor_id not in (select known_id from known)
         union all
-        select ${dialect.lastBy(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
+        select ${plan.dialect.lastBy(raw('visitor_id'), raw('(seen, visitor_id)'))} as id, person, max(seen) as last_seen
           from seen join known on known_id = visitor_id group by person`
     })
     context.warnOfSaltChange([context.plan.window])
@@ -85,40 +84,35 @@ const personKey = (person: unknown, visitor: unknown) => (person === undefined ?
 
 /** Selects `first_seen` and `traits`, from all hits before the window's end. */
 const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = context
+  const { plan } = context
   const known = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
   return context.rows(sql`
     select ${PERSON_COLUMNS}, min(timestamp) as first_seen,
-      ${dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
-    from ${rowsOfPersons(some, known, plan, dialect)} p group by 1, 2`)
+      ${plan.dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
+    from ${rowsOfPersons(some, known, plan)} p group by 1, 2`)
 }
 
 /** Selects pageviews, country and browser, from hits in the window that pass the filters. */
 const windowFacts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = context
-  const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${sourceRows('events', plan, dialect)} as e
-    where ${whereClause(plan, dialect)})`
+  const { plan } = context
+  const hits = sql`(select visitor_id, timestamp, kind, country, browser from ${sourceRows('events', plan)} as e
+    where ${whereClause(plan)})`
   const last = (name: string): Sql =>
-    sql`${dialect.lastBy(raw(name), raw(`(timestamp, ${name})`))} filter (where ${raw(name)} is not null) as ${raw(name)}`
+    sql`${plan.dialect.lastBy(raw(name), raw(`(timestamp, ${name})`))} filter (where ${raw(name)} is not null) as ${raw(name)}`
   return context.rows(sql`
     select ${PERSON_COLUMNS}, count(*) filter (where kind = 'pageview') as pageviews, ${last('country')}, ${last('browser')}
-    from ${rowsOfPersons(some, hits, plan, dialect)} p group by 1, 2`)
+    from ${rowsOfPersons(some, hits, plan)} p group by 1, 2`)
 }
 
 /** Counts the sessions that the metric `sessions` counts, so that the visitors' sessions add up to it. */
 const sessionCounts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
-  const { plan, dialect } = context
-  const own = rowsOfPersons(
-    some,
-    sql`(select session_id, visitor_id from (${sessionsInWindow(plan, dialect)}) s)`,
-    plan,
-    dialect,
-  )
+  const { plan } = context
+  const own = rowsOfPersons(some, sql`(select session_id, visitor_id from (${sessionsInWindow(plan)}) s)`, plan)
   const passing =
     plan.filters.length === 0
       ? raw('')
-      : sql`where session_id in (select session_id from ${sourceRows('events', plan, dialect)} as e
-          where ${startedInWindow(plan)} and ${filterCondition(plan, dialect)}
+      : sql`where session_id in (select session_id from ${sourceRows('events', plan)} as e
+          where ${startedInWindow(plan)} and ${filterCondition(plan)}
             and session_id in (select session_id from ${own} o))`
   return context.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
 }

@@ -4,7 +4,7 @@ import { countEveryone, type Funnel, type FunnelUnit, stepsReached } from '../..
 import type { Plan } from '../../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../../query/read.js'
 import type { ReadContext } from '../../../query/read-context.js'
-import { type Dialect, raw, type Sql, sql } from '../../../sql.js'
+import { raw, type Sql, sql } from '../../../sql.js'
 import { Count, comparableRow, Share } from '../../shapes.js'
 
 const countShapes = { sessions: Count.optional(), visitors: Count.optional() }
@@ -53,7 +53,7 @@ export default defineRead({
     if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
     const found = await context.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
-      stepCounts(funnel, per, plan, context.dialect),
+      stepCounts(funnel, per, plan),
     )
     const [all, ...rows] = found.map(({ step: _, ...counts }) => counts)
     const only = (value: unknown) =>
@@ -77,16 +77,16 @@ function checkStep({ steps }: Funnel, step: number, outcome: 'reached' | 'droppe
 }
 
 /** Selects `step, <unit>s, drop_off, rate`; step 0 is everyone. */
-function stepCounts(funnel: Funnel, per: FunnelUnit, plan: Plan, dialect: Dialect): Sql {
+function stepCounts(funnel: Funnel, per: FunnelUnit, plan: Plan): Sql {
   const numbers = sql`(${funnel.steps.map((_, i) => sql`select ${i + 1} as step`).reduce((a, b) => sql`${a} union all ${b}`)})`
   const n = raw(`${per}s`)
   return sql`
     select step, ${n}, case when step > 1 and earlier > 0 then (earlier - ${n}) * 1.0 / earlier end as drop_off,
       case when step > 0 and entered > 0 then ${n} * 1.0 / entered end as rate
     from (select *, lag(${n}) over (order by step) as earlier, max(case when step = 1 then ${n} end) over () as entered
-      from (select 0 as step, ${countEveryone(per, plan, dialect)} as ${n}
+      from (select 0 as step, ${countEveryone(per, plan)} as ${n}
         union all select s.step, count(r.id) as ${n}
-          from ${numbers} s left join (${stepsReached(funnel, per, plan, dialect)}) r on r.step = s.step group by s.step) c) d`
+          from ${numbers} s left join (${stepsReached(funnel, per, plan)}) r on r.step = s.step group by s.step) c) d`
 }
 
 async function idsAtStep(
@@ -100,7 +100,7 @@ async function idsAtStep(
   const found = await context.list(
     { key: 'id', order: ['started desc'], metrics: [], compare: false },
     (plan) => sql`
-    select id, max(started) as started from (${stepsReached(funnel, per, plan, context.dialect)}) r group by id having ${last}`,
+    select id, max(started) as started from (${stepsReached(funnel, per, plan)}) r group by id having ${last}`,
   )
   return found.map(({ id }) => String(id))
 }

@@ -45,7 +45,7 @@ export default defineRead({
     const begun = [found?.first, found?.last].flatMap((at) => (at instanceof Date ? [{ id, started: at }] : []))
     const [session] = await sessionDetails(context, begun)
     if (!session) throw unknown
-    const name = sql`coalesce(event_name, ${context.dialect.jsonText(raw('error'), 'message')})`
+    const name = sql`coalesce(event_name, ${context.plan.dialect.jsonText(raw('error'), 'message')})`
     const rows = await context.rows(sql`
       select timestamp, kind, ${name} as name, hostname, pathname, props, engaged_ms, scroll
       from events where ${startedInWindow(planAround(context.plan, begun))} and session_id = ${id}
