@@ -52,7 +52,6 @@ const pageOrigin = originUrl.transform((value, context) => {
   if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
   return origin
 })
-const switchSetting = () => z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false)
 const timeoutSeconds = wholeNumber(1, 86_400)
 const SIZE_PATTERN = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
 /** Converts `512MB`, `1.5GiB` or a plain number to bytes. */
@@ -80,136 +79,128 @@ interface SettingInfo {
 }
 const settingInfo = z.registry<SettingInfo>()
 
+/** Describes a setting for `--help`; `value` names the flag's value. */
+function setting<T extends z.ZodType>(
+  value: string | undefined,
+  doc: string,
+  schema: T,
+  more: Partial<SettingInfo> = {},
+) {
+  settingInfo.add(schema, { doc, ...(value === undefined ? {} : { value }), ...more })
+  return schema
+}
+const switchSetting = (doc: string) => {
+  const word = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false)
+  return setting(undefined, doc, word, { switch: true })
+}
+const listSetting = <T extends z.ZodType>(value: string, doc: string, item: T, preset: z.output<T>[] = []) =>
+  setting(value, doc, listOf(item).default(preset), { list: true })
+
 /** All settings with schema, default and description. `flagName` and `variableName` derive flag and variable. */
 const Settings = z.strictObject({
-  origin: originUrl.optional().register(settingInfo, { doc: 'URL of the site to proxy' }),
-  host: nonEmptyText
-    .default('0.0.0.0')
-    .register(settingInfo, { value: 'address', doc: 'address to serve the site on' }),
-  port: wholeNumber(0, 65_535).default(8080).register(settingInfo, { value: 'port', doc: 'port to serve the site on' }),
-  admin_host: nonEmptyText
-    .default('127.0.0.1')
-    .register(settingInfo, { value: 'address', doc: 'address to serve the API and sign-in pages on' }),
-  admin_port: wholeNumber(0, 65_535)
-    .default(8081)
-    .register(settingInfo, { value: 'port', doc: 'port to serve the API and sign-in pages on' }),
-  data: nonEmptyText.default('./readership-data').register(settingInfo, { value: 'dir', doc: 'data directory' }),
-  domain: listOf(hostname).default([]).register(settingInfo, {
-    value: 'host',
-    list: true,
-    doc: "the site's hostname; if not set, every hostname belongs to the site",
-  }),
-  base_path: nonEmptyText
-    .regex(/^\/[\w~.-]+(\/[\w~.-]+)*$/, 'must be a path such as /_readership')
-    .default('/_readership')
-    .register(settingInfo, { value: 'path', doc: "path under which the site's listener serves readership itself" }),
-  trust_proxy: listOf(nonEmptyText).default(['loopback']).register(settingInfo, {
-    value: 'cidr|loopback|private',
-    list: true,
-    doc: 'peers whose X-Forwarded-For is trusted',
-  }),
-  tls_cert: nonEmptyText.optional().register(settingInfo, {
-    value: 'file',
-    doc: 'certificate chain (PEM); serves the site over HTTPS and HTTP/2',
-  }),
-  tls_key: nonEmptyText
-    .optional()
-    .register(settingInfo, { value: 'file', doc: 'private key (PEM) of the certificate' }),
-  inject: switchSetting().register(settingInfo, {
-    switch: true,
-    doc: "add the tracker script to the site's HTML pages",
-  }),
-  expose: listOf(z.enum(['ingest', 'api'], { error: 'must be ingest or api' }))
-    .default([])
-    .register(settingInfo, {
-      value: 'part',
-      list: true,
-      doc: 'part of the service (ingest, api) to serve under the base path too',
-    }),
-  cors_origins: listOf(pageOrigin).default([]).register(settingInfo, {
-    value: 'origin',
-    list: true,
-    doc: 'origins whose pages may call the reads with an API key (CORS)',
-  }),
-  public_url: serviceUrl.optional().register(settingInfo, {
-    value: 'url',
-    doc: 'URL at which people reach the service; links in mails begin with it',
-  }),
-  smtp: smtpUrl.optional().register(settingInfo, {
-    value: 'url',
-    doc: 'mail server, such as smtp://user:password@mail.example.com:587; without it links are logged',
-    secret: true,
-  }),
-  mail_from: nonEmptyText
-    .regex(/^[^\r\n]+$/, 'must be one line')
-    .optional()
-    .register(settingInfo, {
-      value: 'address',
-      doc: "sender of mails (default: readership@ the public URL's hostname)",
-    }),
-  disable_registration: switchSetting().register(settingInfo, {
-    switch: true,
-    doc: 'close registration of new accounts; also SERVICE_DISABLE_REGISTRATION',
-  }),
-  private_webhooks: switchSetting().register(settingInfo, {
-    switch: true,
-    doc: 'allow webhooks to addresses of private networks',
-  }),
-  collector: serviceUrl.optional().register(settingInfo, {
-    value: 'url',
-    doc: 'URL of another readership to ship rows to, instead of storing them here',
-  }),
-  site: wholeNumber(1, 2_147_483_647)
-    .default(1)
-    .register(settingInfo, { value: 'id', doc: "the site's ID at the collector" }),
-  ingest_key: nonEmptyText.regex(/^\S+$/, 'must be one word').optional().register(settingInfo, {
-    value: 'key',
-    doc: "the site's ingest key; `ps` shows flags, so prefer the variable or --ingest-key-file",
-    secret: true,
-  }),
-  ingest_key_file: nonEmptyText
-    .optional()
-    .register(settingInfo, { value: 'file', doc: "file with the site's ingest key, read again when it changes" }),
-  spool_limit: byteSize
-    .pipe(z.int().min(1_000_000, 'must be at least 1MB'))
-    .default(1_000_000_000)
-    .register(settingInfo, {
-      value: 'size',
-      doc: 'disk space for rows waiting for the collector; beyond it the oldest are dropped',
-    }),
-  memory_limit: nonEmptyText.regex(SIZE_PATTERN, 'must be a size such as 512MB').optional().register(settingInfo, {
-    value: 'size',
-    doc: "memory limit of the store (default: half of the container's or machine's memory, at most 2 GB)",
-  }),
-  min_free_disk: byteSize.default(512_000_000).register(settingInfo, {
-    value: 'size',
-    doc: 'minimum free disk space; below it rows are not stored, and the site stays up',
-  }),
-  geoip: nonEmptyText.optional().register(settingInfo, { value: 'file', doc: 'MMDB file for region and city lookup' }),
-  pdf_font: nonEmptyText.optional().register(settingInfo, {
-    value: 'file',
-    doc: 'font for PDF characters that the built-in font lacks (Chinese, Japanese, Korean)',
-  }),
-  ranges: listOf(nonEmptyText).default([]).register(settingInfo, {
-    value: 'file|dir',
-    list: true,
-    doc: "file or folder with an operator's published address ranges, used instead of fetching them",
-  }),
-  offline: switchSetting().register(settingInfo, {
-    switch: true,
-    doc: 'send no requests except to the origin and do no DNS lookups; agents are verified with cached data',
-  }),
-  origin_headers_timeout: timeoutSeconds
-    .default(60)
-    .register(settingInfo, { value: 'seconds', doc: 'seconds to wait for response headers before returning 504' }),
-  origin_idle_timeout: timeoutSeconds.default(300).register(settingInfo, {
-    value: 'seconds',
-    doc: 'seconds a response body may pause before the connection is closed',
-  }),
-  log_level: z
-    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
-    .default('info')
-    .register(settingInfo, { value: 'level', doc: 'minimum log level' }),
+  origin: setting(undefined, 'URL of the site to proxy', originUrl.optional()),
+  host: setting('address', 'address to serve the site on', nonEmptyText.default('0.0.0.0')),
+  port: setting('port', 'port to serve the site on', wholeNumber(0, 65_535).default(8080)),
+  admin_host: setting('address', 'address to serve the API and sign-in pages on', nonEmptyText.default('127.0.0.1')),
+  admin_port: setting('port', 'port to serve the API and sign-in pages on', wholeNumber(0, 65_535).default(8081)),
+  data: setting('dir', 'data directory', nonEmptyText.default('./readership-data')),
+  domain: listSetting('host', "the site's hostname; if not set, every hostname belongs to the site", hostname),
+  base_path: setting(
+    'path',
+    "path under which the site's listener serves readership itself",
+    nonEmptyText.regex(/^\/[\w~.-]+(\/[\w~.-]+)*$/, 'must be a path such as /_readership').default('/_readership'),
+  ),
+  trust_proxy: listSetting('cidr|loopback|private', 'peers whose X-Forwarded-For is trusted', nonEmptyText, [
+    'loopback',
+  ]),
+  tls_cert: setting('file', 'certificate chain (PEM); serves the site over HTTPS and HTTP/2', nonEmptyText.optional()),
+  tls_key: setting('file', 'private key (PEM) of the certificate', nonEmptyText.optional()),
+  inject: switchSetting("add the tracker script to the site's HTML pages"),
+  expose: listSetting(
+    'part',
+    'part of the service (ingest, api) to serve under the base path too',
+    z.enum(['ingest', 'api'], { error: 'must be ingest or api' }),
+  ),
+  cors_origins: listSetting('origin', 'origins whose pages may call the reads with an API key (CORS)', pageOrigin),
+  public_url: setting(
+    'url',
+    'URL at which people reach the service; links in mails begin with it',
+    serviceUrl.optional(),
+  ),
+  smtp: setting(
+    'url',
+    'mail server, such as smtp://user:password@mail.example.com:587; without it links are logged',
+    smtpUrl.optional(),
+    { secret: true },
+  ),
+  mail_from: setting(
+    'address',
+    "sender of mails (default: readership@ the public URL's hostname)",
+    nonEmptyText.regex(/^[^\r\n]+$/, 'must be one line').optional(),
+  ),
+  disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
+  private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
+  collector: setting(
+    'url',
+    'URL of another readership to ship rows to, instead of storing them here',
+    serviceUrl.optional(),
+  ),
+  site: setting('id', "the site's ID at the collector", wholeNumber(1, 2_147_483_647).default(1)),
+  ingest_key: setting(
+    'key',
+    "the site's ingest key; `ps` shows flags, so prefer the variable or --ingest-key-file",
+    nonEmptyText.regex(/^\S+$/, 'must be one word').optional(),
+    { secret: true },
+  ),
+  ingest_key_file: setting(
+    'file',
+    "file with the site's ingest key, read again when it changes",
+    nonEmptyText.optional(),
+  ),
+  spool_limit: setting(
+    'size',
+    'disk space for rows waiting for the collector; beyond it the oldest are dropped',
+    byteSize.pipe(z.int().min(1_000_000, 'must be at least 1MB')).default(1_000_000_000),
+  ),
+  memory_limit: setting(
+    'size',
+    "memory limit of the store (default: half of the container's or machine's memory, at most 2 GB)",
+    nonEmptyText.regex(SIZE_PATTERN, 'must be a size such as 512MB').optional(),
+  ),
+  min_free_disk: setting(
+    'size',
+    'minimum free disk space; below it rows are not stored, and the site stays up',
+    byteSize.default(512_000_000),
+  ),
+  geoip: setting('file', 'MMDB file for region and city lookup', nonEmptyText.optional()),
+  pdf_font: setting(
+    'file',
+    'font for PDF characters that the built-in font lacks (Chinese, Japanese, Korean)',
+    nonEmptyText.optional(),
+  ),
+  ranges: listSetting(
+    'file|dir',
+    "file or folder with an operator's published address ranges, used instead of fetching them",
+    nonEmptyText,
+  ),
+  offline: switchSetting(
+    'send no requests except to the origin and do no DNS lookups; agents are verified with cached data',
+  ),
+  origin_headers_timeout: setting(
+    'seconds',
+    'seconds to wait for response headers before returning 504',
+    timeoutSeconds.default(60),
+  ),
+  origin_idle_timeout: setting(
+    'seconds',
+    'seconds a response body may pause before the connection is closed',
+    timeoutSeconds.default(300),
+  ),
+  log_level: setting(
+    'level',
+    'minimum log level',
+    z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  ),
 })
 
 export type Config = z.output<typeof Settings>
