@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { delimiter, dirname, resolve } from 'node:path'
 
 /*
  * The program of `npm run smoke`: starts the built product on other releases of Node and runs the tests that use it from
@@ -23,6 +23,9 @@ for (const release of asked.length > 0 ? asked : RELEASES) {
   const node = resolve(home, 'node_modules', name, 'bin', 'node')
   console.log(`Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}`)
   const files = TESTS.map((test) => `dist/test/${test}.test.js`)
-  failed = spawnSync(node, ['node_modules/tap/dist/esm/run.mjs', ...files], { stdio: 'inherit' }).status !== 0 || failed
+  // npm, which a test runs, takes the Node that the path names first.
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
+  const { status } = spawnSync(node, ['node_modules/tap/dist/esm/run.mjs', ...files], { stdio: 'inherit', env })
+  failed ||= status !== 0
 }
 process.exitCode = failed ? 1 : 0
