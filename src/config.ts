@@ -183,6 +183,12 @@ const Settings = z.strictObject({
     "file or folder with an operator's published address ranges, used instead of fetching them",
     nonEmptyText,
   ),
+  spam_referrers: listSetting(
+    'host',
+    'host whose referrals are spam and no source, besides the hosts of the shipped list',
+    hostname,
+  ),
+  trusted_referrers: listSetting('host', 'host to take off the shipped list of referrer spam', hostname),
   offline: switchSetting(
     'send no requests except to the origin and do no DNS lookups; agents are verified with cached data',
   ),
@@ -361,6 +367,8 @@ const STORE_SETTINGS: readonly SettingName[] = [
   'geoip',
   'pdf_font',
   'ranges',
+  'spam_referrers',
+  'trusted_referrers',
 ]
 /** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']

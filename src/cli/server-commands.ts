@@ -20,6 +20,8 @@ const SERVER_SETTINGS: readonly SettingName[] = [
   'geoip',
   'pdf_font',
   'ranges',
+  'spam_referrers',
+  'trusted_referrers',
   'offline',
   'log_level',
 ]

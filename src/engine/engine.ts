@@ -164,6 +164,8 @@ const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOpti
   min_free_disk: options.min_free_disk ?? 512 << 20,
   geoip: options.geoip,
   ranges: options.ranges ?? [],
+  spam_referrers: options.spam_referrers ?? [],
+  trusted_referrers: options.trusted_referrers ?? [],
   offline: options.offline ?? false,
   version: options.version ?? '0',
   origin: options.origin,

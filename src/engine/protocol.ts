@@ -24,6 +24,9 @@ export interface WorkerOptions {
   version: string
   /** Files or directories with published address ranges that the operator supplies. */
   ranges: readonly string[]
+  /** Hosts to add to the shipped list of referrer spam, and hosts to take off it. */
+  spam_referrers: readonly string[]
+  trusted_referrers: readonly string[]
   /** No request except to the origin, and no DNS query. */
   offline: boolean
   /** The site whose robots.txt and llms.txt apply; without one, fetches are judged by no policy. */

@@ -16,6 +16,7 @@ import { type BatchDraft, type ClassifiedBatch, createBatchDraft } from './class
 import { addPersonHit } from './person-hit.js'
 import { addPersonView, dropReason, notePolicyRequest } from './person-view.js'
 import type { PlaceLookup } from './place/place-lookup.js'
+import { createReferrerSpam, type ReferrerSpamSettings } from './referrer-spam.js'
 import { readObservedRequest } from './request-context.js'
 import type { SaltStore } from './salts.js'
 import type { SessionMemory } from './session-memory.js'
@@ -35,6 +36,8 @@ interface ClassifierDeps {
   viewMemory?: ViewMemory
   verifier: Verifier
   policyJudge: PolicyJudge
+  /** Absent: the shipped list as it is. */
+  referrerSpam?: ReferrerSpamSettings
   /** Monotonic milliseconds. With a clock, a flood of new user agents may leave devices unknown; an import has none. */
   clock?: () => number
   /** Reports faults, at most once a batch and never with an address. */
@@ -57,7 +60,13 @@ export function createClassifier(deps: ClassifierDeps) {
   const identifyCached = memoize(MAX_CACHED_USER_AGENTS, (userAgent) => ({ identification: identify(userAgent) }))
   const viewMemory = deps.viewMemory ?? createViewMemory()
   const readDevice = createDeviceReader({ limit: MAX_CACHED_USER_AGENTS, ...(deps.clock && { clock: deps.clock }) })
-  const personDeps = { ...deps, viewMemory, readDevice, suspicion: createSuspicion({ limit: MAX_CACHED_USER_AGENTS }) }
+  const personDeps = {
+    ...deps,
+    viewMemory,
+    readDevice,
+    suspicion: createSuspicion({ limit: MAX_CACHED_USER_AGENTS }),
+    isReferrerSpam: createReferrerSpam(deps.referrerSpam ?? { spam_referrers: [], trusted_referrers: [] }),
+  }
   const agentDeps = { ...deps, viewMemory, catalogVersion: deps.catalog.version }
   const requests = createHitRequests()
 

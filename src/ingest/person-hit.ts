@@ -106,8 +106,8 @@ function addAction({ kind, request, visitor, report }: PersonHit, draft: BatchDr
   const isView = kind === 'pageview'
   // A visit that continues in an open page after a pause did not come from the earlier visit's referrer.
   const arriving = isView ? request : { ...request, query: undefined, referrer: undefined }
-  const known = deps.sessions.join(visitor, request.at, () => readArrival(arriving))
-  const session = known ?? startSession(visitor_id, request.at, readArrival(arriving))
+  const known = deps.sessions.join(visitor, request.at, () => readArrival(arriving, deps))
+  const session = known ?? startSession(visitor_id, request.at, readArrival(arriving, deps))
   const row = createHitRow(request, visitor, visitor_id, session, known?.key, deps)
   Object.assign(row, withSessionFacts(report, known?.key, deps), { kind })
   draft.rows.events.push(row)
@@ -141,7 +141,7 @@ function continueVisit(personHit: PersonHit, draft: BatchDraft, deps: PersonDeps
     until === undefined || lastView === undefined || lastView.at > request.at ? request.at : Math.min(request.at, until)
   const visitor_id =
     allVisitorIds(visitor).find((id) => viewMemory.lastView(pageKey(id, request))) ?? visitor.visitor_id
-  const session = startSession(visitor_id, at, readArrival(request))
+  const session = startSession(visitor_id, at, readArrival(request, deps))
   const row = createHitRow({ ...request, at }, visitor, visitor_id, session, undefined, deps)
   draft.rows.events.push(Object.assign(row, report, { kind }))
   draft.unplacedRows.push({ row, visitor: { ...visitor, visitor_id }, follows: true })

@@ -45,6 +45,8 @@ export interface PersonDeps {
   viewMemory: ViewMemory
   readDevice: (userAgent: string, headers: Observation['headers']) => Device
   suspicion: Suspicion
+  /** Returns whether a referrer's host is referrer spam. */
+  isReferrerSpam: (host: string) => boolean
 }
 
 /**
@@ -67,8 +69,8 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
       return 'same_view'
     }
   }
-  const known = deps.sessions.join(visitor, at, () => readArrival(request))
-  const session = known ?? startSession(visitor_id, at, readArrival(request))
+  const known = deps.sessions.join(visitor, at, () => readArrival(request, deps))
+  const session = known ?? startSession(visitor_id, at, readArrival(request, deps))
   const place = deps.places.locate(request.address)
   const suspicion = deps.suspicion.judge(toPersonView(request, visitor, known?.key, place.asn))
   const row = createPersonRow(request, visitor_id, session, place, deps, suspicion)
@@ -199,16 +201,21 @@ export function readVisitorIds(request: RequestContext, salts: Pick<SaltStore, '
 }
 
 /** Returns how a visit began: its page, and who referred it. */
-export function readArrival({ query, referrer, hostname, pathname, site }: RequestContext): Arrival {
+export function readArrival(
+  { query, referrer, hostname, pathname, site }: RequestContext,
+  { isReferrerSpam }: Pick<PersonDeps, 'isReferrerSpam'>,
+): Arrival {
   const campaign = parseCampaign(query)
   const parsed = parseReferrer(referrer)
   const foreign = parsed && !isOwnReferrer(parsed, hostname, site.domains) ? parsed : undefined
-  const referrerSource = foreign && sourceOfReferrer(foreign)
+  const isSpam = foreign !== undefined && !foreign.isApp && isReferrerSpam(foreign.host)
+  const referrerSource = foreign && !isSpam ? sourceOfReferrer(foreign) : undefined
   const source = sourceOf(campaign, referrerSource)
   // Copies, because a session lives half an hour and would keep the whole query and referrer that they were cut from.
   return {
     entry_page: detachedCopy(pathname),
-    referrer: referrerSource && foreign ? detachedCopy(foreign.url) : null,
+    // Spam keeps its referrer: without a source, it is what the dimension `referrer_spam` counts.
+    referrer: foreign && (referrerSource || isSpam) ? detachedCopy(foreign.url) : null,
     source: copyOrNull(source?.name),
     channel: channelOf(source, campaign),
     utm_source: copyOrNull(campaign.utm_source),

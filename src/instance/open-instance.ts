@@ -14,7 +14,7 @@ type InstanceConfig = Pick<
   Config,
   'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
 > &
-  Partial<Pick<Config, 'pdf_font'>> &
+  Partial<Pick<Config, 'pdf_font' | 'spam_referrers' | 'trusted_referrers'>> &
   ServiceConfig
 
 /**
@@ -30,6 +30,7 @@ export async function openInstance(
 ): Promise<Instance> {
   const { log, version, start = startEngine, now = () => new Date() } = deps
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
+  const { spam_referrers, trusted_referrers } = config
   const prepare = createPreparation(config.domain, now)
   const engine = await start({
     data,
@@ -37,6 +38,8 @@ export async function openInstance(
     min_free_disk,
     geoip,
     ranges,
+    ...(spam_referrers && { spam_referrers }),
+    ...(trusted_referrers && { trusted_referrers }),
     offline,
     origin,
     version,

@@ -84,6 +84,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     viewMemory: views,
     verifier,
     policyJudge: policies.judge,
+    referrerSpam: options,
     log: logError,
     // The clock limits a flood of new user agents to half of the worker's time.
     clock,

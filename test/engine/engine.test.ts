@@ -140,6 +140,8 @@ t.test('a new worker reports how far the one before had committed', async (t) =>
       threads: 1,
       min_free_disk: 0,
       ranges: [],
+      spam_referrers: [],
+      trusted_referrers: [],
       offline: true,
       version: '0',
       from,

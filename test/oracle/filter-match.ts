@@ -85,6 +85,7 @@ function visitorDid(filter: Node, row: Row, world: SiteRows): boolean {
 export function dimensionValue(dimension: string, row: Row, world: SiteRows): unknown {
   if (dimension === 'duration') return 'session_id' in row ? world.sessionSeconds?.(row.session_id) : undefined
   if (dimension === 'exit_page') return 'session_id' in row ? world.sessionExitPage(row.session_id) : undefined
+  if (dimension === 'referrer_spam') return 'source' in row ? row.source === null && row.referrer !== null : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
     // Half a surrogate pair is no JSON to the store, so the row has no properties.
