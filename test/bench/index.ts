@@ -15,6 +15,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   track: () => import('./track.js'),
   auth: () => import('./auth.js'),
   size: () => import('./size.js'),
+  truth: () => import('./truth.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {
