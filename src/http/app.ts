@@ -42,6 +42,15 @@ const SECURITY_HEADERS = secureHeaders({
   xXssProtection: false,
 })
 
+/**
+ * Returns the `Referrer-Policy` for an address that is itself a secret, so that no page passes it on. Links of mails lead
+ * to forms, which need the `Origin` that `no-referrer` would hide.
+ */
+const referrerPolicyOf = (path: string, query: (name: string) => string | undefined): string | undefined => {
+  if (path.startsWith('/api/share/') || query('share') !== undefined) return 'no-referrer'
+  return query('token') === undefined ? undefined : 'strict-origin'
+}
+
 /** Builds the service from its route table, as one web-standard function. */
 export function createApp(deps: {
   routes: readonly Route[]
@@ -54,6 +63,11 @@ export function createApp(deps: {
 }): App {
   const app = new Hono<{ Bindings: Peer }>()
   const { now = () => new Date() } = deps
+  app.use(async (c, next) => {
+    await next()
+    const policy = referrerPolicyOf(c.req.path, (name) => c.req.query(name))
+    if (policy !== undefined) c.res.headers.set('referrer-policy', policy)
+  })
   app.use(SECURITY_HEADERS)
   app.use(async (c, next) => {
     await next()

@@ -15,7 +15,7 @@ t.test('opening a sign-in link changes nothing; its button signs in', async (t) 
     t.equal(scanner.cookie, undefined)
     const { headers } = opened
     t.match(headers.get('content-security-policy'), /default-src 'none'.*form-action 'self'; base-uri 'none'/)
-    t.equal(headers.get('referrer-policy'), 'same-origin', 'the token is not sent to other sites')
+    t.equal(headers.get('referrer-policy'), 'strict-origin', 'the token is not sent on')
     t.equal(headers.get('cache-control'), 'no-store')
   }
   const foreign = await fetch(`${at}/sign-in`, {

@@ -36,6 +36,7 @@ t.test('a mailed invitation creates an account, also where registration is close
     t.match(opened.text, /value="sign-in".*value="join"/s, 'the page does not tell whether an account exists')
     t.match(opened.headers.get('content-security-policy'), /default-src 'none'/)
     t.equal(opened.headers.get('cache-control'), 'no-store')
+    t.equal(opened.headers.get('referrer-policy'), 'strict-origin')
   }
   const guest = visitor()
   t.equal((await guest.form('/invitation', { ...join(mailed), password: 'short' })).status, 422)

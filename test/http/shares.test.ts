@@ -66,11 +66,12 @@ async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = cre
     })
     const response = await state.app(request, { ip, operator })
     const text = await response.text()
-    const { data, error } = text === '' ? {} : JSON.parse(text)
+    const { data, error } = text.startsWith('{') ? JSON.parse(text) : {}
     return {
       status: response.status,
       etag: response.headers.get('etag'),
       retry: response.headers.get('retry-after'),
+      policy: response.headers.get('referrer-policy'),
       data,
       error,
       text,
@@ -203,6 +204,26 @@ t.test('only signed-in admins manage shares', async (t) => {
     'no key (spec 5.3 rule 3)',
   )
   t.equal((await visit('/api/shares?site=1')).status, 401)
+})
+
+t.test('an address with the slug of a share is never sent on as a referrer', async (t) => {
+  const { ask, visit, send } = await open(t)
+  const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
+  const { slug } = data
+  const rows: [path: string, policy: string, why: string][] = [
+    [`/api/share/${slug}`, 'no-referrer', 'the link'],
+    [`/api/share/${slug}?share=x`, 'no-referrer', 'the link, unlocked'],
+    ['/api/share/unknown', 'no-referrer', 'a slug with a slip of the pen'],
+    [`/api/stats/pages?site=1&share=${slug}`, 'no-referrer', 'a read, refused'],
+    [`/api/docs?share=${slug}`, 'no-referrer', 'any other page'],
+    ['/api/stats/pages?site=1&token=x', 'strict-origin', 'a token of a mail'],
+    ['/api/docs', 'same-origin', 'no secret'],
+  ]
+  for (const [path, policy, why] of rows) t.equal((await visit(path)).policy, policy, why)
+  const unlocked = await send(`/api/share/${slug}/unlock`, { password: 'slack water' })
+  t.strictSame([unlocked.status, unlocked.policy], [200, 'no-referrer'], 'unlocking')
+  const read = await visit(`/api/stats/pages?site=1&share=${unlocked.data.token}`)
+  t.strictSame([read.status, read.policy], [200, 'no-referrer'], 'a read')
 })
 
 t.test('a share opens the reads of its scopes, for its site only', async (t) => {
