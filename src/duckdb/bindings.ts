@@ -11,4 +11,5 @@ export const {
   DuckDBTypeId,
   JSDuckDBValueConverter,
   objectFromStructValue,
+  StatementType,
 } = bindings

@@ -24,7 +24,7 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** Decides when DuckDB folds its log into the file, and deletes at that moment what is not needed any more. */
 export function createCheckpoints(
-  database: Pick<DataFile, 'write' | 'walBytes'>,
+  database: Pick<DataFile, 'write' | 'walBytes' | 'freeIdleCache'>,
   options: CheckpointOptions & Pick<DataFileOptions, 'file' | 'clock' | 'now' | 'log'>,
 ) {
   const { file, clock, log, wal_bytes = 16 << 20, idle_bytes = 4 << 20, idle_ms = 5_000 } = options
@@ -58,6 +58,11 @@ export function createCheckpoints(
     }
   }
 
+  const runAndFreeCache = async (): Promise<void> => {
+    await run()
+    await database.freeIdleCache().catch((error) => log('warn', `${file}: the cache could not be freed`, error))
+  }
+
   return {
     /** Also run after every delete, which must not be replayed from the log. */
     run,
@@ -66,7 +71,7 @@ export function createCheckpoints(
       newDeliveries += append.deliveries
       changed ||= append.changed
       lastAppend = clock()
-      if (database.walBytes() >= wal_bytes) await run()
+      if (database.walBytes() >= wal_bytes) await runAndFreeCache()
     },
     async afterRemoval(rows: number): Promise<void> {
       // If a long read blocks this checkpoint, a later one has the removal.
@@ -77,7 +82,7 @@ export function createCheckpoints(
     async whenIdle(): Promise<void> {
       const idle = clock() - lastAppend >= idle_ms && database.walBytes() >= idle_bytes
       // Changes must not stay in the log for long; a checkpoint after each would cost more than they do.
-      if (idle || (changed && clock() - lastCheckpoint >= idle_ms)) await run()
+      if (idle || (changed && clock() - lastCheckpoint >= idle_ms)) await runAndFreeCache()
     },
   }
 }

@@ -11,6 +11,8 @@ type Run = <T>(work: Work<T>) => Promise<T>
 interface DatabaseOptions {
   /** Milliseconds of a monotonic clock. */
   clock: () => number
+  /** As `FileSettings.memory_limit`. */
+  memory_limit: string
   /** Delay after the first failure to reopen, doubled with each further one up to the maximum. */
   first_retry_ms: number
   max_retry_ms: number
@@ -31,6 +33,11 @@ export const DEFAULT_READ_TIMEOUTS: ReadTimeouts = {
  */
 const INTERRUPT_INTERVAL_MS = 10
 
+/** The cache of a file without reads is freed down to this size. */
+const IDLE_CACHE_SIZE = '64MB'
+/** Without a read for this long, no dashboard is open that would have to read the blocks again. */
+const READS_IDLE_MS = 30_000
+
 export type Database = ReturnType<typeof createReopeningDatabase>
 
 /**
@@ -47,17 +54,25 @@ export function createReopeningDatabase(
   const readSlots = createSlots(READ_CONNECTIONS)
   const streamSlots = createSlots(1)
   const writeSlots = createSlots(1)
+  /** Reads that run or wait, and when the last one ended. */
+  let reading = 0
+  let lastRead = Number.NEGATIVE_INFINITY
 
   const readOn = createInterruptibleRead(instance, timeout_ms)
+  const isIdle = () => reading === 0 && options.clock() - lastRead >= READS_IDLE_MS
   const inQueue = async <T>(
     slots: Slots,
     task: (slot: number) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
+    reading++
     try {
       return await slots(task, { signal, wait_ms, late: () => queueTimedOut(wait_ms) })
     } catch (error) {
       throw signal?.aborted && error === signal.reason ? queryCancelled() : error
+    } finally {
+      reading--
+      lastRead = options.clock()
     }
   }
 
@@ -101,10 +116,37 @@ export function createReopeningDatabase(
         const connections = await instance.connections()
         return instance.run(connections, connections.writer, work)
       }),
+    freeIdleCache: createCacheRelease(instance, options, { readSlots, writeSlots, isIdle }),
     /** Interrupts the running reads, waits for the writes, and closes with a checkpoint. */
     close: (): Promise<void> => instance.close((markClosed) => writeSlots(markClosed)),
   }
 }
+
+/**
+ * Returns a function that frees cached blocks of the file if nothing has been read lately. DuckDB caches each block that
+ * it writes until the memory limit is reached, and frees none by itself: a flood of rows alone would fill all of that
+ * memory. The limit is low for a moment (20 to 200 ms), in which no read runs.
+ */
+const createCacheRelease =
+  (
+    instance: ReturnType<typeof createInstance>,
+    { memory_limit }: Pick<DatabaseOptions, 'memory_limit'>,
+    { readSlots, writeSlots, isIdle }: { readSlots: Slots; writeSlots: Slots; isIdle: () => boolean },
+  ) =>
+  (): Promise<void> =>
+    writeSlots(async () => {
+      if (!isIdle()) return
+      const connections = await instance.connections()
+      const setLimit = (size: string) =>
+        instance.run(connections, connections.writer, (writer) => writer.run(`set memory_limit = '${size}'`))
+      await readSlots(() =>
+        readSlots(async () => {
+          // Fails if more than that is in use, having freed the rest.
+          await setLimit(IDLE_CACHE_SIZE).catch(() => {})
+          await setLimit(memory_limit)
+        }),
+      )
+    })
 
 /** Runs reads on a connection; each is interrupted when it takes too long, is cancelled, or the instance closes. */
 const createInterruptibleRead =

@@ -64,6 +64,8 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
     // `create` ignores this setting.
     await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
     await writer.run('set enable_external_access = false')
+    // Lowering the limit is the only way to make DuckDB free blocks that it caches.
+    await writer.run("set allowed_configs = ['memory_limit']")
     await writer.run('set lock_configuration = true')
     return {
       writer,

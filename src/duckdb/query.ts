@@ -9,6 +9,7 @@ import {
   DuckDBTypeId,
   JSDuckDBValueConverter,
   objectFromStructValue,
+  StatementType,
 } from './bindings.js'
 
 /** Runs one statement (DuckDB refuses a second one after a semicolon) and converts its rows as `ResultRow` says. */
@@ -16,6 +17,8 @@ export async function runQuery(connection: DuckDBConnection, query: Sql): Promis
   const { text, values } = compile(query, duckdbDialect.placeholder)
   const statement = await connection.prepare(text)
   try {
+    // The writer may change the memory limit, so DuckDB does not refuse it.
+    if (statement.statementType === StatementType.SET) throw new Error('A query cannot change a setting.')
     if (values.length > 0) statement.bind(values.map(toDuckDB))
     const reader = await statement.runAndReadAll()
     return reader.convertRowObjects(toResult)

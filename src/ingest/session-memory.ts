@@ -61,7 +61,7 @@ export class SessionMemory {
   private readonly now: () => number
   private rotatedAt: number
 
-  constructor({ now, limit = 200_000, texts = 64 << 20 }: { now: () => number; limit?: number; texts?: number }) {
+  constructor({ now, limit = 200_000, texts = 24 << 20 }: { now: () => number; limit?: number; texts?: number }) {
     this.now = now
     this.rotatedAt = now()
     this.cache = createRecentCache(limit, { of: ({ arrival }) => arrivalCharacters(arrival), limit: texts }, () => {

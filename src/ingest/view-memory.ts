@@ -34,7 +34,7 @@ export interface MemoryBounds {
 }
 
 /** Creates a bounded memory of views whose other half is missing. What a flood makes it forget, the store knows. */
-function createPendingViews({ since, maxEntries = 65_536, maxCharacters = 16 << 20 }: MemoryBounds) {
+function createPendingViews({ since, maxEntries = 65_536, maxCharacters = 8 << 20 }: MemoryBounds) {
   let horizon = since ?? Number.NEGATIVE_INFINITY
   let newest = Number.NEGATIVE_INFINITY
   let newestBefore = Number.NEGATIVE_INFINITY
@@ -114,7 +114,7 @@ export interface StoredViews {
 export type ViewMemory = ReturnType<typeof createViewMemory>
 
 export function createViewMemory(bounds: MemoryBounds = {}) {
-  const { maxEntries = 65_536, maxCharacters = 16 << 20 } = bounds
+  const { maxEntries = 65_536, maxCharacters = 8 << 20 } = bounds
   const [serverViews, browserViews] = [createPendingViews(bounds), createPendingViews(bounds)]
   const facts = createRecentCache<bigint, SessionFacts>(maxEntries)
   const pages = createRecentCache<string, { length: number; session: bigint | undefined; at: number }>(maxEntries, {

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
+import { createCheckpoints } from '../../src/duckdb/checkpoints.js'
+import { openDataFile } from '../../src/duckdb/datafile.js'
 import { isOpenHere, openDatabaseFile } from '../../src/duckdb/open.js'
+import { runQuery } from '../../src/duckdb/query.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { COLUMN_TYPES } from '../../src/duckdb/row-appender.js'
 import type { AgentEventRow } from '../../src/rows.js'
@@ -55,6 +58,9 @@ t.test('SQL reaches no file, extension or setting', async (t) => {
     'set enable_external_access = true',
     "set temp_directory = '/tmp'",
     "pragma memory_limit = '8GB'",
+    "set global memory_limit = '8GB'",
+    "set max_memory = '8GB'",
+    'reset memory_limit',
     `export database '${at}/all'`,
   ]) {
     await t.rejects(store.query(raw(text)), { code: 'database_error' }, text)
@@ -74,6 +80,43 @@ t.test('a query larger than memory spills to disk next to the file', async (t) =
   t.teardown(() => narrow.close())
   await t.rejects(narrow.query(spilling), { code: 'database_error' }, 'and not past its limit on disk')
   t.strictSame(await narrow.query(sql`select 1 as n`), [{ n: 1 }], 'which harms that query alone')
+})
+
+t.test('a flood of rows leaves memory again when nothing is read', async (t) => {
+  const file = join(directory(t), 'events.duckdb')
+  let time = 0
+  const { options } = storeOptions(file, { clock: () => time, wal_bytes: 0 })
+  const settings = { ...SETTINGS, memory_limit: '1GB' }
+  const data = await openDataFile({ ...options, settings, migrations: [] })
+  t.teardown(() => data.close())
+  const checkpoints = createCheckpoints(data, options)
+  const cached = async () => {
+    const query = sql`select sum(memory_usage_bytes) / 1e6 as mb from duckdb_memory() where tag = 'BASE_TABLE'`
+    const [row] = await data.write((writer) => runQuery(writer, query))
+    return Number(row?.mb)
+  }
+  const columns = [...'abcdefgh'].map((name) => `random() as ${name}`)
+  await data.write((writer) => writer.run(`create table flood as select ${columns} from range(1600000)`))
+  await checkpoints.run()
+  const full = await cached()
+  t.ok(full > 90, `DuckDB caches what it writes: ${full} MB`)
+  const count = () => data.read((reader) => runQuery(reader, sql`select count(*) as n from flood where a + b + c < 9`))
+  await count()
+  await checkpoints.afterAppend({ deliveries: 0, changed: false })
+  t.ok((await cached()) > 90, 'kept for a dashboard that is open')
+  time += 29_000
+  const running = count()
+  await checkpoints.afterAppend({ deliveries: 0, changed: false })
+  await running
+  time += 29_000
+  await checkpoints.afterAppend({ deliveries: 0, changed: false })
+  t.ok((await cached()) > 90, 'kept for 30 s after the last read')
+  time += 2_000
+  await checkpoints.afterAppend({ deliveries: 0, changed: false })
+  t.ok((await cached()) <= 64, 'freed after that')
+  t.strictSame(await count(), [{ n: 1_600_000 }], 'and read again on demand')
+  const limit = sql`select current_setting('memory_limit') as size`
+  t.strictSame(await data.read((reader) => runQuery(reader, limit)), [{ size: '953.6 MiB' }], 'the limit is as before')
 })
 
 t.test('rows whose commit position is stored are not stored again', async (t) => {
