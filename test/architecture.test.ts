@@ -106,7 +106,7 @@ const HOME: Record<string, readonly string[]> = {
   'ipaddr.js': ['src/address.ts'],
   'robots-parser': ['src/policy/longest-match.ts'],
   'ua-parser-js': ['src/capture/device.ts'],
-  isbot: ['src/agents/identify.ts'],
+  isbot: ['src/agents/general-pattern.ts'],
   'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file for each use.

@@ -1,6 +1,6 @@
-import { isbot, isbotMatch } from 'isbot'
 import { type Agent, verificationMethods } from './agent.js'
 import type { Catalog } from './catalog.js'
+import { findBotSign } from './general-pattern.js'
 import { compileTokens, type TokenMatch } from './tokens.js'
 
 /** User agents are read and stored up to this length: parsing a hostile one of 8 KB costs as much as serving a page. */
@@ -19,13 +19,6 @@ export interface Identification {
 /** Returns undefined for a person. The result is only a claim; `claim-check.ts` verifies it. */
 type Identify = (userAgent: string) => Identification | undefined
 
-/**
- * Matches browsers that `isbot` takes for bots by their form or by a word in them: text browsers, small browsers and old
- * telephones.
- */
-const PLAIN_BROWSER =
-  /^(?!.*(?:bot|crawl|spider|agent))(?:(?:w3m|NetSurf|nook browser|Avant Browser|SonyEricsson\w*|BlackBerry\w*)\/|Mozilla\/[\d.]+ \(compatible; (?:Dillo|Konqueror)[ /]|.*\bFirePHP\/)/i
-
 /** Agents with these purposes decide only if no other agent matches. */
 const FALLBACK_PURPOSES = new Set<Agent['purpose']>(['library', 'headless'])
 
@@ -41,7 +34,7 @@ export function createIdentify(catalog: Pick<Catalog, 'agents'>): Identify {
     if (ua === '') return {}
     const match = chooseMatch(scan(ua.toLowerCase()))
     if (match) return { agent: match.agent, token: match.token }
-    return isbot(ua) && !PLAIN_BROWSER.test(ua) ? {} : undefined
+    return findBotSign(ua) === undefined ? undefined : {}
   }
 }
 
@@ -81,7 +74,7 @@ export function createExplain(catalog: Catalog): (userAgent: string) => Explanat
     if (identified === undefined) return { user_agent, audience: 'human', because: 'nothing', verification: [], others }
     const { id: agent_id, name, operator, purpose } = identified.agent ?? UNKNOWN_AGENT
     const because = identified.agent ? 'token' : user_agent === '' ? 'no_user_agent' : 'isbot'
-    const token = identified.token ?? (because === 'isbot' ? isbotMatch(user_agent) : undefined)
+    const token = identified.token ?? (because === 'isbot' ? findBotSign(user_agent) : undefined)
     return {
       user_agent,
       audience: 'agent',
