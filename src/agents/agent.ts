@@ -22,6 +22,9 @@ const url = z.url({ protocol: /^https?$/ })
 const suffix = z.string().regex(/^(?:\.[a-z0-9-]+){2,}$/, 'must be a dot and a hostname')
 const mask = z.string().regex(/^[a-z0-9*-]+(?:\.[a-z0-9-]+){2,}$/, 'must be a hostname, with * only in its first label')
 
+/** Stands in the place of a link if no page of the operator about the agent is known. */
+export const UNDOCUMENTED = 'undocumented'
+
 /** One known agent as `catalog.json` writes it. The file's `meta.fields` explain each field. */
 export const Agent = z
   .strictObject({
@@ -38,7 +41,7 @@ export const Agent = z
     robots_fallback: z.array(text).min(1).optional(),
     honors_wildcard_group: z.boolean(),
     respects_robots: z.enum(['yes', 'no', 'unknown']),
-    docs_url: url.optional(),
+    docs_url: url.or(z.literal(UNDOCUMENTED)).default(UNDOCUMENTED),
     ranges_url: url.optional(),
     ranges_format: text.optional(),
     ranges_extra: z

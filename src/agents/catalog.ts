@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { Agent, verificationMethods } from './agent.js'
 
-export { type Agent, verificationMethods } from './agent.js'
+export { type Agent, UNDOCUMENTED, verificationMethods } from './agent.js'
 
 const CatalogFile = z.object({ meta: z.object({ generated: z.iso.date() }), agents: z.array(Agent).min(1) })
 
@@ -40,7 +40,8 @@ interface ListedAgent {
   name: string
   operator: string
   purpose: Agent['purpose']
-  docs_url?: string
+  /** A page about the agent, or `undocumented`. */
+  docs_url: string
   /** The first of its names in robots.txt, if it has one. */
   robots_token?: string
   /** Whether its operator says that it obeys robots.txt. */
@@ -56,7 +57,7 @@ export const listAgents = (catalog: Catalog): ListedAgent[] =>
     name: agent.name,
     operator: agent.operator,
     purpose: agent.purpose,
-    ...(agent.docs_url && { docs_url: agent.docs_url }),
+    docs_url: agent.docs_url,
     ...(agent.robots_tokens?.[0] && { robots_token: agent.robots_tokens[0] }),
     respects_robots: agent.respects_robots,
     verification: verificationMethods(agent),

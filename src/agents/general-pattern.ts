@@ -84,7 +84,7 @@ const DECLARATION = toRegExp([
   String.raw`[\w.+-]@[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z]{2,}\b`,
   String.raw`(?<![\w.@-])(?:www\.)?[\w-]+\.com\b(?![.\w])`,
   // A name where browsers describe the engine or the system.
-  String.raw`like Gecko[;,] ?[a-z]`,
+  'like Gecko[;,] ?[a-z]',
   String.raw`\bcompatible; ?(?!MSIE )`,
   // Google's fetchers; its apps and systems have other names.
   String.raw`\bGoogle[-_](?!TV)[a-z]|\bGoogle (?:favicon|partner)|[-_]Google\b`,

@@ -46,6 +46,7 @@ interface Explanation {
   name?: string
   operator?: string
   purpose?: string
+  /** A page about the agent, or `undocumented`; absent if the catalog does not know the client. */
   docs_url?: string
   /** The evidence: a token of the catalog, the pattern of `isbot`, or the missing user agent. `nothing` means a person. */
   because: 'token' | 'isbot' | 'no_user_agent' | 'nothing'
@@ -82,7 +83,7 @@ export function createExplain(catalog: Catalog): (userAgent: string) => Explanat
       name,
       operator,
       purpose,
-      ...(identified.agent?.docs_url && { docs_url: identified.agent.docs_url }),
+      ...(identified.agent && { docs_url: identified.agent.docs_url }),
       because,
       ...(token && { token }),
       verification: identified.agent ? verificationMethods(identified.agent) : [],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseAddress } from '../address.js'
-import { listAgents, loadCatalog } from '../agents/catalog.js'
+import { listAgents, loadCatalog, UNDOCUMENTED } from '../agents/catalog.js'
 import { createExplain } from '../agents/identify.js'
 import { formatNumber } from '../export/format.js'
 import { AgentIdentification } from '../http/agent-control.js'
@@ -27,7 +27,7 @@ export const agents = defineCommand({
         operator,
         purpose,
         verification.join(','),
-        docs_url ?? '',
+        docs_url,
       ]),
     )
   },
@@ -67,7 +67,7 @@ export const agentsIdentify = defineCommand({
           : `${explained.name} by ${explained.operator}, purpose ${explained.purpose}`,
       ],
       ['because', reason],
-      ['documented', explained.docs_url],
+      ['documented', explained.docs_url === UNDOCUMENTED ? 'no page is known' : explained.docs_url],
       [
         'verifiable',
         explained.audience === 'agent'

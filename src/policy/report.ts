@@ -1,4 +1,4 @@
-import type { Agent, Catalog } from '../agents/catalog.js'
+import { type Agent, type Catalog, UNDOCUMENTED } from '../agents/catalog.js'
 import { type AgentGroup, createPolicy, type Decision, type Policy, type RobotsView } from './policy.js'
 import { isAssumedGone, type PolicyVersion, standingOf } from './version.js'
 
@@ -158,6 +158,7 @@ export function findAgent(catalog: Catalog, name: string): Agent | undefined {
       name,
       operator: 'Unknown',
       purpose: 'other',
+      docs_url: UNDOCUMENTED,
       ua_tokens: [],
       ua_match: 'never',
       robots_tokens: [name],

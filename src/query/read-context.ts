@@ -25,7 +25,7 @@ export interface CatalogAgent {
   readonly name: string
   readonly operator: string
   readonly purpose: string
-  readonly docs_url?: string
+  readonly docs_url: string
   readonly robots_token?: string
   /** Whether its operator states that it obeys robots.txt. */
   readonly respects_robots: 'yes' | 'no' | 'unknown'

@@ -12,8 +12,8 @@ const id = (userAgent: string) => {
 }
 
 t.test('the shipped catalog is valid', async (t) => {
-  t.match(catalog.version, /^2026-11-21-[0-9a-f]{8}$/)
-  t.equal(catalog.agents.length, 417)
+  t.match(catalog.version, /^2026-11-22-[0-9a-f]{8}$/)
+  t.equal(catalog.agents.length, 534)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
   for (const agent of catalog.agents)
@@ -148,6 +148,24 @@ t.test('applies each matching rule of the catalog', async (t) => {
     ['Unlike Googlebot, we are polite crawlers', 'googlebot', '"unlike" is not the word'],
     ['Google-Extended', 'other', 'a name in robots.txt that no user agent contains'],
     ['Mozilla/5.0 (compatible; Applebot-Extended/1.0)', 'other', 'another'],
+    ['Mozilla/5.0 (compatible; Googlebot/2.1; https://deepcrawl.com/bot)', 'lumar', 'a copy of Googlebot that signs'],
+    ['httpx - Open-source project (github.com/projectdiscovery/httpx)', 'projectdiscovery', 'not the library HTTPX'],
+    ['python-httpx/0.27.0', 'python-httpx', 'the library'],
+    ['Brightbot 1.0', 'brightbot-app', 'the chatbot of Bright Interactive'],
+    ['Brightbot/2.0', 'brightbot', 'the crawler of Bright Data'],
+    ['CCBot/2.0 (https://commoncrawl.org/faq/)', 'ccbot', 'of Common Crawl, although some lists say Reddit'],
+    ['Dart/3.5 (dart:io)', 'dart', 'a library that isbot takes for a browser'],
+    ['containerd/v2.0.0 (linux; amd64)', 'containerd', 'another'],
+    [
+      'Mozilla/5.0 (linux) AppleWebKit/537.36 (KHTML, like Gecko) jsdom/22.1.0',
+      'jsdom',
+      'a library in the form of a browser',
+    ],
+    [
+      'Mozilla/5.0 (Linux; U; Android 1.6; fr-fr; LG-GT540 ; Build/Donut) AppleWebKit/528.5+ (KHTML, like Gecko) Version/3.1.2 Mobile Safari/525.20.1 Java/Jbed/7.0 Profile/MIDP-2.1',
+      'person',
+      'a telephone that runs Java',
+    ],
     ['Google', 'google-gemini-undeclared', 'the whole user agent'],
     ['Google Chrome', 'other', 'not a part of the user agent'],
     ['node', 'node-fetch-builtin', 'the whole user agent'],
@@ -202,6 +220,7 @@ t.test('explains which token decided and why others did not', async (t) => {
     others: [],
   })
   t.match(explain(''), { audience: 'agent', agent_id: 'other', operator: 'Unknown', because: 'no_user_agent' })
+  t.match(explain('xAI-Bot/1.0'), { operator: 'xAI', docs_url: 'undocumented' }, 'an agent without documentation')
   t.match(explain('kube-probe/1.30'), { agent_id: 'other', because: 'isbot', token: 'probe' })
   t.match(explain('Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'), {
     audience: 'human',

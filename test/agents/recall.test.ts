@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createIdentify } from '../../src/agents/identify.js'
+import { KNOWN_AI_AGENTS } from '../fixtures/known-ai-agents.js'
 import { browsers, crawlers, recall, recallTable } from '../fixtures/recall.js'
 
 const identify = createIdentify(loadCatalog())
@@ -49,4 +50,16 @@ t.test('takes no browser for an agent', async (t) => {
       list,
     )
   }
+})
+
+t.test('names the operators of known AI agents', async (t) => {
+  const wrong = KNOWN_AI_AGENTS.filter(([name, operator]) => {
+    const sent = /[/;]/.test(name) ? name : `Mozilla/5.0 (compatible; ${name}/1.0)`
+    return identify(sent)?.agent?.operator.toLowerCase().startsWith(operator.toLowerCase()) !== true
+  })
+  // "Code" is the name of an editor that people use, and "ExaBot" was Exalead's before Exa.
+  t.strictSame(
+    wrong.map(([name]) => name),
+    ['Code', 'ExaBot'],
+  )
 })

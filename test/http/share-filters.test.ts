@@ -127,6 +127,7 @@ async function open(
     catalog: ['gptbot', 'claudebot', 'ccbot'].map((agent_id) => ({
       ...{ agent_id, name: agent_id, operator: 'OpenAI', purpose: 'search', respects_robots: 'yes' as const },
       verification: [],
+      docs_url: 'undocumented',
     })),
   }
   const logged: unknown[] = []

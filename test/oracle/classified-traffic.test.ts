@@ -257,6 +257,7 @@ t.test('agents/catalog: fetches per agent', async (t) => {
       operator: 'o',
       purpose: 'other',
       respects_robots: 'unknown' as const,
+      docs_url: 'undocumented',
       verification: [],
     },
   }))

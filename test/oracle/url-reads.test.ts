@@ -36,7 +36,7 @@ const blocked = async (_: number, operator: string | undefined): Promise<Blocked
 })
 const catalog = AGENTS.map(
   ([agent_id, operator, purpose, respects_robots]): CatalogAgent => ({
-    ...{ agent_id, name: agent_id, operator, purpose, respects_robots, verification: [] },
+    ...{ agent_id, name: agent_id, operator, purpose, respects_robots, docs_url: 'undocumented', verification: [] },
   }),
 )
 const given: UrlWorld = {

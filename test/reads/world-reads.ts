@@ -9,6 +9,7 @@ const german = [{ dimension: 'country', op: 'is' as const, value: 'DE' }]
 export const gptbot = {
   ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training' },
   respects_robots: 'yes' as const,
+  docs_url: 'undocumented',
 }
 const docs = { type: 'page' as const, match: { op: 'matches_wildcard', value: '/docs**' } }
 const bought = { type: 'event' as const, match: { op: 'is', value: 'signup' } }
@@ -44,6 +45,7 @@ export const deps: Omit<ReadDependencies, 'store'> = {
   catalog: [
     { ...gptbot, docs_url: 'https://openai.com/gptbot', robots_token: 'GPTBot', verification: ['ranges'] },
     {
+      docs_url: 'undocumented',
       agent_id: 'nobody',
       name: 'Nobody',
       operator: 'None',

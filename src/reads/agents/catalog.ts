@@ -17,7 +17,7 @@ export default defineRead({
       name: z.string(),
       operator: z.string(),
       purpose: z.string(),
-      docs_url: z.string().optional(),
+      docs_url: z.string().describe('A page about it, or `undocumented` if none is known.'),
       robots_token: z.string().optional().describe('The name that robots.txt uses for it.'),
       respects_robots: z
         .enum(['yes', 'no', 'unknown'])
