@@ -1,6 +1,8 @@
 import UAParser from 'ua-parser-js'
 import { createRecentCache } from '../cache.js'
 import type { Observation } from './observation.js'
+import { nameSystem } from './system-names.js'
+import { isTelevision } from './televisions.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** A browser's description of itself; null where it says nothing. */
@@ -80,28 +82,13 @@ const BROWSER_NAMES: Record<string, string> = {
   'Oculus Browser': 'Meta Quest Browser',
 }
 
-const SYSTEM_NAMES: Record<string, string> = {
-  'Mac OS': 'macOS',
-  'Chromium OS': 'ChromeOS',
-  'Chrome OS': 'ChromeOS',
-  'Windows Mobile': 'Windows Phone',
-  'Firefox OS': 'KaiOS',
-}
-/** Distributions count as one system, because only some of them name themselves, in some browsers. */
-const LINUX_DISTRIBUTIONS = new Set(
-  (
-    'Ubuntu,Debian,Fedora,Mint,Arch,SUSE,RedHat,CentOS,Gentoo,Mageia,Mandriva,Manjaro,Raspbian,elementary OS,Deepin,' +
-    'PCLinuxOS,Linspire,Slackware,VectorLinux,Zenwalk,Kubuntu,Xubuntu,Lubuntu'
-  ).split(','),
-)
-
 function parseDevice(userAgent: string, hints: readonly string[]): Device {
   const { browser, os, device } = new UAParser(userAgent).getResult()
-  const system = normaliseName(os.name, SYSTEM_NAMES)
+  const system = nameSystem(os.name)
   const claimed: Device = {
     browser: normaliseName(browser.name, BROWSER_NAMES),
     browser_version: shortVersion(browser.version),
-    os: system !== null && LINUX_DISTRIBUTIONS.has(system) ? 'Linux' : system,
+    os: system,
     os_version: system === 'ChromeOS' || system === 'webOS' ? null : shortVersion(os.version),
     device_type: device.type === 'smarttv' ? 'tv' : (device.type ?? null),
   }
@@ -126,6 +113,7 @@ function correctParserErrors(device: Device, userAgent: string): Device {
   if (/Apple ?Watch|Watch OS/.test(userAgent))
     return { ...device, os: 'watchOS', os_version: null, device_type: 'wearable' }
   if (device.browser === 'Meta Quest Browser') return { ...device, os: 'Android', os_version: null, device_type: 'xr' }
+  if (device.device_type !== 'console' && isTelevision(userAgent)) return { ...device, device_type: 'tv' }
   if (device.os === 'iOS') {
     // Since iOS 26 the system's number is frozen at 18, and Safari's own version carries the real one.
     const [, safari] = /Version\/(\d+\.\d+)/.exec(userAgent) ?? []
@@ -160,7 +148,7 @@ function applyClientHints(
       break
     }
   const system = unquote(platform)
-  if (system !== '' && system !== 'Unknown') hinted.os = normaliseName(system, SYSTEM_NAMES)
+  if (system !== '' && system !== 'Unknown') hinted.os = nameSystem(system)
   if (hinted.os !== device.os) hinted.os_version = null
   const number = unquote(release)
   if (/^\d/.test(number))

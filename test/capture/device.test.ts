@@ -79,3 +79,88 @@ t.test('a flood of hostile user agents costs a share of the time, not all of it'
   ahead = 1e9
   t.equal(read(`${CHROME} new`, {}).browser, 'Chrome', 'and later new ones are read again')
 })
+
+t.test('televisions are tv, and each system has one name', async (t) => {
+  const read = createDeviceReader()
+  const rows: [string, string | null, string, string][] = [
+    [
+      'Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0.4280.88 Safari/537.36 HbbTV/1.5.1 (+DRM; LGE; 55NANO756PR; WEBOS22 03.21.30; W22_K7LP; DTV_W22O)',
+      'webOS',
+      'tv',
+      'LG with HbbTV',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 10) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/88.0.4324.152 Safari/537.36 VIDAA/6.0(Hisense;SmartTV;55A6H;MTK9602;UHD;55A6H;)',
+      'Android',
+      'tv',
+      'VIDAA',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 9; AFTMM Build/PS7624) AppleWebKit/537.36 (KHTML, like Gecko) Silk/112.5 like Chrome/112.0 Safari/537.36',
+      'Android',
+      'tv',
+      'Fire TV',
+    ],
+    ['Roku/DVP-9.10 (519.10E04111A)', null, 'tv', 'Roku'],
+    [
+      'Mozilla/5.0 (Linux; Android 9; BRAVIA 4K GB ATV3 Build/PTT1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
+      'Android',
+      'tv',
+      'Android TV',
+    ],
+    [
+      'Mozilla/5.0 (SMART-TV; LINUX; Tizen 7.0) AppleWebKit/537.36 (KHTML, like Gecko) 94.0.4606.31/7.0 TV Safari/537.36',
+      'Tizen',
+      'tv',
+      'Samsung',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 11; 43LF7202T Build/RP1A.200720.011; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/83.0.4103.120 Safari/537.36',
+      'Android',
+      'tv',
+      'a model that begins with its size in inches',
+    ],
+    [
+      'Opera/9.80 (Linux mips; U; HbbTV/1.1.1 (; Sony; KDL32CX525; PKG4.008EUA; 2011;);; en) Presto/2.7.61 Version/11.00',
+      'Linux',
+      'tv',
+      'HbbTV in Opera',
+    ],
+    [
+      'Opera/9.80 (Linux armv6l; U; NETRANGEMMH;HbbTV/1.1.1;CE-HTML/1.0;TCL LF1V349; en) Presto/2.8.115 Version/11.10',
+      null,
+      'tv',
+      'a portal is no system',
+    ],
+    [
+      'Mozilla/5.0 (PlayStation 4 11.00) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.0 Safari/605.1.15',
+      'PlayStation',
+      'console',
+      'a console is no television',
+    ],
+    [
+      'Mozilla/5.0 (PLAYSTATION 3 4.90) AppleWebKit/531.22.8 (KHTML, like Gecko)',
+      'PlayStation',
+      'console',
+      'in other letters',
+    ],
+    ['Mozilla/5.0 (Mobile; rv:48.0; KAIOS) Gecko/48.0 Firefox/48.0 KAIOS/2.5', 'KaiOS', 'mobile', 'in other letters'],
+    [
+      'Mozilla/5.0 (compatible; MSIE 9.0; Windows Phone OS 7.5; Trident/5.0; IEMobile/9.0; NOKIA; Lumia 800)',
+      'Windows Phone',
+      'mobile',
+      'without "OS"',
+    ],
+    [
+      'Mozilla/5.0 (Linux; U; Android 4.2.2; km-kh; i-mobile i-STYLE 7.8 DTV Build/i_style) AppleWebKit/534.30 (KHTML, like Gecko) Version/4.0 Mobile Safari/534.30',
+      'Android',
+      'mobile',
+      'a telephone that receives television',
+    ],
+  ]
+  for (const [userAgent, os, device_type, why] of rows) {
+    const device = read(userAgent, undefined)
+    t.strictSame([device.os, device.device_type], [os, device_type], `${why}: ${userAgent}`)
+  }
+  t.equal(read(CHROME, { 'sec-ch-ua-platform': '"Chrome OS"' }).os, 'ChromeOS', 'names of client hints too')
+})
