@@ -12,7 +12,7 @@ type StepResult = z.infer<typeof ReclassifyResult>
 
 export const agentsReclassify = defineCommand({
   name: 'agents reclassify',
-  summary: 'identify stored rows again after a catalog update',
+  summary: 'identify agents and name systems in stored rows again after an update',
   settings: ['data'],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
@@ -67,8 +67,8 @@ const rankMoves = ({ moves }: Totals) =>
   [...moves.values()].sort((a, b) => b.rows - a.rows || (a.from + a.to < b.from + b.to ? -1 : 1))
 
 function formatTotals(terminal: Terminal, total: Totals, version: string): string {
-  if (total.rows === 0) return `All rows already use the catalog of ${version}.\n`
+  if (total.rows === 0) return `All rows already use the catalog of ${version} and the present names of systems.\n`
   const moves = rankMoves(total).map((move) => [formatNumber(move.rows), move.from, move.to])
   const table = moves.length === 0 ? '' : formatTable(terminal, [right('ROWS'), 'FROM', 'TO'], moves)
-  return `${table}Identified ${formatNumber(total.rows)} rows with the catalog of ${version}; ${formatNumber(total.changed)} have another agent now.\n`
+  return `${table}Identified ${formatNumber(total.rows)} rows with the catalog of ${version}; ${formatNumber(total.changed)} have another agent or system now.\n`
 }

@@ -3,6 +3,7 @@ import type { Catalog } from '../agents/catalog.js'
 import { verificationMethods } from '../agents/catalog.js'
 import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
 import { memoize } from '../cache.js'
+import { nameSystem, TELEVISION_PORTALS } from '../capture/system-names.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import { rowsAsTable } from '../duckdb/query.js'
 import { ApiError } from '../errors.js'
@@ -37,6 +38,9 @@ const STEP_MS = 500
 /** The event loop runs after this many identifications, which take 10 ms at most. */
 const USER_AGENTS_PER_TURN = 500
 
+/** Systems that run on televisions only. HP's telephones with webOS ended in 2012, before this program. */
+const TELEVISION_SYSTEMS = ['webOS', ...TELEVISION_PORTALS]
+
 const Remaining = z.object({ remaining: z.number(), first: z.number().nullable() })
 const UserAgentGroup = z.object({
   user_agent: z.string(),
@@ -60,8 +64,9 @@ interface AgentChange {
 }
 
 /**
- * Returns a function that identifies stored rows of other catalogues again, by their user agents. One call is one bounded
- * step; what a step has done stays done if a later one fails. Concurrent calls run one after the other.
+ * Returns a function that identifies stored rows of other catalogues again, by their user agents, and then gives people's
+ * rows the present names of systems and kinds of device. One call is one bounded step; what a step has done stays done
+ * if a later one fails. Concurrent calls run one after the other.
  *
  * If a row gets another agent, what was said of the old one is taken back: verification starts over without an address to
  * check (`indeterminate`, `unverifiable`), and `robots_allowed` with its rule becomes null, because it was judged for
@@ -121,7 +126,9 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
       left = await countRemaining()
       if (clock() >= until) break
     }
-    result.remaining = left.remaining
+    let misnamed = left.first === null ? await updateDevices(store, result) : 0
+    while (misnamed > 0 && clock() < until) misnamed = await updateDevices(store, result)
+    result.remaining = left.remaining + misnamed
     return result
   }
 
@@ -148,7 +155,52 @@ function createChangeDescriber(catalog: Catalog): (group: UserAgentGroup) => Age
   }
 }
 
-function countMove(result: ReclassifyStep, { agent_id: from, to }: AgentChange, rows: number): void {
+const DeviceGroups = z.array(
+  z.object({ os: z.string().nullable(), device_type: z.string().nullable(), rows: z.number() }),
+)
+type Device = Pick<z.infer<typeof DeviceGroups>[number], 'os' | 'device_type'>
+
+const COUNT_DEVICES = sql`select os, device_type, count(*) as rows from events where os is not null
+  group by all order by all`
+
+/** Gives a slice of people's rows the present names of systems and kinds of device; returns how many rows are left. */
+async function updateDevices(store: ReclassifyDeps['store'], result: ReclassifyStep): Promise<number> {
+  const groups = DeviceGroups.parse(await store.query(COUNT_DEVICES))
+  const wrong = groups.map((group) => ({ ...group, now: correctDevice(group) })).filter(isMisnamed)
+  const one = wrong[0]
+  if (one === undefined) return 0
+  const rows = Math.min(one.rows, SLICE_ROWS)
+  const same = sql`os is not distinct from ${one.os} and device_type is not distinct from ${one.device_type}`
+  await store.updateRows(async (query) => {
+    const ids = sql`select rowid as id from events where ${same} order by rowid limit ${SLICE_ROWS}`
+    const [last] = await query(sql`select max(id) as id from (${ids}) slice`)
+    const slice = sql`${same} and rowid <= ${z.object({ id: z.number() }).parse(last).id}`
+    return [
+      // The aggregates of these sessions are computed again; until then reads count their hits.
+      sql`insert into unsealed select site_id, session_id, min(session_start) from events where ${slice} group by all`,
+      sql`update events set os = ${one.now.os}, device_type = ${one.now.device_type} where ${slice}`,
+    ]
+  })
+  result.rows += rows
+  addMove(result, { from: describeDevice(one), to: describeDevice(one.now) }, rows)
+  return wrong.reduce((sum, group) => sum + group.rows, -rows)
+}
+
+/** Returns the present names for a stored system and kind of device. The user agent is not stored, so no more can be told. */
+const correctDevice = ({ os, device_type }: Device): Device => ({
+  os: nameSystem(os ?? undefined),
+  device_type: TELEVISION_SYSTEMS.some((name) => name.toLowerCase() === os?.toLowerCase()) ? 'tv' : device_type,
+})
+
+const isMisnamed = ({ os, device_type, now }: Device & { now: Device }) =>
+  os !== now.os || device_type !== now.device_type
+
+const describeDevice = ({ os, device_type }: Device): string => `${os ?? 'no system'} on ${device_type ?? 'no device'}`
+
+const countMove = (result: ReclassifyStep, { agent_id, to }: AgentChange, rows: number) =>
+  addMove(result, { from: agent_id, to }, rows)
+
+function addMove(result: ReclassifyStep, { from, to }: { from: string; to: string }, rows: number): void {
   result.changed += rows
   const move = result.moves.find((one) => one.from === from && one.to === to)
   if (move) move.rows += rows

@@ -41,7 +41,7 @@ t.test('the command works with an instance, without one, and reports a missing d
   })
   t.match(await command('agents', 'reclassify', '--data', data), {
     code: 0,
-    stdout: `All rows already use the catalog of ${version}.\n`,
+    stdout: `All rows already use the catalog of ${version} and the present names of systems.\n`,
   })
   t.match((await app.ask('/api/agents/breakdown?site=1&dimension=agent_id&range=all')).data, [
     { value: 'gptbot', fetches: 3 },
@@ -57,7 +57,7 @@ t.test('the command works with an instance, without one, and reports a missing d
   t.equal(direct.code, 0, direct.stderr)
   t.match(
     direct.stdout,
-    /^ +ROWS +FROM +TO\n40,000 +other +gptbot\nIdentified 40,000 rows with the catalog of [\da-f-]+; 40,000 have another agent now\.\n$/,
+    /^ +ROWS +FROM +TO\n40,000 +other +gptbot\nIdentified 40,000 rows with the catalog of [\da-f-]+; 40,000 have another agent or system now\.\n$/,
   )
 
   const identified = await command('agents', 'identify', gptbot.user_agent, '--ip', '192.0.2.1', '--data', data)

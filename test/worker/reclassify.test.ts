@@ -4,11 +4,11 @@ import { parseCatalog } from '../../src/agents/catalog.js'
 import type { EventStore } from '../../src/duckdb/event-store.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import type { AgentEventRow } from '../../src/rows.js'
-import { sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/sql.js'
 import { createReclassify } from '../../src/worker/reclassify.js'
 import { directory } from '../fixtures/files.js'
 import { openStore } from '../fixtures/open-store.js'
-import { agentRow } from '../fixtures/rows.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 import { storeOptions } from '../fixtures/store.js'
 
 const entry = (id: string, token: string, more: object = {}) => ({
@@ -155,6 +155,37 @@ t.test('each row gets the agent of the present catalogue', async (t) => {
     { catalog_version: version, rows: 0, changed: 0, remaining: 0, moves: [] },
     'and again: nothing',
   )
+})
+
+t.test('stored systems and televisions get their present names, and the aggregates follow', async (t) => {
+  const store = await openStore(t)
+  const rows: [os: string | null, device: string | null, want: [string | null, string | null], why: string][] = [
+    ['WEBOS', 'mobile', ['webOS', 'tv'], 'the spelling of televisions with HbbTV'],
+    ['webOS', 'tv', ['webOS', 'tv'], 'already right'],
+    ['KAIOS', 'mobile', ['KaiOS', 'mobile'], 'one system, one name'],
+    ['android', 'mobile', ['Android', 'mobile'], 'one system, one name'],
+    ['Windows Phone OS', 'mobile', ['Windows Phone', 'mobile'], 'one system, one name'],
+    ['NETRANGE', 'desktop', [null, 'tv'], 'a portal of televisions, not a system'],
+    ['Android', 'mobile', ['Android', 'mobile'], 'not every telephone is a television'],
+    [null, null, [null, null], 'nothing is known'],
+  ]
+  await store.append({
+    events: rows.map(([os, device_type], n) =>
+      eventRow({ pathname: `/${n}`, session_id: BigInt(n + 1), visitor_id: BigInt(n + 1), os, device_type }),
+    ),
+    agent_events: [],
+  })
+  await store.aggregate(new Date('2030-01-01T00:00:00Z'))
+  const step = reclassifier(store, { clock: () => 0 })
+  t.match(await step(), { rows: 5, changed: 5, remaining: 0 })
+  await store.aggregate(new Date('2030-01-01T00:00:00Z'))
+  for (const table of ['events', 'sessions'])
+    t.strictSame(
+      await store.query(sql`select os, device_type from ${raw(table)} order by session_id`),
+      rows.map(([, , [os, device_type]]) => ({ os, device_type })),
+      table,
+    )
+  t.match(await step(), { rows: 0, changed: 0, remaining: 0, moves: [] }, 'and again: nothing')
 })
 
 /** Rows for several slices; every third is a NewBot of an old catalogue. */
