@@ -15,6 +15,9 @@ export interface TruthFigure {
 export type TruthSection = { measure(): Promise<readonly TruthFigure[]> | readonly TruthFigure[] }
 
 const SECTIONS: Record<string, () => Promise<TruthSection>> = {
+  people: () => import('./truth/people.js'),
+  agents: () => import('./truth/agents.js'),
+  devices: () => import('./truth/devices.js'),
   sources: () => import('./truth/sources.js'),
 }
 
@@ -24,7 +27,8 @@ const reachesAim = ({ count, of, aim }: TruthFigure): boolean =>
 const percent = (share: number) => `${(share * 100).toFixed(3)} %`
 
 /**
- * `npm run bench -- truth [section …] [--list]`: how often hosts that refer visitors are recognised, on public lists. Exit code 1 if a figure misses its aim.
+ * `npm run bench -- truth [section …] [--list]`: how often people, agents, devices and hosts that refer visitors are
+ * recognised, on public lists. Exit code 1 if a figure misses its aim.
  */
 export async function run(args: string[] = []): Promise<void> {
   const names = args.filter((arg) => !arg.startsWith('--'))
