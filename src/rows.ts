@@ -79,6 +79,13 @@ export interface EventRow {
   error: PageError | null
   /** JSON text: what the site says about the person it identifies, on the row that said it. */
   traits: string | null
+  /** When a page's report arrived that did not prolong its session; null for every other row. `timestamp` is in the session. */
+  reported_at: Date | null
+}
+
+/** A report of a page by a visitor without a session: it has no values of one. */
+export type LooseReport = Omit<EventRow, keyof Arrival | 'session_id' | 'session_start'> & {
+  [Column in keyof Arrival | 'session_id' | 'session_start']: null
 }
 
 /** The columns of a person's row that the session's first hit fixes for all of its rows. */

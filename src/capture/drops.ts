@@ -34,8 +34,6 @@ export const DROP_REASONS = [
   'same_view',
   /** An engagement without time, scroll or id, or vitals or an error without content. No loss. */
   'nothing_measured',
-  /** A page reported about itself after its visit was forgotten; such a report begins no session. */
-  'no_session',
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 export type DropCounts = Partial<Record<DropReason, number>>

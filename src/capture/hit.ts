@@ -20,7 +20,7 @@ export type HitKind = (typeof HIT_KINDS)[number]
  */
 export interface Hit {
   site: number
-  /** When it arrived: ISO-8601 UTC with milliseconds. */
+  /** When it arrived, or a few milliseconds before, in the order of its batch: ISO-8601 UTC with milliseconds. */
   timestamp: string
   kind: HitKind
   /** The name of a custom event. */

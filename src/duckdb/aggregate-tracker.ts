@@ -6,7 +6,7 @@ import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-st
 import type { Checkpoints } from './checkpoints.js'
 import type { DataFile, DataFileOptions } from './datafile.js'
 import { HexId } from './query.js'
-import type { SessionMove } from './row-updates.js'
+import type { Placement, SessionMove } from './row-updates.js'
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
 export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
@@ -36,12 +36,12 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
       if (watermark) await step(writer, watermark)
     },
     /**
-     * The aggregated sessions that get these rows, lose rows in these moves, or have `changed` rows. Call it between
-     * steps, where appends are.
+     * The aggregated sessions that get these rows, get or lose rows in these moves and placements, or have `changed` rows.
+     * Call it between steps, where appends are.
      */
     findStale(
       rows: readonly EventRow[],
-      moves: readonly SessionMove[],
+      { moves, placements = [] }: { moves: readonly SessionMove[]; placements?: readonly Placement[] },
       changed: readonly ResultRow[] = [],
     ): StaleSession[] {
       const limit = watermark
@@ -55,6 +55,8 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
         // With the start of the session that they are part of now, which has a row here: a read leaves out both or neither.
         for (const session_id of session_ids) add({ site_id, session_id, session_start: to.session_start })
       }
+      for (const { key, from, to } of placements)
+        for (const session of from ? [from, to] : [to]) add({ site_id: key.site_id, ...session })
       for (const row of changed) {
         if (!(row.session_start instanceof Date && row.session_start >= limit)) add(ChangedSession.parse(row))
       }

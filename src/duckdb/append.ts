@@ -1,16 +1,25 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
-import type { Addition, Rows } from '../rows.js'
+import type { Addition, EventRow, LooseReport, Rows } from '../rows.js'
 import { sql } from '../sql.js'
 import type { AggregateTracker, StaleSession } from './aggregate-tracker.js'
 import { inTransaction, runQuery, toTimestamp } from './query.js'
 import { appendRows, COLUMN_TYPES } from './row-appender.js'
-import { buildSessionMoves, buildViewAdditions, type SessionMove } from './row-updates.js'
+import {
+  buildPlacements,
+  buildSessionMoves,
+  buildViewAdditions,
+  type Placement,
+  type SessionMove,
+} from './row-updates.js'
 
 /** Changes that a commit makes besides adding rows. */
 export interface StoredChanges {
   moves?: readonly SessionMove[]
+  placements?: readonly Placement[]
+  /** Reports without a session; their columns of a session are not stored. */
+  loose?: readonly EventRow[]
   additions?: readonly Addition[]
   deliveries?: readonly EdgeDelivery[]
 }
@@ -21,15 +30,23 @@ export const appendCommit = (
   aggregates: AggregateTracker,
   rows: Rows,
   position: CommitPosition | undefined,
-  { moves = [], additions = [], deliveries = [] }: StoredChanges,
+  { moves = [], placements = [], loose = [], additions = [], deliveries = [] }: StoredChanges,
 ): Promise<void> =>
   withAppenders(writer, async (appender) => {
     if (moves.length > 0) await runQuery(writer, buildSessionMoves(moves))
     const changed = additions.length > 0 ? await runQuery(writer, buildViewAdditions(additions)) : []
-    const stale = aggregates.findStale(rows.events, moves, changed)
+    if (placements.length > 0) for (const statement of buildPlacements(placements)) await runQuery(writer, statement)
+    const stale = aggregates.findStale(rows.events, { moves, placements }, changed)
     if (rows.events.length > 0) {
       appendRows(await appender('events'), 'events', COLUMN_TYPES.events, rows.events)
     }
+    if (loose.length > 0)
+      appendRows(
+        await appender('loose_reports'),
+        'loose_reports',
+        COLUMN_TYPES.loose_reports,
+        loose.map(withoutSession),
+      )
     if (rows.agent_events.length > 0) {
       appendRows(await appender('agent_events'), 'agent_events', COLUMN_TYPES.agent_events, rows.agent_events)
     }
@@ -43,6 +60,12 @@ export const appendCommit = (
       commits.endRow()
     }
   })
+
+const NO_SESSION = {
+  ...{ session_id: null, session_start: null, entry_page: null, referrer: null, source: null, channel: null },
+  ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_content: null, utm_term: null },
+}
+const withoutSession = (row: EventRow): LooseReport => ({ ...row, ...NO_SESSION })
 
 /** Replaces the stored URLs of a hostname's sitemaps. */
 export const replaceSitemapRows = (

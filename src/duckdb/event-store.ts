@@ -78,8 +78,9 @@ export async function openEvents(options: EventStoreOptions) {
         if (cause instanceof RowError) throw cause
         throw toApiError(cause, 'The rows could not be stored.')
       }
-      const { moves = [], additions = [], deliveries = [] } = changes
-      await checkpoints.afterAppend({ deliveries: deliveries.length, changed: moves.length + additions.length > 0 })
+      const { moves = [], placements = [], additions = [], deliveries = [] } = changes
+      const changed = moves.length + placements.length + additions.length > 0
+      await checkpoints.afterAppend({ deliveries: deliveries.length, changed })
     },
     /** Gives stored rows the verdicts that came late. */
     updateVerdicts: async (verdicts: readonly LateVerdict[]): Promise<void> => {

@@ -85,4 +85,9 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ],
   // Sessions of events only have an exit page.
   EMPTY_AGGREGATES,
+  [
+    'alter table events add column reported_at timestamp',
+    // Reports of pages by visitors without a session: the columns of `events`, which both tables get from now on.
+    'create table loose_reports as select * from events where false',
+  ],
 ]

@@ -22,7 +22,7 @@ interface SiteRemoval {
 
 /** The result of one step; with a `key`, of all its steps. */
 export interface RemovalStep {
-  /** Rows of `events` and `agent_events`. */
+  /** Rows of `events`, `loose_reports` and `agent_events`. */
   rows: number
   /** Whether another step has something to do. */
   more: boolean
@@ -98,7 +98,8 @@ async function removePerson(
     // Other visitors with rows of these sessions: all of their own sessions must be aggregated again.
     await run(sql`create or replace temp table others as select distinct visitor_id from events where site_id = ${site}
       and session_id in (select session_id from touched) and visitor_id not in (select visitor_id from leaving)`)
-    const rows = changedRows((await run(sql`delete from events where ${ofPerson}`))[0])
+    const loose = changedRows((await run(sql`delete from loose_reports where ${ofPerson}`))[0])
+    const rows = loose + changedRows((await run(sql`delete from events where ${ofPerson}`))[0])
     for (const table of ['sessions', 'session_pages', 'unsealed'])
       await run(
         sql`delete from ${raw(table)} where site_id = ${site} and session_id in (select session_id from touched)`,
@@ -170,6 +171,7 @@ async function removeBefore(
     const run = async (query: Sql) => changedRows((await runQuery(writer, query))[0])
     const views = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
     const fetches = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
+    const loose = await run(sql`delete from loose_reports where site_id = ${site} and timestamp < ${end}`)
     for (const [table, began] of [
       ['sessions', 'started'],
       ['session_pages', 'started'],
@@ -188,7 +190,7 @@ async function removeBefore(
         await run(sql`delete from sitemap_urls where hostname in (${hostnames})`)
       }
     }
-    const rows = before + views + fetches
+    const rows = before + views + fetches + loose
     await saveRemovalNote(writer, whole?.key, { rows, visitor_ids: [] })
     return { ...none, rows, more: stepEnd !== undefined }
   })

@@ -1,5 +1,5 @@
 import type { DuckDBAppender } from '@duckdb/node-api'
-import { type AgentEventRow, type EventRow, PageError, Vitals } from '../rows.js'
+import { type AgentEventRow, type EventRow, type LooseReport, PageError, Vitals } from '../rows.js'
 import { replaceLoneSurrogates, toTimestamp } from './query.js'
 
 /** A row with a value that its column cannot hold: our own fault, and not the batch's. */
@@ -15,58 +15,66 @@ export class RowError extends Error {
   }
 }
 
-type Table = 'events' | 'agent_events'
+type Table = 'events' | 'agent_events' | 'loose_reports'
 type PlainType = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
 /** `vitals` is five columns of doubles; `json` is text. */
 type ColumnType = PlainType | 'vitals' | 'json'
 type Columns<Row> = { readonly [Column in keyof Row]: ColumnType }
 
+const EVENT_COLUMNS = {
+  site_id: 'integer',
+  timestamp: 'timestamp',
+  kind: 'varchar',
+  event_name: 'varchar',
+  visitor_id: 'ubigint',
+  session_id: 'ubigint',
+  session_start: 'timestamp',
+  hostname: 'varchar',
+  pathname: 'varchar',
+  status: 'integer',
+  duration_ms: 'integer',
+  entry_page: 'varchar',
+  referrer: 'varchar',
+  source: 'varchar',
+  channel: 'varchar',
+  utm_source: 'varchar',
+  utm_medium: 'varchar',
+  utm_campaign: 'varchar',
+  utm_content: 'varchar',
+  utm_term: 'varchar',
+  country: 'varchar',
+  region: 'varchar',
+  city: 'varchar',
+  asn: 'uinteger',
+  browser: 'varchar',
+  browser_version: 'varchar',
+  os: 'varchar',
+  os_version: 'varchar',
+  device_type: 'varchar',
+  screen_class: 'varchar',
+  language: 'varchar',
+  timezone: 'varchar',
+  engaged_ms: 'integer',
+  scroll: 'integer',
+  identified_id: 'varchar',
+  props: 'varchar',
+  recorded_by: 'varchar',
+  suspected: 'boolean',
+  suspected_by: 'varchar',
+  vitals: 'vitals',
+  error: 'json',
+  traits: 'varchar',
+  reported_at: 'timestamp',
+} as const
+
 /** In the order of the tables, because an appender knows columns by their place (test/duckdb/event-store.test.ts compares). */
-export const COLUMN_TYPES: { events: Columns<EventRow>; agent_events: Columns<AgentEventRow> } = {
-  events: {
-    site_id: 'integer',
-    timestamp: 'timestamp',
-    kind: 'varchar',
-    event_name: 'varchar',
-    visitor_id: 'ubigint',
-    session_id: 'ubigint',
-    session_start: 'timestamp',
-    hostname: 'varchar',
-    pathname: 'varchar',
-    status: 'integer',
-    duration_ms: 'integer',
-    entry_page: 'varchar',
-    referrer: 'varchar',
-    source: 'varchar',
-    channel: 'varchar',
-    utm_source: 'varchar',
-    utm_medium: 'varchar',
-    utm_campaign: 'varchar',
-    utm_content: 'varchar',
-    utm_term: 'varchar',
-    country: 'varchar',
-    region: 'varchar',
-    city: 'varchar',
-    asn: 'uinteger',
-    browser: 'varchar',
-    browser_version: 'varchar',
-    os: 'varchar',
-    os_version: 'varchar',
-    device_type: 'varchar',
-    screen_class: 'varchar',
-    language: 'varchar',
-    timezone: 'varchar',
-    engaged_ms: 'integer',
-    scroll: 'integer',
-    identified_id: 'varchar',
-    props: 'varchar',
-    recorded_by: 'varchar',
-    suspected: 'boolean',
-    suspected_by: 'varchar',
-    vitals: 'vitals',
-    error: 'json',
-    traits: 'varchar',
-  },
+export const COLUMN_TYPES: {
+  events: Columns<EventRow>
+  loose_reports: Columns<LooseReport>
+  agent_events: Columns<AgentEventRow>
+} = {
+  events: EVENT_COLUMNS,
+  loose_reports: EVENT_COLUMNS,
   agent_events: {
     site_id: 'integer',
     timestamp: 'timestamp',

@@ -1,4 +1,11 @@
-import { type Addition, ARRIVAL_COLUMNS, type Arrival, BROWSER_COLUMNS, SERVER_COLUMNS } from '../rows.js'
+import {
+  type Addition,
+  ARRIVAL_COLUMNS,
+  type Arrival,
+  BROWSER_COLUMNS,
+  type EventRow,
+  SERVER_COLUMNS,
+} from '../rows.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { rowsAsTable } from './query.js'
 import { VITAL_COLUMNS } from './row-appender.js'
@@ -29,6 +36,55 @@ export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
     ${join(sets, ', ')}
     from ${rowsAsTable(rows, types)} as now
     where events.timestamp between ${first} and ${last} and events.session_id = now.was_id`
+}
+
+/** A stored report of a page that gets another place: in another session, at another time, or in a session at all. */
+export interface Placement {
+  /** Identifies the report; several equal ones have one place. */
+  key: Pick<EventRow, 'site_id' | 'visitor_id' | 'kind' | 'hostname' | 'pathname'> & {
+    reported_at: Date
+    engaged_ms: number
+  }
+  /** The session that it leaves; undefined if it had none, and is in `loose_reports`. */
+  from: Pick<EventRow, 'session_id' | 'session_start'> | undefined
+  to: Pick<EventRow, 'session_id' | 'session_start' | 'timestamp' | 'visitor_id' | 'pathname' | 'reported_at'> & {
+    arrival: Arrival
+  }
+}
+
+/** Moves reports, at least one, to their places. */
+export function buildPlacements(placements: readonly Placement[]): Sql[] {
+  const { first, last } = spanOf(placements.map(({ key }) => key.reported_at))
+  const rows = placements.map(({ key, to }) => ({
+    ...{ at_site: key.site_id, at_visitor: String(key.visitor_id), at_ms: key.reported_at.getTime() },
+    ...{ at_kind: key.kind, at_host: key.hostname, at_path: key.pathname, at_engaged: key.engaged_ms },
+    ...{ new_session_id: String(to.session_id), new_session_start: to.session_start.getTime() },
+    ...{ new_timestamp: to.timestamp.getTime(), new_visitor_id: String(to.visitor_id), new_pathname: to.pathname },
+    new_reported_at: to.reported_at?.getTime() ?? null,
+    ...Object.fromEntries(ARRIVAL_COLUMNS.map((column) => [`new_${column}`, to.arrival[column]])),
+  }))
+  const types = {
+    ...{ at_site: 'INTEGER', at_visitor: 'UBIGINT', at_ms: 'BIGINT', at_kind: 'VARCHAR', at_host: 'VARCHAR' },
+    ...{ at_path: 'VARCHAR', at_engaged: 'BIGINT', new_session_id: 'UBIGINT', new_session_start: 'BIGINT' },
+    ...{ new_timestamp: 'BIGINT', new_visitor_id: 'UBIGINT', new_pathname: 'VARCHAR', new_reported_at: 'BIGINT' },
+    ...textTypes(ARRIVAL_COLUMNS.map((column) => `new_${column}`)),
+  }
+  const values = [
+    ...['session_start', 'timestamp', 'reported_at'].map((c) => [c, `make_timestamp(now.new_${c} * 1000)`] as const),
+    ...['session_id', 'visitor_id', 'pathname', ...ARRIVAL_COLUMNS].map((c) => [c, `now.new_${c}`] as const),
+  ]
+  const now = rowsAsTable(rows, types)
+  const isOf = (table: string): Sql => sql`${raw(table)}.reported_at between ${first} and ${last}
+    and ${raw(`${table}.reported_at = make_timestamp(now.at_ms * 1000) and ${table}.site_id = now.at_site
+      and ${table}.visitor_id = now.at_visitor and ${table}.kind = now.at_kind and ${table}.hostname = now.at_host
+      and ${table}.pathname = now.at_path and coalesce(${table}.engaged_ms, 0) = now.at_engaged`)}`
+  const sets = raw(values.map(([column, value]) => `${column} = ${value}`).join(', '))
+  const replaced = raw(values.map(([column, value]) => `${value} as ${column}`).join(', '))
+  return [
+    sql`update events set ${sets} from ${now} as now where ${isOf('events')}`,
+    sql`insert into events select l.* replace (${replaced}) from loose_reports l join ${now} as now on ${isOf('l')}`,
+    sql`delete from loose_reports using ${now} as now where ${isOf('loose_reports')}`,
+  ]
 }
 
 const ADDED_COLUMNS = [

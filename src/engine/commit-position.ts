@@ -18,7 +18,8 @@ const CommitPosition = z.object({
   sequence: z.int(),
   human: z.int(),
   agent: z.int(),
-  drops: z.partialRecord(z.enum(DROP_REASONS), z.int()),
+  // Stored positions may name a reason that is not used any more.
+  drops: z.partialRecord(z.enum([...DROP_REASONS, 'no_session']), z.int()),
 })
 
 /** `inspectWal` finds a position in a damaged log by this order of fields. */

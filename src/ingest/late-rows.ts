@@ -1,13 +1,30 @@
 import type { Arrival, EventRow } from '../rows.js'
-import { SESSION_TIMEOUT_MS, type SettledSession, type StoredSession } from './session-memory.js'
+import { isTimely, SESSION_TIMEOUT_MS, type SettledSession, type StoredSession } from './session-memory.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
+
+/*
+ * The rule of sessions, the same for any order in which hits arrive. The README of this folder states it; SessionMemory
+ * applies it to hits in order, and this file to all others, with what the store knows about their visitors.
+ */
 
 /** A row whose session memory could not tell. Until it is settled it has a session of its own, as if it were the first hit. */
 export interface UnplacedRow {
   row: EventRow
   visitor: VisitorIds
-  /** True if the row continues a session and never begins one. */
+  /** A page reports about itself: the row continues a session, and begins none. */
   follows?: boolean
+}
+
+/** A page's report about itself, which the rule places. Times are milliseconds since 1970. */
+export interface PageReport {
+  visitor_id: bigint
+  /** When it arrived. */
+  at: number
+  engaged_ms: number
+  /** When the visitor last saw the page before; undefined if that is not known. */
+  view: number | undefined
+  /** Set by `settleSessions`: its session, and the time to which it is dated. Undefined without a session. */
+  place?: { session: SettledSession; at: number; isTimely: boolean }
 }
 
 /** The time in which rows of a visitor may share a session with a late row: milliseconds since 1970, both ends exclusive. */
@@ -17,54 +34,66 @@ export interface SearchWindow {
   to: number
 }
 
-/** Returns what to ask the store about late rows: windows that do not overlap, under each id of their visitors. */
-export function lateRowWindows(unplaced: readonly UnplacedRow[]): SearchWindow[] {
-  const hits = unplaced.flatMap(({ row, visitor }) =>
-    allVisitorIds(visitor).map((visitor_id) => ({ visitor_id, at: row.timestamp.getTime() })),
-  )
+/** Returns what to ask the store about late rows and reports: windows that do not overlap, under each id of their visitors. */
+export function lateRowWindows(
+  unplaced: readonly UnplacedRow[],
+  reports: readonly (Pick<PageReport, 'at' | 'view'> & { visitors: readonly bigint[] })[] = [],
+): SearchWindow[] {
+  const spans = [
+    ...unplaced.map(({ row, visitor }) => ({
+      visitors: allVisitorIds(visitor),
+      first: row.timestamp.getTime(),
+      last: row.timestamp.getTime(),
+    })),
+    ...reports.map(({ visitors, at, view = at }) => ({ visitors, first: view, last: at })),
+  ]
   const lastOf = new Map<bigint, SearchWindow>()
   const windows: SearchWindow[] = []
-  for (const { visitor_id, at } of hits.sort((a, b) => a.at - b.at)) {
-    const [from, to] = [at - SESSION_TIMEOUT_MS, at + SESSION_TIMEOUT_MS]
-    const last = lastOf.get(visitor_id)
-    if (last && from < last.to) last.to = to
-    else {
-      const window = { visitor_id, from, to }
-      lastOf.set(visitor_id, window)
-      windows.push(window)
+  for (const { visitors, first, last } of spans.sort((a, b) => a.first - b.first))
+    for (const visitor_id of visitors) {
+      const [from, to] = [first - SESSION_TIMEOUT_MS, last + SESSION_TIMEOUT_MS]
+      const before = lastOf.get(visitor_id)
+      if (before && from < before.to) before.to = Math.max(before.to, to)
+      else {
+        const window = { visitor_id, from, to }
+        lastOf.set(visitor_id, window)
+        windows.push(window)
+      }
     }
-  }
   return windows
 }
 
 /**
- * Returns the sessions of late rows as if all hits had come in order. `rows` is the batch that contains the late rows,
- * `stored` the sessions that the store has in their windows. The rest of a session does not matter: only hits less than
- * 30 minutes apart and its start do. A row with `follows` that finds no session belongs to none of the returned ones.
+ * Returns the sessions of late rows as if all hits had come in order, and places `reports`. `rows` is the batch that
+ * contains the late rows, `stored` the sessions that the store has in their windows. The rest of a session does not
+ * matter: only hits less than 30 minutes apart and its start do. Rows with `follows` are among the reports.
  */
 export function settleSessions(
   rows: readonly EventRow[],
   unplaced: readonly UnplacedRow[],
   stored: readonly StoredSession[],
+  reports: readonly PageReport[] = [],
 ): SettledSession[] {
-  const visitors = new Set(unplaced.flatMap(({ visitor }) => allVisitorIds(visitor)))
+  const visitors = new Set([
+    ...unplaced.flatMap(({ visitor }) => allVisitorIds(visitor)),
+    ...reports.map(({ visitor_id }) => visitor_id),
+  ])
   const late = new Set(unplaced.map(({ row }) => row))
-  const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row))
+  const placed = rows.filter((row) => visitors.has(row.visitor_id) && !late.has(row) && row.reported_at === null)
+  const acts = unplaced.filter(({ follows }) => follows !== true)
   // Late rows last: of two sessions that begin at the same time the earlier in this list wins, because the sort is stable.
-  const pieces: SessionPiece[] = [
-    ...stored,
-    ...placed.map(toPiece),
-    ...unplaced.map(({ row, follows = false }) => ({ ...toPiece(row), follows })),
-  ]
-  const merged = mergePieces(
-    pieces,
-    groupByPerson([...unplaced.map(({ visitor }) => allVisitorIds(visitor)), ...visitorsBySession(pieces)]),
-  )
+  const pieces = [...stored, ...placed.map(toPiece), ...acts.map(({ row }) => toPiece(row))]
+  const personOf = groupByPerson([
+    ...unplaced.map(({ visitor }) => allVisitorIds(visitor)),
+    ...visitorsBySession(pieces),
+  ])
+  const merged = mergePieces(pieces, reports, personOf)
   const settled = new Set<SettledSession>()
-  for (const { row } of unplaced) {
+  for (const { row } of acts) {
     const session = merged.get(row.session_id)
     if (session) settled.add(session)
   }
+  for (const { place } of reports) if (place?.isTimely) settled.add(place.session)
   return [...settled]
 }
 
@@ -78,35 +107,72 @@ export function assignSessions(rows: readonly EventRow[], settled: readonly Sett
     const { session_id, session_start, arrival } = session
     Object.assign(row, { session_id, session_start }, arrival)
     session.visitors.add(row.visitor_id)
-    if (row.timestamp > session.last_seen) session.last_seen = row.timestamp
+    if (row.reported_at === null && row.timestamp > session.last_seen) session.last_seen = row.timestamp
   }
 }
 
-type SessionPiece = StoredSession & { follows?: boolean }
-
-/** Merges pieces into whole sessions. Returns them by the id of each piece. */
+/** Merges pieces, and the reports that find their session running, into whole sessions. Returns them by the id of each piece. */
 function mergePieces(
-  pieces: readonly SessionPiece[],
+  pieces: readonly StoredSession[],
+  reports: readonly PageReport[],
   personOf: (visitor: bigint) => bigint,
 ): Map<bigint, SettledSession> {
-  const lastOf = new Map<bigint, SettledSession>()
+  const sessionsOf = new Map<bigint, SettledSession[]>()
   const byId = new Map<bigint, SettledSession>()
-  for (const piece of [...pieces].sort((a, b) => a.session_start.getTime() - b.session_start.getTime())) {
-    const { visitor_id, follows, ...session } = piece
-    const person = personOf(visitor_id)
-    let merged = lastOf.get(person)
-    if (merged && session.session_start.getTime() - merged.last_seen.getTime() < SESSION_TIMEOUT_MS) {
-      if (session.last_seen > merged.last_seen) merged.last_seen = session.last_seen
-    } else if (follows) continue
+  const steps = [
+    ...pieces.map((piece) => ({ from: piece.session_start.getTime(), piece, report: undefined })),
+    // A report begins when the engaged time before it did. One without a view joins no session that runs on.
+    ...reports.map((report) => ({
+      from: Math.max(report.view ?? report.at, report.at - report.engaged_ms),
+      piece: undefined,
+      report,
+    })),
+  ].sort((a, b) => a.from - b.from)
+  for (const { from, piece, report } of steps) {
+    const person = personOf((piece ?? report).visitor_id)
+    const sessions = sessionsOf.get(person) ?? []
+    sessionsOf.set(person, sessions)
+    const last = sessions.at(-1)
+    const runs = last !== undefined && from - last.last_seen.getTime() < SESSION_TIMEOUT_MS
+    if (report !== undefined) joinRunning(report, last)
     else {
-      merged = { ...session, visitors: new Set(), was: new Set() }
-      lastOf.set(person, merged)
+      const { visitor_id, ...own } = piece
+      const session = runs ? last : { ...own, visitors: new Set<bigint>(), was: new Set<bigint>() }
+      if (!runs) sessions.push(session)
+      else if (own.last_seen > session.last_seen) session.last_seen = own.last_seen
+      session.visitors.add(visitor_id)
+      session.was.add(own.session_id)
+      byId.set(own.session_id, session)
     }
-    merged.visitors.add(visitor_id)
-    merged.was.add(session.session_id)
-    byId.set(session.session_id, merged)
   }
+  for (const report of reports)
+    if (report.place === undefined) placeAside(report, sessionsOf.get(personOf(report.visitor_id)) ?? [])
   return byId
+}
+
+/** Prolongs a session by a report of a page that was seen in it, if it still runs. */
+function joinRunning(report: PageReport, session: SettledSession | undefined): void {
+  const { view, at, engaged_ms } = report
+  if (session === undefined || view === undefined || view < session.session_start.getTime()) return
+  if (!isTimely(at, engaged_ms, view, session.last_seen.getTime())) return
+  if (at > session.last_seen.getTime()) session.last_seen = new Date(at)
+  report.place = { session, at, isTimely: true }
+}
+
+/**
+ * Places a report that prolongs no session: in the session in which its page was seen, after its last hit; without a view
+ * in the session that runs.
+ */
+function placeAside(report: PageReport, sessions: readonly SettledSession[]): void {
+  const { view, at, engaged_ms } = report
+  const moment = view ?? at
+  const tolerance = view === undefined ? SESSION_TIMEOUT_MS : 1
+  const session = sessions.findLast(
+    ({ session_start, last_seen }) => session_start.getTime() <= moment && moment - last_seen.getTime() < tolerance,
+  )
+  if (session === undefined) return
+  const until = view === undefined ? at : Math.min(at, session.last_seen.getTime() + engaged_ms)
+  report.place = { session, at: until, isTimely: false }
 }
 
 /** Groups visitor ids that share a session: one that continued across a change of salts. */

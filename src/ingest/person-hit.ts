@@ -8,15 +8,7 @@ import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { EventRow } from '../rows.js'
 import { type BrowserReport, readBrowserReport } from './browser-report.js'
 import { type BatchDraft, completeView } from './classified-batch.js'
-import {
-  createPersonRow,
-  type PersonDeps,
-  pageKeys,
-  readArrival,
-  readVisitorIds,
-  shortPage,
-  toPersonView,
-} from './person-view.js'
+import { createPersonRow, type PersonDeps, pageKeys, readArrival, readVisitorIds, toPersonView } from './person-view.js'
 import { parseReferrer } from './referrer.js'
 import { type RequestContext, readRequestContext } from './request-context.js'
 import { SESSION_TIMEOUT_MS, type Session, startSession } from './session-memory.js'
@@ -114,37 +106,40 @@ function addAction({ kind, request, visitor, report }: PersonHit, draft: BatchDr
   if (known === undefined) draft.unplacedRows.push({ row, visitor })
   if (!isView) return row
   deps.viewMemory.noteView(pageKey(visitor_id, request), known?.key, request.at)
-  if (known) deps.viewMemory.sessionFacts(known.key).lastPage = shortPage(request)
+  deps.viewMemory.noteLastPage(visitor_id, request)
   return row
 }
 
-/** Adds what a page reports about itself to the visit in which it was seen, however long ago that was. */
+/** Adds what a page reports about itself to the visit in which it was seen, however long ago that was (late-rows.ts). */
 function continueVisit(personHit: PersonHit, draft: BatchDraft, deps: PersonDeps): void {
   const { kind, visitor, report } = personHit
-  const { viewMemory, sessions } = deps
   const request = withKnownPath(personHit, deps)
-  const lastView = pageKeys(visitor, request)
-    .map((key) => viewMemory.lastView(key))
-    .find((view) => view !== undefined)
-  const engaged_ms = report.engaged_ms ?? 0
-  const isUnplaced = lastView !== undefined && lastView.session === undefined
-  const followed = isUnplaced ? undefined : sessions.follow(visitor, request.at, engaged_ms, lastView?.session)
-  if (followed !== undefined) {
-    const { session, at, visitor_id } = followed
-    const row = createHitRow({ ...request, at }, visitor, visitor_id, session, session.key, deps)
+  const view = findLastView(visitor, request, deps)
+  const followed = view && deps.sessions.follow(visitor, request.at, report.engaged_ms ?? 0, view)
+  if (view && followed) {
+    const { session, at } = followed
+    const row = createHitRow({ ...request, at }, visitor, view.visitor_id, session, session.key, deps)
+    if (at < request.at) row.reported_at = new Date(request.at)
     draft.rows.events.push(Object.assign(row, withSessionFacts(report, session.key, deps), { kind }))
     return
   }
-  // The store knows the visit: it is asked about the half hour around this instant.
-  const until = lastView && Math.min(lastView.at + engaged_ms, lastView.at + SESSION_TIMEOUT_MS - 1)
-  const at =
-    until === undefined || lastView === undefined || lastView.at > request.at ? request.at : Math.min(request.at, until)
-  const visitor_id =
-    allVisitorIds(visitor).find((id) => viewMemory.lastView(pageKey(id, request))) ?? visitor.visitor_id
-  const session = startSession(visitor_id, at, readArrival(request, deps))
-  const row = createHitRow({ ...request, at }, visitor, visitor_id, session, undefined, deps)
+  // The store knows the visit, or a later batch will have it.
+  const { visitor_id } = visitor
+  const session = startSession(visitor_id, request.at, readArrival(request, deps))
+  const row = createHitRow(request, visitor, visitor_id, session, undefined, deps)
   draft.rows.events.push(Object.assign(row, report, { kind }))
-  draft.unplacedRows.push({ row, visitor: { ...visitor, visitor_id }, follows: true })
+  draft.unplacedRows.push({ row, visitor, follows: true })
+}
+
+/** Returns when a visitor last saw a page, under which id and in which session; undefined if memory does not know. */
+function findLastView(visitor: VisitorIds, page: PageLocation, { viewMemory }: PersonDeps) {
+  for (const visitor_id of allVisitorIds(visitor)) {
+    const view = viewMemory.lastView(pageKey(visitor_id, page))
+    if (view === undefined) continue
+    const { session, at } = view
+    return session === undefined ? undefined : { visitor_id, session, at }
+  }
+  return undefined
 }
 
 /** Adds what a pageview reports about the previous page of the same document. */
@@ -155,7 +150,7 @@ function leavePage(
   deps: PersonDeps,
 ): void {
   if (!isMeasured(report)) return
-  const page = referringPage(hit, request) ?? lastPageOf(visitor, request.at, deps)
+  const page = referringPage(hit, request) ?? lastPageOf(visitor, deps)
   if (page === undefined || isExcludedPath(request.site, page.pathname)) return
   const { engaged_ms, scroll, screen_class, language, timezone } = report
   // A millisecond before the view that ended it: of two simultaneous rows it is unknown which page was seen last.
@@ -164,10 +159,10 @@ function leavePage(
   continueVisit({ kind: 'engagement', request: leaving, visitor, report: left }, draft, deps)
 }
 
-function lastPageOf(visitor: VisitorIds, at: number, { sessions, viewMemory }: PersonDeps): PageLocation | undefined {
-  const key = sessions.last(visitor, at)?.key
-  return key === undefined ? undefined : viewMemory.sessionFacts(key).lastPage
-}
+const lastPageOf = (visitor: VisitorIds, { viewMemory }: PersonDeps): PageLocation | undefined =>
+  allVisitorIds(visitor)
+    .map((id) => viewMemory.lastPage(id))
+    .find((page) => page !== undefined)
 
 function createHitRow(
   request: RequestContext,

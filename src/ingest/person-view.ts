@@ -92,6 +92,7 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
   if (!isRemembered) return undefined
   viewMemory.serverViews.add(key, view)
   viewMemory.noteView(key, known?.key, at)
+  viewMemory.noteLastPage(visitor_id, request)
   draft.viewRows.set(view, row)
   return undefined
 }
@@ -103,12 +104,7 @@ function applySessionFacts(row: EventRow, session: bigint, viewMemory: ViewMemor
   row.timezone = facts.timezone
   row.identified_id = facts.identified_id
   row.language = facts.language ?? row.language
-  facts.lastPage = shortPage(row)
 }
-
-/** Returns a page if it is short enough to be kept for every session. */
-export const shortPage = ({ hostname, pathname }: PageLocation): PageLocation | undefined =>
-  hostname.length + pathname.length > 256 ? undefined : { hostname, pathname }
 
 /** Returns the keys of a page under each id of its visitor. */
 export const pageKeys = (visitor: VisitorIds, page: PageLocation): string[] =>
@@ -174,6 +170,7 @@ export function createPersonRow(
     vitals: null,
     error: null,
     traits: null,
+    reported_at: null,
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createRecentCache, type RecentCache } from '../cache.js'
 import type { Arrival } from '../rows.js'
-import type { VisitorIds } from './visitor-ids.js'
+import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 
 /** A session ends after this many milliseconds without a hit. */
 export const SESSION_TIMEOUT_MS = 30 * 60_000
@@ -40,6 +40,16 @@ interface TrackedSession extends Session {
   last: number
 }
 
+/** Visitors whose reports joined no running session and who are remembered; the least recent is forgotten first. */
+export const MAX_REPORTING_VISITORS = 65_536
+
+/**
+ * Returns whether a page's report finds its session running. The engaged time before the report counts as presence, but
+ * none before the page was seen (at `view`).
+ */
+export const isTimely = (at: number, engaged_ms: number, view: number, last: number): boolean =>
+  Math.max(view, at - engaged_ms) - last < SESSION_TIMEOUT_MS
+
 /** A session without hits stays in memory at least this long: longer than the timeout, because hits are recorded after the response. */
 const MIN_RETENTION_MS = SESSION_TIMEOUT_MS + 10 * 60_000
 
@@ -58,6 +68,8 @@ export class SessionMemory {
   private readonly cache: RecentCache<bigint, TrackedSession>
   /** Visitors with a hit that is not settled yet. */
   private readonly unsettled = new Set<bigint>()
+  /** By visitor, the latest report that joined no running session: an earlier hit may change that. */
+  private readonly reports = createRecentCache<bigint, number>(MAX_REPORTING_VISITORS)
   private readonly now: () => number
   private rotatedAt: number
 
@@ -77,42 +89,48 @@ export class SessionMemory {
    */
   join(visitor: VisitorIds, at: number, arrive: () => Arrival): Session | undefined {
     this.rotate(at)
-    const session = this.find(visitor, at, arrive)
+    const session = this.precedesReport(visitor, at) ? undefined : this.find(visitor, at, arrive)
     if (session === undefined) this.unsettled.add(visitor.visitor_id)
     return session
   }
 
   /**
-   * Returns the session of a page that reports about itself at `at`, with the moment of the report and the visitor's id
-   * then. Never opens a session. If the session with this `key` had ended by then (a tab is closed hours later), the
-   * report is dated up to `engaged_ms` after its last hit. Returns undefined if that is not the visitor's last session.
+   * Returns the session of a page that reports about itself at `at`, and the moment to which the report is dated: an
+   * earlier one if the session had ended (late-rows.ts has the rule). `view` is when the visitor last saw the page, and the
+   * key of that session. Never opens a session. Returns undefined if that is not the visitor's last session.
    */
   follow(
-    { visitor_id, previous, next }: VisitorIds,
+    visitor: VisitorIds,
     at: number,
     engaged_ms: number,
-    key?: bigint,
-  ): { session: Session; at: number; visitor_id: bigint } | undefined {
+    view: { session: bigint; at: number },
+  ): { session: Session; at: number } | undefined {
     this.rotate(at)
-    if (next !== undefined) return undefined
-    const id = previous !== undefined && this.cache.get(visitor_id) === undefined ? previous : visitor_id
-    const session = this.cache.get(id)
-    if (session === undefined || at < session.first || (key !== undefined && session.key !== key)) return undefined
-    if (at - session.last < SESSION_TIMEOUT_MS) return { session: extend(session, at), at, visitor_id: id }
-    if (key === undefined) return undefined
-    const until = Math.min(at, session.last + engaged_ms)
-    return { session: extend(session, until), at: until, visitor_id: id }
-  }
-
-  /** Returns the visitor's last known session; undefined if none began before `at`. */
-  last({ visitor_id, previous }: VisitorIds, at: number): Session | undefined {
+    const { visitor_id, previous, next } = visitor
+    if (next !== undefined || this.unsettled.has(visitor_id) || this.precedesReport(visitor, at)) return undefined
     const session = this.cache.get(visitor_id) ?? (previous === undefined ? undefined : this.cache.get(previous))
-    return session !== undefined && at >= session.first ? session : undefined
+    if (session === undefined || at < view.at || session.key !== view.session) return undefined
+    if (isTimely(at, engaged_ms, view.at, session.last)) return { session: extend(session, at), at }
+    this.noteReport(visitor, at)
+    return { session, at: Math.min(at, session.last + engaged_ms) }
   }
 
-  /** Takes the stored sessions after a start; `stored` are all that have a row after `since` (milliseconds). */
-  restore(stored: readonly StoredSession[], since: number): void {
+  /** Notes a report that joined no running session: hits until then are settled with what the store knows. */
+  noteReport(visitor: VisitorIds, at: number): void {
+    for (const id of allVisitorIds(visitor)) this.reports.set(id, Math.max(at, this.reports.get(id) ?? at))
+  }
+
+  /**
+   * Takes the stored sessions after a start; `stored` are all that have a row after `since` (milliseconds). `reports` are
+   * the last reports of visitors that joined no running session.
+   */
+  restore(
+    stored: readonly StoredSession[],
+    since: number,
+    reports: readonly { visitor_id: bigint; at: number }[] = [],
+  ): void {
     this.horizon = Math.max(this.horizon, since)
+    for (const { visitor_id, at } of reports) this.reports.set(visitor_id, at)
     for (const { visitor_id, session_id, session_start, last_seen, arrival } of stored) {
       const [first, last] = [session_start.getTime(), last_seen.getTime()]
       const known = this.cache.get(visitor_id)
@@ -142,6 +160,7 @@ export class SessionMemory {
   forget(visitors: Iterable<bigint>): bigint[] {
     const keys: bigint[] = []
     for (const visitor of visitors) {
+      this.reports.delete(visitor)
       const session = this.cache.get(visitor)
       if (session === undefined) continue
       keys.push(session.key)
@@ -153,6 +172,10 @@ export class SessionMemory {
   /** Counts open sessions and those not yet forgotten. */
   get size(): number {
     return this.cache.size
+  }
+
+  private precedesReport(visitor: VisitorIds, at: number): boolean {
+    return this.reports.size > 0 && allVisitorIds(visitor).some((id) => at <= (this.reports.get(id) ?? -Infinity))
   }
 
   private noteHit(at: number, time: number): void {

@@ -88,9 +88,7 @@ const laterOf = (newest: number, at: number): number =>
   at <= newest ? newest : newest < 0 ? at : Math.min(at, newest + MAX_LATENESS_MS)
 
 /** Facts that the browsers of a session reported about themselves. The server's later rows of the session get the same values. */
-type SessionFacts = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'identified_id'> & {
-  lastPage: PageLocation | undefined
-}
+type SessionFacts = Pick<EventRow, 'screen_class' | 'language' | 'timezone' | 'identified_id'>
 export type PageLocation = Pick<EventRow, 'hostname' | 'pathname'>
 
 /** The store's knowledge of the last half hour. */
@@ -99,7 +97,7 @@ export interface StoredViews {
     PendingView,
     'at' | 'visitor_id' | 'pathname' | 'session'
   >)[]
-  sessions: readonly ({ session: bigint } & Omit<SessionFacts, 'lastPage'>)[]
+  sessions: readonly ({ session: bigint } & SessionFacts)[]
   /** The sites whose browsers reported anything; the lists above concern them. */
   sites: readonly number[]
   /** The lists are complete since then, and nothing is stored after `last`; milliseconds since 1970. */
@@ -121,13 +119,15 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
     of: ({ length }) => length,
     limit: maxCharacters,
   })
+  /** By visitor, the page that was seen last; undefined if its address is too long to be kept. */
+  const lastPages = createRecentCache<bigint, { page: PageLocation | undefined }>(maxEntries)
   /** By site, the latest view that was not remembered when its first hit came. */
   const rememberedSince = new Map<number, number>()
   let unremembered = Number.NEGATIVE_INFINITY
   const sessionFacts = (session: bigint): SessionFacts => {
     let one = facts.get(session)
     if (one === undefined) {
-      one = { screen_class: null, language: null, timezone: null, identified_id: null, lastPage: undefined }
+      one = { screen_class: null, language: null, timezone: null, identified_id: null }
       facts.set(session, one)
     }
     return one
@@ -157,6 +157,9 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
     lastView: (key: string): { session: bigint | undefined; at: number } | undefined => pages.get(key),
     noteView: (key: string, session: bigint | undefined, at: number): void =>
       pages.set(key, { length: key.length, session, at }),
+    lastPage: (visitor: bigint): PageLocation | undefined => lastPages.get(visitor)?.page,
+    noteLastPage: (visitor: bigint, { hostname, pathname }: PageLocation): void =>
+      lastPages.set(visitor, { page: hostname.length + pathname.length > 256 ? undefined : { hostname, pathname } }),
     restore(stored: StoredViews): void {
       for (const site of stored.sites) rememberedSince.set(site, Number.NEGATIVE_INFINITY)
       unremembered = stored.last
@@ -177,6 +180,7 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
       for (const session of sessions) facts.delete(session)
       for (const views of [serverViews, browserViews]) views.forget(visitors)
       deletePagesOf(pages, visitors)
+      for (const visitor of visitors) lastPages.delete(visitor)
     },
   }
 }

@@ -21,6 +21,9 @@ export const filterCondition = (plan: Plan, filters: readonly Filter[] = plan.fi
   )
 }
 
+/** The rows of people with the reports of visitors without a session, which only vitals and errors count. */
+export const WITH_LOOSE_REPORTS = raw('(select * from events union all select * from loose_reports)')
+
 /** Values of a session as a whole that are on none of its rows: the type, and the value in `sessions`. */
 const SESSION_COLUMNS = [
   { name: 'exit_page', type: 'varchar', value: 'exit_page' },

@@ -1,10 +1,11 @@
 import type { DropReason } from '../capture/drops.js'
 import type { EventStore } from '../duckdb/event-store.js'
-import type { SessionMove } from '../duckdb/row-updates.js'
+import type { Placement, SessionMove } from '../duckdb/row-updates.js'
 import type { ClassifiedBatch } from '../ingest/classified-batch.js'
 import { assignSessions, lateRowWindows, settleSessions } from '../ingest/late-rows.js'
 import type { SessionMemory, SettledSession, StoredSession } from '../ingest/session-memory.js'
 import type { Addition, EventRow } from '../rows.js'
+import { findPageReports, findPlacements, placeBatchReports, siteOfReport } from './page-reports.js'
 import { findSessionEnds, findSessionsNear } from './stored-sessions.js'
 import { matchStoredViews } from './stored-views.js'
 
@@ -15,17 +16,27 @@ export type Unresolved = Pick<ClassifiedBatch, 'unplacedRows' | 'unmatchedViews'
 export interface Resolution {
   moves: SessionMove[]
   additions: Addition[]
+  placements: Placement[]
   /** Rows that are not stored, with a reason if that is a drop. */
   removed: ReadonlyMap<EventRow, DropReason | undefined>
+  /** Reports of the batch without a session, which are stored apart. */
+  loose: EventRow[]
 }
 
 /**
- * Gives late rows of a batch the sessions that they would have had all hits come in order, and finds the stored other
- * halves of its views. First it queries the store; then it changes the batch's rows and the memory of sessions, and
- * returns the changes to stored rows, for the same transaction. If it rejects, nothing is changed.
+ * Gives late rows of a batch the sessions that they would have had all hits come in order, places the reports of pages that
+ * this may concern, and finds the stored other halves of the batch's views. First it queries the store; then it changes
+ * the batch's rows and the memory of sessions, and returns the changes to stored rows, for the same transaction. If it
+ * rejects, nothing is changed.
  */
 export const createLateHitResolver =
-  ({ store, sessions }: { store: Pick<EventStore, 'lookUp'>; sessions: Pick<SessionMemory, 'settle'> }) =>
+  ({
+    store,
+    sessions,
+  }: {
+    store: Pick<EventStore, 'lookUp'>
+    sessions: Pick<SessionMemory, 'settle' | 'noteReport'>
+  }) =>
   async (all: readonly EventRow[], unresolved: Unresolved): Promise<Resolution> => {
     const { additions, matched } = await matchStoredViews(store, unresolved.unmatchedViews, unresolved.additions)
     const removed = new Map<EventRow, DropReason | undefined>()
@@ -33,24 +44,27 @@ export const createLateHitResolver =
     const unplaced = unresolved.unplacedRows.filter(({ row }) => !removed.has(row))
     if (unplaced.length === 0) {
       for (const { view } of matched) view.isMatched = true
-      return { moves: [], additions, removed }
+      return { moves: [], additions, placements: [], removed, loose: [] }
     }
     const present = all.filter((row) => !removed.has(row))
-    const stored = await findSessionsNear(store, lateRowWindows(unplaced))
-    const settled = settleSessions(present, unplaced, stored)
+    const reports = await findPageReports(store, present, unplaced)
+    const acts = unplaced.filter(({ follows }) => follows !== true)
+    const stored = await findSessionsNear(store, lateRowWindows(acts, reports))
+    const settled = settleSessions(present, unplaced, stored, reports)
     const absorbed = await findAbsorbedSessions(store, settled, stored)
     for (const { view } of matched) view.isMatched = true
-    const was = new Set(settled.flatMap((session) => [...session.was]))
-    for (const { row, follows } of unplaced) if (follows && !was.has(row.session_id)) removed.set(row, 'no_session')
+    const loose = placeBatchReports(reports)
+    for (const row of loose) removed.set(row, undefined)
     const rows = present.filter((row) => !removed.has(row))
     assignSessions(rows, settled)
     sessions.settle(settled)
-    const sites = new Map(rows.map((row) => [row.session_id, row.site_id]))
+    for (const { place, at, visitor } of reports) if (place?.isTimely !== true) sessions.noteReport(visitor, at)
+    const sites = new Map([...reports.map(siteOfReport), ...rows.map((row) => [row.session_id, row.site_id] as const)])
     const moves = absorbed.flatMap(({ session: { session_id, session_start, arrival }, ...move }) => {
       const site_id = sites.get(session_id)
       return site_id === undefined ? [] : [{ site_id, to: { session_id, session_start, arrival }, ...move }]
     })
-    return { moves, additions, removed }
+    return { moves, additions, placements: findPlacements(reports), removed, loose }
   }
 
 type AbsorbedSessions = Pick<SessionMove, 'session_ids' | 'first' | 'last'> & { session: SettledSession }
@@ -73,12 +87,14 @@ async function findAbsorbedSessions(
   const ends = await findSessionEnds(store, all, earliest(all.map((id) => starts.get(id))))
   return moved.map(({ session, session_ids }) => {
     const first = earliest(session_ids.map((id) => starts.get(id)))
+    let last = session.last_seen
     for (const id of session_ids)
-      for (const { visitor_id, last_seen } of ends.get(id) ?? []) {
+      for (const { visitor_id, last_seen, last_row } of ends.get(id) ?? []) {
         session.visitors.add(visitor_id)
-        if (last_seen > session.last_seen) session.last_seen = last_seen
+        if (last_seen !== null && last_seen > session.last_seen) session.last_seen = last_seen
+        if (last_row > last) last = last_row
       }
-    return { session, session_ids, first, last: session.last_seen }
+    return { session, session_ids, first, last }
   })
 }
 

@@ -15,6 +15,7 @@ import type { CreateParts, WorkerApi } from './parts.js'
 import { createRemovalStep } from './removal.js'
 import { createRequests, formatError, toSql } from './requests.js'
 import { openSites } from './sites.js'
+import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
 import { readRecentViews } from './stored-views.js'
 import { createWriter, type Writer } from './writer.js'
@@ -133,7 +134,7 @@ async function openStores(options: WorkerOptions, log: Log) {
 async function restoreMemory(parts: ReturnType<CreateParts>, events: EventStore, now: Date, log: Log): Promise<void> {
   try {
     const { sessions, since } = await readActiveSessions(events, now)
-    parts.sessions.restore(sessions, since)
+    parts.sessions.restore(sessions, since, await readReportingVisitors(events, now))
   } catch (error) {
     log('error', 'the running sessions cannot be read back: each hit is looked up', error)
     parts.sessions.restore([], now.getTime())

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EventStore } from '../duckdb/event-store.js'
 import { HexId, rowsAsTable } from '../duckdb/query.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
-import { SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
+import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
 import { ARRIVAL_COLUMNS } from '../rows.js'
 import { raw, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
@@ -29,7 +29,7 @@ function parseSession(row: ResultRow): StoredSession {
   return { visitor_id, session_id, session_start, last_seen, arrival }
 }
 
-/** Columns of a session, from its rows grouped by session and visitor. */
+/** Columns of a session, from those of its rows that prolong it, grouped by session and visitor. */
 const SESSION_COLUMNS = sql`visitor_id, session_id, min(session_start) as session_start, max(timestamp) as last_seen,
   ${raw(ARRIVAL_COLUMNS.map((column) => `min(${column}) as ${column}`).join(', '))}`
 
@@ -49,14 +49,18 @@ export async function readActiveSessions(
     select *, max(last_seen) filter (where texts > ${MAX_TEXT_CHARACTERS}) over () as left_out from (select *,
       sum(100 + length(concat(entry_page, referrer, source, utm_source, utm_medium, utm_campaign, utm_content,
         utm_term))) over (order by last_seen desc, session_id rows unbounded preceding) as texts
-      from (select ${SESSION_COLUMNS} from events where timestamp > ${since} group by visitor_id, session_id))
+      from (select ${SESSION_COLUMNS} from events where timestamp > ${since} and reported_at is null
+        group by visitor_id, session_id))
     qualify texts <= ${MAX_TEXT_CHARACTERS}
     order by last_seen, session_id`)
   const { left_out } = z.object({ left_out: z.date().nullable() }).parse(rows[0] ?? { left_out: null })
   return { sessions: rows.map(parseSession), since: (left_out ?? since).getTime() }
 }
 
-/** The stored sessions with a row in these windows, at least one; of each only what lies in the windows. */
+/**
+ * The stored sessions with a row in these windows, at least one, or with a report after them whose engaged time reaches
+ * into them; of each session only those rows.
+ */
 export async function findSessionsNear(
   store: Pick<EventStore, 'lookUp'>,
   windows: readonly SearchWindow[],
@@ -69,18 +73,33 @@ export async function findSessionsNear(
   // With these bounds DuckDB skips old blocks.
   const from = windows.map((window) => window.from).reduce((a, b) => Math.min(a, b))
   const to = windows.map((window) => window.to).reduce((a, b) => Math.max(a, b))
-  const rows = await store.lookUp(sql`select ${SESSION_COLUMNS} from events
-    join ${rowsAsTable(near, { near_id: 'UBIGINT', near_from: 'BIGINT', near_to: 'BIGINT' })} as near
-      on visitor_id = near_id and timestamp > make_timestamp(near_from * 1000) and timestamp < make_timestamp(near_to * 1000)
-    where timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
+  const rows = await store.lookUp(sql`
+    with near as materialized (
+      select near_id, make_timestamp(near_from * 1000) as near_from, make_timestamp(near_to * 1000) as near_to
+      from ${rowsAsTable(near, { near_id: 'UBIGINT', near_from: 'BIGINT', near_to: 'BIGINT' })} n)
+    select ${SESSION_COLUMNS} from (
+      select e.* from events e join near on visitor_id = near_id and timestamp > near_from and timestamp < near_to
+      where timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
+      union all
+      select e.* from events e join near on visitor_id = near_id and timestamp >= near_to
+        and timestamp - to_milliseconds(engaged_ms) < near_to
+      where engaged_ms >= ${SESSION_TIMEOUT_MS} and timestamp >= ${new Date(from)}
+        and timestamp < ${new Date(to + MAX_LATENESS_MS)}) e
+    where reported_at is null
     group by visitor_id, session_id order by session_start, last_seen`)
   return rows.map(parseSession)
 }
 
-const SessionEnd = z.object({ session_id: HexId, visitor_id: HexId, last_seen: z.date() })
+const SessionEnd = z.object({
+  session_id: HexId,
+  visitor_id: HexId,
+  /** The last row that prolongs the session; null if the visitor has none. `last_row` is the last of all. */
+  last_seen: z.date().nullable(),
+  last_row: z.date(),
+})
 type SessionEnd = z.infer<typeof SessionEnd>
 
-/** By session: the visitors with rows of it, and when each was seen last. No row of the sessions is before `from`. */
+/** By session: the visitors with rows of it, and when their last ones are. No row of the sessions is before `from`. */
 export async function findSessionEnds(
   store: Pick<EventStore, 'lookUp'>,
   sessions: readonly bigint[],
@@ -88,7 +107,8 @@ export async function findSessionEnds(
 ): Promise<Map<bigint, SessionEnd[]>> {
   // Ids are text, because not every reader of JSON has numbers of 64 bits.
   const ids = JSON.stringify(sessions.map(String))
-  const rows = await store.lookUp(sql`select session_id, visitor_id, max(timestamp) as last_seen from events
+  const rows = await store.lookUp(sql`select session_id, visitor_id,
+      max(timestamp) filter (where reported_at is null) as last_seen, max(timestamp) as last_row from events
     where timestamp >= ${from} and session_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))
     group by session_id, visitor_id`)
   const ends = new Map<bigint, SessionEnd[]>()

@@ -227,34 +227,38 @@ function createCommit(
 ) {
   const { rows } = batch
   let { drops } = start
-  let changes: Pick<Resolution, 'moves' | 'additions'> | undefined =
-    batch.unplacedRows.length + batch.unmatchedViews.length > 0 ? undefined : { moves: [], additions: batch.additions }
+  let changes: Omit<Resolution, 'removed'> | undefined =
+    batch.unplacedRows.length + batch.unmatchedViews.length > 0
+      ? undefined
+      : { moves: [], placements: [], loose: [], additions: batch.additions }
 
-  const resolve = async (): Promise<Pick<Resolution, 'moves' | 'additions'>> => {
-    const { moves, additions, removed } = await deps.resolveLate(rows.events, batch)
+  const resolve = async (): Promise<Omit<Resolution, 'removed'>> => {
+    const { additions, removed, ...others } = await deps.resolveLate(rows.events, batch)
     rows.events = rows.events.filter((row) => !removed.has(row))
     for (const [row, reason] of removed) {
       if (reason === undefined) continue
       drops = sumDrops(drops, { [reason]: 1 })
       countRowDrop(batch, row, reason)
     }
-    return { moves, additions: [...batch.additions, ...additions] }
+    return { ...others, additions: [...batch.additions, ...additions] }
   }
 
   return {
     async store(): Promise<CommitPosition> {
       changes ??= await resolve()
-      const { moves, additions } = changes
+      const { moves, placements, loose, additions } = changes
       const { events, agent_events } = rows
+      const changed = moves.length + placements.length + loose.length + additions.length + deliveries.length
       const human = start.human + events.length
       const reached = { ...start, drops, human, agent: start.agent + agent_events.length }
-      if (events.length + agent_events.length + moves.length + additions.length + deliveries.length > 0)
-        await deps.store.append(rows, reached, { moves, additions, deliveries })
+      if (events.length + agent_events.length + changed > 0)
+        await deps.store.append(rows, reached, { moves, placements, loose, additions, deliveries })
       return reached
     },
     /** Drops the row that the store cannot hold. */
     dropRow({ table, index }: RowError): void {
-      for (const row of rows[table].splice(index, 1)) countRowDrop(batch, row, 'fault')
+      const all = table === 'loose_reports' ? (changes?.loose ?? []) : rows[table]
+      for (const row of all.splice(index, 1)) countRowDrop(batch, row, 'fault')
       drops = sumDrops(drops, { fault: 1 })
     },
   }

@@ -229,7 +229,8 @@ t.test('a pageview reports about the previous page', async (t) => {
   ]
   for (const [given, changed, page, why] of rows) {
     const classify = startClassifier(changed)
-    classify(view(0, { pathname: '/one' }), view(0, { pathname: '/last', timestamp: at(0.1) }))
+    const other = view(0, { pathname: '/one', hostname: 'www.b.example' })
+    classify(view(0, { pathname: '/one' }), other, view(0, { pathname: '/last', timestamp: at(0.1) }))
     const { rows } = classify(hitAt(1, { pathname: '/next', engaged_ms: 4_000, scroll: 60, ...given }))
     const next = rows.events.find(({ kind }) => kind === 'pageview')
     t.match(next, { pathname: '/next', engaged_ms: null, scroll: null, status: null, duration_ms: 0 }, why)
@@ -279,11 +280,11 @@ t.test('a late report belongs to the visit in which the page was seen', async (t
       ],
       late(70),
       undefined,
-      4,
-      'of the previous session: the store is asked',
+      70,
+      'of the previous session: the store is asked, and dates it',
     ],
     [[[0, '/read']], late(70, { pathname: '/never' }), undefined, 70, 'a page that was never seen'],
-    [[[60, '/b']], late(70, { pathname: '/never' }), 60, 70, 'a page that was never seen, while a session runs'],
+    [[[60, '/b']], late(70, { pathname: '/never' }), undefined, 70, 'the store may know when that page was seen'],
   ]
   for (const [views, one, start, minute, why] of rows) {
     const classify = startClassifier({ visitor_salt: 'never' })

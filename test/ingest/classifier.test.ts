@@ -186,6 +186,7 @@ t.test('creates a person’s row', async (t) => {
     vitals: null,
     error: null,
     traits: null,
+    reported_at: null,
     recorded_by: 'server',
   })
 })

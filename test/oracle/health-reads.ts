@@ -7,6 +7,7 @@ import {
   groupBy,
   groupByMany,
   type Key,
+  NO_SESSION,
   type SiteView,
   withoutAbsent,
 } from './site-rows.js'
@@ -91,7 +92,10 @@ export function errors({ hitsInWindow: hits, q }: SiteView, unit: string): Answe
       ...{ message: last?.error?.message, frame: last?.error?.frame },
       count: rows.length,
       visitors: countDistinct(rows, (row) => row.visitor_id),
-      sessions: countDistinct(rows, (row) => row.session_id),
+      sessions: countDistinct(
+        rows.filter((row) => row.session_id !== NO_SESSION),
+        (row) => row.session_id,
+      ),
       first_seen: new Date(Math.min(...times)).toISOString(),
       last_seen: new Date(Math.max(...times)).toISOString(),
       sparkline: Array.from({ length: Math.ceil(counts.length / together) }, (_, i) =>

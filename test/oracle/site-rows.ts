@@ -54,6 +54,9 @@ export interface SiteView {
   passesFilter(row: Row, filter: Readonly<Record<string, unknown>>): boolean
 }
 
+/** The session of reports that have none, of which only vitals and errors are counted. */
+export const NO_SESSION = 0n
+
 const ACTS = ['custom', 'outbound', 'file_download', 'form']
 export const isAct = (row: EventRow): boolean => ACTS.includes(row.kind)
 export const isView = (row: EventRow): boolean => row.kind === 'pageview'
@@ -114,7 +117,9 @@ function siteRows(all: Rows, site: number) {
   if (found) return found
   const events = all.events.filter((row) => row.site_id === site)
   const sessions = new Map(
-    [...groupBy(events, (row) => row.session_id)].map(([id, rows]) => [id, buildSession(id, rows)]),
+    [...groupBy(events, (row) => row.session_id)].flatMap(([id, rows]) =>
+      id === NO_SESSION ? [] : [[id, buildSession(id, rows)] as const],
+    ),
   )
   known.set(site, { events, sessions })
   return { events, sessions }

@@ -245,7 +245,7 @@ t.test('a move changes only sessions, with any texts, and together with its rows
   const minutes = (id: bigint) =>
     ends
       .get(id)
-      ?.map(({ visitor_id, last_seen }) => [visitor_id, (last_seen.getTime() - start) / MINUTE])
+      ?.map(({ visitor_id, last_seen }) => [visitor_id, (Number(last_seen) - start) / MINUTE])
       .sort()
   t.strictSame(
     [minutes(5n), minutes(7n)],

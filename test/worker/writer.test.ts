@@ -42,7 +42,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
       },
     },
     store,
-    resolveLate: async () => ({ moves: [], additions: [], removed: new Map() }),
+    resolveLate: async () => ({ moves: [], placements: [], loose: [], additions: [], removed: new Map() }),
     from: { run: '00000000000000aa', sequence: 10, human: 100, agent: 50, drops: { fault: 1 } },
     obstacle: () => undefined,
     clock: () => performance.now(),
@@ -155,7 +155,7 @@ t.test('late rows are stored with the sessions that the store has, once it can b
       if (attempts++ < 2) throw new Error('not now')
       t.strictSame([rows, unplacedRows], [[late], [{ row: late, visitor: who }]])
       Object.assign(late, { session_id: 77n })
-      return { moves: [], additions: [], removed: new Map() }
+      return { moves: [], placements: [], loose: [], additions: [], removed: new Map() }
     },
   })
   push(11, '/late')

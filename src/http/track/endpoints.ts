@@ -62,7 +62,8 @@ export function createTrackEndpoints(deps: {
     let refused = false
     let accepted = false
     let fields: RequestFields | undefined
-    for (const value of values) {
+    const arrived = now()
+    for (const [i, value] of values.entries()) {
       const payload = read(value)
       const site = payload && sites.get(payload.site)
       if (payload === undefined) drop(namedSite(value, sites), 'malformed')
@@ -71,11 +72,13 @@ export function createTrackEndpoints(deps: {
         refused = true
       } else {
         accepted = true
-        fields ??= requestFields(sender, now())
+        fields ??= requestFields(sender, arrived)
+        // A millisecond apart, because the order of a batch is that of what happened.
+        const timestamp = new Date(arrived - (values.length - 1 - i)).toISOString()
         const reason = siteDropReason(site, payload, fields.headers, sender.header('cookie'))
         if (reason !== undefined) drop(site.id, reason)
         else if (!limit.take(site.id, sender.ip)) drop(site.id, 'rate_limited')
-        else record(Object.assign(payload, fields))
+        else record(Object.assign(payload, fields, { timestamp }))
       }
     }
     return accepted || !refused

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
-import { sourceRows, whereClause } from '../../query/conditions.js'
+import { sourceRows, WITH_LOOSE_REPORTS, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
@@ -64,7 +64,7 @@ const errorHits = (plan: Plan): Sql => {
     sql`${plan.dialect.jsonText(raw('error'), key)} as ${raw(key)}`
   return sql`
     select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
-    from ${sourceRows('events', plan)} as e
+    from ${sourceRows('events', plan, plan.filters, undefined, WITH_LOOSE_REPORTS)} as e
     where ${whereClause(plan)} and kind = 'error' and error is not null`
 }
 

@@ -11,7 +11,13 @@ from (
       select try(json_extract_string(error, '/fingerprint')) as fingerprint, try(json_extract_string(error, '/type')) as type,
           try(json_extract_string(error, '/message')) as message, try(json_extract_string(error, '/frame')) as frame,
           timestamp, visitor_id, session_id, pathname
-      from events as e
+      from (
+        select *
+        from events
+        union all
+        select *
+        from loose_reports
+      ) as e
       where site_id = 1
         and timestamp >= timestamp '2026-10-24 22:00:00.000'
         and timestamp < timestamp '2026-10-26 12:00:00.000'

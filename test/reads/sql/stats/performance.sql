@@ -12,7 +12,13 @@ from (
       quantile_cont(ttfb, [0.5, 0.75, 0.95]) as ttfb_at, count(ttfb) as ttfb_samples
   from (
     select 0 as value, lcp, cls, inp, fcp, ttfb
-    from events as e
+    from (
+      select *
+      from events
+      union all
+      select *
+      from loose_reports
+    ) as e
     where site_id = 1
       and timestamp >= timestamp '2026-10-24 22:00:00.000'
       and timestamp < timestamp '2026-10-26 12:00:00.000'
@@ -28,7 +34,13 @@ from (
   select value, count(*) as hits
   from (
     select pathname as value, lcp, cls, inp, fcp, ttfb
-    from events as e
+    from (
+      select *
+      from events
+      union all
+      select *
+      from loose_reports
+    ) as e
     where site_id = 1
       and timestamp >= timestamp '2026-10-24 22:00:00.000'
       and timestamp < timestamp '2026-10-26 12:00:00.000'

@@ -1,0 +1,115 @@
+import { withoutFragmentRoute } from '../capture/fragment-route.js'
+import type { EventStore } from '../duckdb/event-store.js'
+import type { Placement } from '../duckdb/row-updates.js'
+import type { PageReport, UnplacedRow } from '../ingest/late-rows.js'
+import { allVisitorIds, type VisitorIds } from '../ingest/visitor-ids.js'
+import type { EventRow } from '../rows.js'
+import { type FoundView, findReports, findViews, type PageSearch, type StoredReport } from './stored-reports.js'
+
+/** A report that a batch may place: one of its own rows, or a stored one. */
+export interface BatchReport extends PageReport {
+  visitors: readonly bigint[]
+  visitor: VisitorIds
+  row: EventRow | undefined
+  stored: StoredReport | undefined
+  /** The view of its page, under the visitor's id and the path that the page had there. */
+  seen: FoundView | undefined
+}
+
+/** Finds the reports that the late rows of a batch may place, with the last view of each one's page until then. */
+export async function findPageReports(
+  store: Pick<EventStore, 'lookUp'>,
+  rows: readonly EventRow[],
+  unplaced: readonly UnplacedRow[],
+): Promise<BatchReport[]> {
+  const visitorOf = new Map(unplaced.flatMap(({ visitor }) => allVisitorIds(visitor).map((id) => [id, visitor])))
+  const times = unplaced.map(({ row }) => row.timestamp.getTime())
+  const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
+  const stored = await findReports(store, [...visitorOf.keys()], first, last)
+  const own = unplaced.filter(({ follows }) => follows === true)
+  const found = [
+    ...own.map(({ row, visitor }) => ({
+      ...pageOf(row),
+      at: row.timestamp.getTime(),
+      visitor,
+      row,
+      stored: undefined,
+    })),
+    ...stored.flatMap((one) => {
+      const visitor = visitorOf.get(one.visitor_id)
+      return visitor ? [{ ...pageOf(one), at: one.reported_at.getTime(), visitor, row: undefined, stored: one }] : []
+    }),
+  ].map((one) => ({ ...one, ids: allVisitorIds(one.visitor) }))
+  const storedViews = await findViews(store, found)
+  const batchViews = rows.filter(({ kind, visitor_id }) => kind === 'pageview' && visitorOf.has(visitor_id))
+  return found.map(({ ids, at, visitor, row, stored: one, ...page }, n) => {
+    const search = { ...page, ids, at }
+    const views = [...(storedViews[n] ?? []), ...batchViews.flatMap((view) => matchView(view, search))]
+    const seen = page.pathnames.flatMap((path) => latest(views.filter(({ pathname }) => pathname === path)))[0]
+    const [{ visitor_id, engaged_ms } = { visitor_id: visitor.visitor_id, engaged_ms: 0 }] = [row ?? one]
+    return {
+      ...{ visitor_id, at, engaged_ms: engaged_ms ?? 0, view: seen?.at },
+      ...{ visitors: ids, visitor, row, stored: one, seen },
+    }
+  })
+}
+
+/** A page is known by its path, or by the path that its server was asked for. */
+const pageOf = ({ hostname, pathname }: Pick<EventRow, 'hostname' | 'pathname'>) => ({
+  hostname,
+  pathnames: [...new Set([pathname, withoutFragmentRoute(pathname)])],
+})
+
+function matchView({ visitor_id, hostname, pathname, timestamp }: EventRow, search: PageSearch): FoundView[] {
+  const at = timestamp.getTime()
+  const matches = search.ids.includes(visitor_id) && hostname === search.hostname && search.pathnames.includes(pathname)
+  return matches && at <= search.at ? [{ visitor_id, pathname, at }] : []
+}
+
+const latest = (views: readonly FoundView[]): FoundView[] =>
+  views.length === 0 ? [] : [views.reduce((best, view) => (view.at > best.at ? view : best))]
+
+/** Writes the places of a batch's own reports into their rows. Returns the rows without a session. */
+export function placeBatchReports(reports: readonly BatchReport[]): EventRow[] {
+  const loose: EventRow[] = []
+  for (const { row, place, seen, at } of reports) {
+    if (row === undefined) continue
+    if (place?.isTimely !== true) row.reported_at = new Date(at)
+    if (place === undefined) {
+      loose.push(row)
+      continue
+    }
+    const { session_id, session_start, arrival } = place.session
+    Object.assign(row, { session_id, session_start }, arrival)
+    row.timestamp = new Date(place.at)
+    row.visitor_id = seen?.visitor_id ?? row.visitor_id
+    row.pathname = seen?.pathname ?? row.pathname
+  }
+  return loose
+}
+
+/** Returns the changes to stored reports whose place is another one now. */
+export function findPlacements(reports: readonly BatchReport[]): Placement[] {
+  const changed = new Map<string, Placement>()
+  for (const { stored, place, seen } of reports) {
+    if (stored === undefined || place === undefined) continue
+    const { session_id, session_start, arrival } = place.session
+    const isSame =
+      stored.session_id === session_id && stored.timestamp.getTime() === place.at && !place.isTimely && !stored.is_loose
+    if (isSame) continue
+    const { is_loose, session_id: left, session_start: leftStart, timestamp, ...key } = stored
+    const to = {
+      ...{ session_id, session_start, arrival, timestamp: new Date(place.at) },
+      ...{ visitor_id: seen?.visitor_id ?? stored.visitor_id, pathname: seen?.pathname ?? stored.pathname },
+      reported_at: place.isTimely ? null : stored.reported_at,
+    }
+    const from = left === null || leftStart === null ? undefined : { session_id: left, session_start: leftStart }
+    changed.set(Object.values({ ...key, at: key.reported_at.getTime() }).join('\n'), { key, from, to })
+  }
+  return [...changed.values()]
+}
+
+export const siteOfReport = ({ place, row, stored }: BatchReport): readonly [bigint, number] => [
+  place?.session.session_id ?? 0n,
+  (row ?? stored)?.site_id ?? 0,
+]

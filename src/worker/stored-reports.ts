@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import type { EventStore } from '../duckdb/event-store.js'
+import { HexId, rowsAsTable } from '../duckdb/query.js'
+import { MAX_LATENESS_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
+import { type Sql, sql } from '../sql.js'
+import type { Store } from '../store.js'
+
+const StoredReport = z.object({
+  is_loose: z.boolean(),
+  site_id: z.int(),
+  visitor_id: HexId,
+  session_id: HexId.nullable(),
+  session_start: z.date().nullable(),
+  timestamp: z.date(),
+  reported_at: z.date(),
+  kind: z.string(),
+  hostname: z.string(),
+  pathname: z.string(),
+  engaged_ms: z.number(),
+})
+/** A stored report that joined no running session; without a session if it is loose. */
+export type StoredReport = z.infer<typeof StoredReport>
+
+/** A commit places at most this many stored reports again, the latest first: one visitor could send any number. */
+const MAX_REPORTS = 5_000
+
+const selectReports = (columns: Sql, where: Sql): Sql => sql`
+  select false as is_loose, ${columns} from events where ${where}
+  union all select true as is_loose, ${columns} from loose_reports where ${where}`
+
+/** Finds the stored reports of these visitors which a hit between `from` and `to` (milliseconds) may place again. */
+export async function findReports(
+  store: Pick<EventStore, 'lookUp'>,
+  visitors: readonly bigint[],
+  from: number,
+  to: number,
+): Promise<StoredReport[]> {
+  const until = new Date(to + MAX_LATENESS_MS)
+  const ids = JSON.stringify(visitors.map(String))
+  const rows = await store.lookUp(
+    sql`select * from (${selectReports(
+      sql`site_id, visitor_id, session_id, session_start, timestamp, reported_at, kind, hostname, pathname,
+      coalesce(engaged_ms, 0) as engaged_ms`,
+      sql`reported_at >= ${new Date(from)} and reported_at <= ${until}
+      and visitor_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))`,
+    )}) r order by reported_at desc limit ${MAX_REPORTS}`,
+  )
+  return rows.map((row) => StoredReport.parse(row))
+}
+
+/** The visitors with such reports in the day before `at`, and when the last one arrived, so that memory asks about them. */
+export async function readReportingVisitors(
+  store: Pick<Store, 'query'>,
+  at: Date,
+): Promise<{ visitor_id: bigint; at: number }[]> {
+  const since = new Date(at.getTime() - MAX_LATENESS_MS)
+  const rows = await store.query(
+    sql`select visitor_id, max(reported_at) as last from (${selectReports(
+      sql`visitor_id, reported_at`,
+      sql`reported_at > ${since}`,
+    )}) r group by visitor_id order by last desc limit ${MAX_REPORTING_VISITORS / 2}`,
+  )
+  return rows.map((row) => {
+    const { visitor_id, last } = z.object({ visitor_id: HexId, last: z.date() }).parse(row)
+    return { visitor_id, at: last.getTime() }
+  })
+}
+
+/** A page, by someone whose view of it is searched: `ids` are the ids of the visitor, `at` milliseconds since 1970. */
+export interface PageSearch {
+  ids: readonly bigint[]
+  at: number
+  hostname: string
+  /** The path, and the path under which a page without its route is known. */
+  pathnames: readonly string[]
+}
+
+const FoundView = z.object({ n: z.int(), visitor_id: HexId, pathname: z.string(), viewed_at: z.date() })
+export interface FoundView {
+  visitor_id: bigint
+  pathname: string
+  at: number
+}
+
+/** Finds, for each search, the latest stored view of each of its paths in the day up to `at`. */
+export async function findViews(
+  store: Pick<EventStore, 'lookUp'>,
+  searches: readonly PageSearch[],
+): Promise<FoundView[][]> {
+  const found = searches.map((): FoundView[] => [])
+  const wanted = searches.flatMap(({ ids, at, hostname, pathnames }, n) =>
+    ids.flatMap((id) =>
+      pathnames.map((path) => ({ n, of_visitor: String(id), of_at: at, of_host: hostname, of_path: path })),
+    ),
+  )
+  if (wanted.length === 0) return found
+  const types = { n: 'INTEGER', of_visitor: 'UBIGINT', of_at: 'BIGINT', of_host: 'VARCHAR', of_path: 'VARCHAR' }
+  const times = searches.map(({ at }) => at)
+  const [from, to] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
+  const rows = await store.lookUp(sql`
+    select n, visitor_id, pathname, max(timestamp) as viewed_at from events
+    join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host and pathname = of_path
+      and timestamp <= make_timestamp(of_at * 1000) and timestamp > make_timestamp((of_at - ${MAX_LATENESS_MS}) * 1000)
+    where kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)} and timestamp <= ${new Date(to)}
+    group by n, visitor_id, pathname`)
+  for (const row of rows) {
+    const { n, viewed_at, ...view } = FoundView.parse(row)
+    found[n]?.push({ ...view, at: viewed_at.getTime() })
+  }
+  return found
+}

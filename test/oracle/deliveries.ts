@@ -1,0 +1,293 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Test } from 'tap'
+import { z } from 'zod'
+import type { Evidence } from '../../src/capture/hit.js'
+import type { Site } from '../../src/capture/site.js'
+import type { EventStore } from '../../src/duckdb/event-store.js'
+import { HexId } from '../../src/duckdb/query.js'
+import type { ReadDependencies } from '../../src/query/read.js'
+import type { EventRow } from '../../src/rows.js'
+import { sql } from '../../src/sql.js'
+import { browserHit } from '../fixtures/hits.js'
+import { observation } from '../fixtures/observations.js'
+import { type Random, seeded } from '../fixtures/random.js'
+import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
+import { checkRead, type ReadCase } from './check-read.js'
+import { type Fact, recountRows } from './delivered-facts.js'
+import { EXPECTED_READS } from './expected-reads.js'
+import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
+import { NO_SESSION, type Question } from './site-rows.js'
+
+/** `DELIVERY_SITES` and `ORACLE_SEED` select more sites, and other ones. */
+const SITES = Number(process.env.DELIVERY_SITES ?? 12)
+const SEED = Number(process.env.ORACLE_SEED ?? 20261122)
+/** Deliveries of these many sites are mixed. */
+const SITES_AT_ONCE = 4
+
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
+const FIRST_DAY = Date.UTC(2026, 2, 3)
+const GAPS = [
+  1,
+  1_000,
+  MINUTE,
+  MINUTE,
+  5 * MINUTE,
+  20 * MINUTE,
+  30 * MINUTE - 1,
+  30 * MINUTE,
+  45 * MINUTE,
+  3 * HOUR,
+] as const
+/** How long after it happened a message arrives. */
+const DELAYS = [0, 0, 0, 2_000, 10 * MINUTE, 2 * HOUR, 11 * HOUR, 23 * HOUR] as const
+const ENGAGED = [500, 9_000, 20_000, 4 * MINUTE, 26 * MINUTE, 50 * MINUTE, 4 * HOUR] as const
+
+/** A page is reported by its server or by its browser, never by both: which halves are one view is tested elsewhere. */
+const SERVED = ['/', '/docs', '/docs/a'] as const
+const BROWSED = ['/pricing', '/app', '/app/b'] as const
+const LANGUAGES = ['de', 'en', 'fr'] as const
+
+/** One message, which brings one or two facts. */
+interface Message {
+  at: number
+  arrives: number
+  site: number
+  evidence: Evidence
+}
+interface Person {
+  site: number
+  language: string
+  facts: Fact[]
+}
+
+type DrawnEvent = readonly [
+  kind: 'custom' | 'outbound' | 'file_download' | 'form',
+  name: string | undefined,
+  props: object,
+]
+const EVENTS: readonly [DrawnEvent, ...DrawnEvent[]] = [
+  ['custom', 'signup', { plan: 'pro' }],
+  ['custom', 'purchase', { value: '19.99', currency: 'EUR' }],
+  ['outbound', undefined, { url: 'https://a.example/x' }],
+  ['file_download', undefined, { url: 'https://a.example/f.pdf' }],
+  ['form', undefined, { form: 'letter' }],
+]
+
+/** Draws what one person does in a day or two, and the messages that tell it. */
+function drawPerson(random: Random, site: number, n: number, from: number): { person: Person; messages: Message[] } {
+  const language = LANGUAGES[n] ?? 'de'
+  const facts: Fact[] = []
+  const messages: Message[] = []
+  const ip = `10.${site >> 8}.${site & 255}.${n + 1}`
+  const hostname = `s${site}.example`
+  let at = from + random.int(6 * HOUR)
+  let before: string | undefined
+  const tell = (evidence: Evidence) => messages.push({ at, arrives: at + random.of(DELAYS), site, evidence })
+  const message = { hostname, ip }
+  const hit = (pathname: string, more: object) =>
+    tell(browserHit({ ...message, site, language, timestamp: new Date(at).toISOString(), pathname, ...more }))
+  const fact = (kind: string, pathname: string, row: Partial<EventRow> = {}, engaged = 0, when = at) =>
+    facts.push({ kind, at: when, pathname, engaged, row: { language, ...row } })
+  /** At most the time since the page was seen last: a browser measures no more. */
+  const measure = (pathname: string, until: number) => {
+    const seen = facts.findLast((one) => one.kind === 'pageview' && one.pathname === pathname && one.at <= until)
+    return Math.min(random.of(ENGAGED), seen ? until - seen.at : DAY)
+  }
+  for (let left = 1 + random.int(14); left > 0; left--) {
+    const pathname = random.of([...SERVED, ...BROWSED])
+    const kind = random.of([
+      'served',
+      'served',
+      'browsed',
+      'next',
+      'next',
+      'event',
+      'engagement',
+      'engagement',
+      'vitals',
+      'error',
+    ])
+    if (kind === 'served') {
+      const page = random.of(SERVED)
+      tell(
+        observation({
+          ...{ ...message, pathname: page, timestamp: new Date(at).toISOString() },
+          headers: { 'accept-language': language },
+        }),
+      )
+      fact('pageview', page)
+      before = page
+    } else if (kind === 'browsed') {
+      const page = random.of(BROWSED)
+      hit(page, {})
+      fact('pageview', page)
+      before = page
+    } else if (kind === 'next') {
+      const engaged_ms = before === undefined ? 0 : measure(before, at - 1)
+      const scroll = random.of([0, 30, 100])
+      if (before !== undefined && engaged_ms + scroll > 0)
+        fact('engagement', before, { engaged_ms, scroll }, engaged_ms, at - 1)
+      hit(pathname, { engaged_ms, scroll, ...(before && { referrer: `https://${hostname}${before}` }) })
+      fact('pageview', pathname)
+      before = pathname
+    } else if (kind === 'event') {
+      const [event, name, props] = random.of(EVENTS)
+      hit(pathname, { kind: event, props, ...(name && { name }) })
+      fact(event, pathname, { event_name: name ?? null, props: JSON.stringify(props) })
+    } else if (kind === 'engagement') {
+      const [engaged_ms, scroll] = [measure(pathname, at), 50]
+      hit(pathname, { kind, engaged_ms, scroll })
+      fact(kind, pathname, { engaged_ms, scroll }, engaged_ms)
+    } else if (kind === 'vitals') {
+      const lcp = 100 + random.int(5_000)
+      hit(pathname, { kind: 'web_vitals', vitals: { lcp } })
+      fact('web_vitals', pathname, { vitals: { lcp, cls: null, inp: null, fcp: null, ttfb: null } })
+    } else {
+      hit(pathname, { kind, props: { type: 'TypeError', message: 'x is undefined', frame: 'a.js:1:2' } })
+      fact(kind, pathname, {
+        error: { type: 'TypeError', message: 'x is undefined', frame: 'a.js:1:2', fingerprint: '' },
+      })
+    }
+    at += random.of(GAPS)
+  }
+  return { person: { site, language, facts }, messages }
+}
+
+const numberedSite = (id: number): Site => ({
+  ...{ id, domains: [`s${id}.example`], timezone: 'UTC', respect_gpc: false },
+  ...{ visitor_salt: 'never', excluded_paths: [] },
+})
+
+/** Delivers messages in the order of their arrival, in requests of any size, with restarts and aggregation between. */
+async function deliver(store: EventStore, messages: readonly Message[], random: Random, sites: readonly Site[]) {
+  let now = messages[0]?.arrives ?? 0
+  const salts = createTestSalts(() => now)
+  const from = { run: '00000000000000aa', sequence: 0, human: 0, agent: 0, drops: {} }
+  const start = () => startWritePath({ store, now: () => now, salts, from, limit: random.of([16, 1_000]), sites })
+  let writing = await start()
+  for (let n = 0; n < messages.length; ) {
+    const batch = messages.slice(n, n + 1 + random.int(random.of([1, 4, 30])))
+    n += batch.length
+    now = batch.at(-1)?.arrives ?? now
+    if (random() < 0.1) {
+      await writing.stop()
+      writing = await start()
+    }
+    await writing.record(batch.map(({ evidence }) => evidence))
+    if (random() < 0.1) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
+  }
+  await writing.stop()
+}
+
+const Visitor = z.object({
+  site_id: z.int(),
+  language: z.string(),
+  visitor_id: HexId,
+  browser: z.string(),
+  os: z.string(),
+})
+const Fingerprint = z.object({
+  error: z.string().transform((text) => z.object({ fingerprint: z.string() }).parse(JSON.parse(text))),
+})
+
+/** Names that only the product gives: of visitors, of their devices, and of the error. Counts are never taken from it. */
+async function readNames(store: EventStore) {
+  const all = sql`(select * from events union all select * from loose_reports)`
+  const visitors = (
+    await store.query(sql`select distinct site_id, language, visitor_id, browser, os from ${all} a`)
+  ).map((row) => Visitor.parse(row))
+  const [error] = await store.query(sql`select error from ${all} a where error is not null limit 1`)
+  return { visitors, fingerprint: error ? Fingerprint.parse(error).error.fingerprint : '' }
+}
+
+const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
+const FILTERS: readonly [Question['filters'], ...Question['filters'][]] = [
+  [],
+  [],
+  [is('pathname', '/docs', 'starts_with')],
+  [is('exit_page', ['/', '/app'])],
+  [{ not: { and: [is('entry_page', '/'), is('kind', 'pageview')] } }],
+]
+
+/**
+ * Draws sites, delivers what happened there late, shuffled and split, and asks every read about each. The recount knows
+ * what happened, and nothing of the order in which it arrived.
+ */
+export async function checkDeliveries(t: Test, open: () => Promise<EventStore>): Promise<void> {
+  const random = seeded(SEED)
+  let asked = 0
+  const seen = { loose: 0, sessions: 0 }
+  for (let first = 1; first <= SITES; first += SITES_AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(SITES_AT_ONCE, SITES - first + 1) }, (_, i) => first + i)
+    const store = await open()
+    const drawn = numbers.flatMap((site) =>
+      Array.from({ length: 1 + random.int(3) }, (_, n) => drawPerson(random, site, n, FIRST_DAY)),
+    )
+    const messages = drawn.flatMap((one) => one.messages).toSorted((a, b) => a.arrives - b.arrives)
+    await deliver(store, messages, random, numbers.map(numberedSite))
+    const { visitors, fingerprint } = await readNames(store)
+    for (const site of numbers) {
+      const rows = drawn
+        .map(({ person }) => person)
+        .filter((person) => person.site === site)
+        .flatMap(({ language, facts }) => {
+          const name = visitors.find((one) => one.site_id === site && one.language === language)
+          return recountRows(facts, name?.visitor_id ?? 0n).map((row) => ({
+            ...{
+              ...row,
+              site_id: site,
+              hostname: `s${site}.example`,
+              browser: name?.browser ?? null,
+              os: name?.os ?? null,
+            },
+            ...{ device_type: 'desktop', error: row.error && { ...row.error, fingerprint } },
+          }))
+        })
+      asked += await checkSite(t, { store, site, rows, random })
+      seen.loose += rows.filter((row) => row.session_id === NO_SESSION).length
+      seen.sessions += new Set(rows.map((row) => row.session_id)).size
+    }
+  }
+  t.ok(asked >= SITES * 15, `${SITES} sites, ${asked} answers`)
+  t.ok(
+    seen.sessions > SITES * 3 && seen.loose > SITES / 2,
+    `${seen.sessions} sessions, ${seen.loose} reports without one`,
+  )
+}
+
+async function checkSite(
+  t: Test,
+  { store, site, rows, random }: { store: EventStore; site: number; rows: EventRow[]; random: Random },
+): Promise<number> {
+  const now = FIRST_DAY + 4 * DAY
+  const deps: ReadDependencies = {
+    ...{ store, catalog: [], assistants: [], now: () => new Date(now), segment: async () => undefined },
+    ...storedGoals(GOALS, FUNNELS),
+    site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true }),
+  }
+  const all = { events: rows, agent_events: [] }
+  const withSession = { events: rows.filter((row) => row.session_id !== NO_SESSION), agent_events: [] }
+  let asked = 0
+  for (const judged of EXPECTED_READS) {
+    if (!judged.audiences.includes('human')) continue
+    const window = random.of([
+      [FIRST_DAY - DAY, now],
+      [FIRST_DAY, now],
+      [FIRST_DAY + 3 * HOUR, FIRST_DAY + 10 * HOUR],
+    ] as const)
+    const q: Question = { site, audience: 'human', window, tz: 'UTC', filters: random.of(FILTERS), goals: GOALS }
+    const [start, end] = window.map((each) => new Date(each).toISOString())
+    const put: ReadCase = {
+      ...{ q, compare: random.of(['none', 'previous'] as const), window: `start=${start}&end=${end}` },
+      more: { now, funnels: FUNNELS, unit: random.of(['day', 'hour'] as const), pick: random.int(60) },
+    }
+    // Signals against a person depend on the order of arrival; they are no part of a session.
+    const counted = judged.path === 'performance' || judged.path === 'errors' ? all : withSession
+    const { url, found, wanted, total, meta } = await checkRead(judged, counted, put, deps)
+    if (/dimension=(suspected|country|asn|recorded|device|browser|os)/.test(url)) continue
+    asked++
+    if (!isDeepStrictEqual(found, wanted) || (total !== undefined && meta.total !== total))
+      t.fail(decodeURIComponent(url), { found, wanted, facts: rows.length })
+  }
+  return asked
+}
