@@ -15,10 +15,11 @@ interface VerifierDeps {
 }
 
 /**
- * The result of one published way to verify. `open`: it could not be tried and might still confirm. `silent`: it was tried
- * and proves nothing. Undefined: the operator does not publish this way.
+ * The result of one published way to verify. Only a check that failed `refutes`. `open`: it could not be tried and might
+ * still confirm. `unusable`: the request does not allow to try it. `silent`: it was tried and proves nothing. Undefined:
+ * the operator does not publish this way.
  */
-type Evidence = 'confirms' | 'refutes' | 'open' | 'silent' | undefined
+type Evidence = 'confirms' | 'refutes' | 'open' | 'unusable' | 'silent' | undefined
 
 /** The verdict that is known at once and, if more may be known soon, a promise that never rejects and ends in bounded time. */
 interface ClaimCheck {
@@ -84,7 +85,7 @@ function signatureEvidence({ state, agent }: SignatureCheck, claimed: Agent): Ev
   if (state === 'valid') return agent && sameOperator ? 'confirms' : 'silent'
   if (claimed.web_bot_auth === undefined && !(agent && sameOperator)) return undefined
   if (!sameOperator || state === 'none') return 'silent'
-  return state === 'invalid' ? 'refutes' : 'open'
+  return state === 'invalid' ? 'refutes' : state === 'unusable' ? 'unusable' : 'open'
 }
 
 function rangeEvidence(listed: RangeLookup, agent: Agent): Evidence {
@@ -104,5 +105,6 @@ function verdictOf(signature: Evidence, list: Evidence, name: Evidence): Verdict
   if (name === 'confirms') return VERDICTS.rdns
   const evidence = [signature, list, name]
   if (evidence.includes('open')) return VERDICTS.indeterminate
-  return evidence.includes('refutes') ? VERDICTS.spoofed : VERDICTS.unverifiable
+  if (evidence.includes('refutes')) return VERDICTS.spoofed
+  return evidence.includes('unusable') ? VERDICTS.indeterminate : VERDICTS.unverifiable
 }

@@ -56,7 +56,7 @@ t.test('checks a signature with a copy past its lifetime, and renews the copy', 
   t.equal(state.asked.length, 2)
   t.match(
     signatures.check(signedRequest(pair, state.now), state.now),
-    { state: 'invalid', reason: 'key_unknown' },
+    { state: 'unusable', reason: 'key_unknown' },
     'the key was withdrawn',
   )
   signatures.close()
@@ -101,7 +101,7 @@ t.test('fetches the directory for an unknown key, at most once a minute', async 
   t.equal(state.asked.length, 1)
   t.match(
     signatures.check(signedRequest(fresh, state.now), state.now),
-    { state: 'invalid', reason: 'key_unknown' },
+    { state: 'unusable', reason: 'key_unknown' },
     'the copy is fresh, so the key does not exist',
   )
   state.now += MINUTE + 1
@@ -121,7 +121,7 @@ t.test('fetches the directory for an unknown key, at most once a minute', async 
   t.equal(state.asked.length, 2, 'made-up keys cause no fetch')
   state.now += MINUTE + 1
   t.match(await signatures.check(signedRequest(keypair(), state.now), state.now).later, {
-    state: 'invalid',
+    state: 'unusable',
     reason: 'key_unknown',
   })
   t.equal(state.asked.length, 3)

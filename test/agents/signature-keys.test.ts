@@ -96,20 +96,12 @@ t.test('accepts the test vectors of the draft and a real request of AhrefsBot', 
     const directory = { agent, url: 'd', keys: readKeys([key]), others: false, fresh: true }
     const look = (request: VerifiableRequest, seconds: number) =>
       checkSignatures(request, seconds * 1000, { directoryOf: () => directory, nonces: createNonces(9) }).map(
-        (finding) => (finding.state === 'invalid' ? finding.reason : finding.state),
+        (finding) => ('reason' in finding ? finding.reason : finding.state),
       )
-    if (long) {
-      t.same(look(of(host), created + 1), ['window_too_long'], `${what}: a window of a hundred years`)
-      const bytes = Buffer.from(signature.slice('sig2=:'.length, -1), 'base64')
-      const base = `"@authority": ${host}\n"signature-agent";key="agent2": "https://signature-agent.test"\n"@signature-params": ${input.slice('sig2='.length)}`
-      const [made] = readKeys([key]).values()
-      t.ok(made && verifySignature(made, base, bytes), `${what}: but the signature is valid`)
-      t.notOk(made && verifySignature(made, `${base} `, bytes), `${what}: only for that text`)
-      continue
-    }
     t.same(look(of(host), created + 1), ['valid'], what)
     t.same(look(of('evil.example'), created + 1), ['signature_mismatch'], `${what}: elsewhere`)
-    t.same(look(of(host), created + 86_400), ['expired'], `${what}: the day after`)
+    const expected = long ? 'valid' : 'expired'
+    t.same(look(of(host), created + 86_400), [expected], `${what}: the day after`)
   }
 })
 
@@ -189,7 +181,7 @@ t.test('respects the dates of a key, in seconds or in milliseconds as in earlier
         directoryOf: () => directory,
         nonces: createNonces(9),
       })
-      return finding?.state === 'invalid' ? finding.reason : finding?.state
+      return finding !== undefined && 'reason' in finding ? finding.reason : finding?.state
     }
     t.same([look(AT - 6), look(AT - 5), look(AT + 5), look(AT + 6)], ['key_expired', 'valid', 'valid', 'key_expired'])
   }

@@ -145,29 +145,28 @@ t.test('checks each rule of RFC 9421 and the Web Bot Auth profile', async (t) =>
     ['a tag that is a token instead of a string', { params: { tag: 'web-bot-auth' } }, 'none'],
     ['no tag, but in a nonce', { params: { tag: undefined, nonce: '"web-bot-auth"' } }, 'none'],
 
-    ['expired', {}, 'invalid expired', AT + 300],
-    ['not yet', {}, 'invalid created_in_future', AT - 71],
-    ['over a day', { params: { expires: AT - 10 + 86_401 } }, 'invalid window_too_long'],
-    ['expires before it is created', { params: { created: AT, expires: AT } }, 'invalid expires_before_created'],
-    ['no created', { params: { created: undefined } }, 'invalid created_missing'],
-    ['no expires', { params: { expires: undefined } }, 'invalid expires_missing'],
-    ['no keyid', { params: { keyid: undefined } }, 'invalid keyid_missing'],
-    ['created is no integer', { params: { created: `${AT - 10}.5` } }, 'invalid malformed'],
-    ['created is a date', { params: { created: `@${AT - 10}` } }, 'invalid malformed'],
-    ['keyid is no string', { params: { keyid: 'abc' } }, 'invalid malformed'],
+    ['expired', {}, 'unusable expired', AT + 300],
+    ['not yet', {}, 'unusable created_in_future', AT - 71],
+    ['expires before it is created', { params: { created: AT, expires: AT } }, 'unusable expires_before_created'],
+    ['no created', { params: { created: undefined } }, 'unusable created_missing'],
+    ['no expires', { params: { expires: undefined } }, 'unusable expires_missing'],
+    ['no keyid', { params: { keyid: undefined } }, 'unusable keyid_missing'],
+    ['created is no integer', { params: { created: `${AT - 10}.5` } }, 'unusable malformed'],
+    ['created is a date', { params: { created: `@${AT - 10}` } }, 'unusable malformed'],
+    ['keyid is no string', { params: { keyid: 'abc' } }, 'unusable malformed'],
     [
       'authority not covered',
       { lines: [line('"@path"', '/a%20b/'), line(AGENT_COMPONENT, '"https://alice.test"')] },
-      'invalid authority_not_covered',
+      'unusable authority_not_covered',
     ],
-    ['nothing covered', { lines: [] }, 'invalid authority_not_covered'],
-    ['agent not covered', { lines: [line('"@authority"', 'site.example')] }, 'invalid signature_agent_not_covered'],
+    ['nothing covered', { lines: [] }, 'unusable authority_not_covered'],
+    ['agent not covered', { lines: [line('"@authority"', 'site.example')] }, 'unusable signature_agent_not_covered'],
     [
       'bare agent not covered',
       { lines: [line('"@authority"', 'site.example')], agent: '"https://alice.test"' },
-      'invalid signature_agent_not_covered',
+      'unusable signature_agent_not_covered',
     ],
-    ['a bare string has no members', { agent: '"https://alice.test"' }, 'invalid signature_agent_not_covered'],
+    ['a bare string has no members', { agent: '"https://alice.test"' }, 'unusable signature_agent_not_covered'],
     [
       'signed for another site',
       { lines: [line('"@authority"', 'evil.example'), line(AGENT_COMPONENT, '"https://alice.test"')] },
@@ -198,44 +197,44 @@ t.test('checks each rule of RFC 9421 and the Web Bot Auth profile', async (t) =>
       { key: mallory, params: { keyid: `"${keyid(alice.publicKey)}"` } },
       'invalid signature_mismatch',
     ],
-    ['an unknown key', { key: mallory }, 'invalid key_unknown'],
-    ["bob's key in alice's directory", { key: bob }, 'invalid key_unknown'],
+    ['an unknown key', { key: mallory }, 'unusable key_unknown'],
+    ["bob's key in alice's directory", { key: bob }, 'unusable key_unknown'],
     [
       "alice's key in bob's directory",
       {
         lines: [line('"@authority"', 'site.example'), line(AGENT_COMPONENT, '"https://bob.test"')],
         agent: 'sig1="https://bob.test"',
       },
-      'invalid key_unknown',
+      'unusable key_unknown',
     ],
-    ['the kid of a key is ignored', { params: { keyid: '"never looked at"' } }, 'invalid key_unknown'],
-    ['padded thumbprint', { params: { keyid: `"${keyid(alice.publicKey)}="` } }, 'invalid key_unknown'],
+    ['the kid of a key is ignored', { params: { keyid: '"never looked at"' } }, 'unusable key_unknown'],
+    ['padded thumbprint', { params: { keyid: `"${keyid(alice.publicKey)}="` } }, 'unusable key_unknown'],
     ['a shorter salt', { key: aliceRsa, salt: 32 }, 'invalid signature_mismatch'],
-    ['alg of another key', { params: { alg: '"rsa-pss-sha512"' } }, 'invalid alg_mismatch'],
-    ['alg that is weaker', { key: aliceRsa, params: { alg: '"rsa-v1_5-sha256"' } }, 'invalid alg_mismatch'],
-    ['shared secret', { params: { alg: '"hmac-sha256"' } }, 'invalid alg_mismatch'],
+    ['alg of another key', { params: { alg: '"rsa-pss-sha512"' } }, 'unusable alg_mismatch'],
+    ['alg that is weaker', { key: aliceRsa, params: { alg: '"rsa-v1_5-sha256"' } }, 'unusable alg_mismatch'],
+    ['shared secret', { params: { alg: '"hmac-sha256"' } }, 'unusable alg_mismatch'],
     ['agent swapped after signing', { agent: 'sig1="https://bob.test"', key: bob }, 'invalid signature_mismatch'],
-    ['covered twice', also(line('"@authority"', 'site.example')), 'invalid component_repeated'],
+    ['covered twice', also(line('"@authority"', 'site.example')), 'unusable component_repeated'],
     [
       'member that is not there',
       also(line('"signature-agent";key="z"', '"https://alice.test"')),
-      'invalid component_missing',
+      'unusable component_missing',
     ],
-    ['of a response', also(line('"@status"', '200')), 'invalid component_of_response'],
-    ['of a request in a response', also(line('"@method";req', 'GET')), 'invalid component_of_response'],
-    ['upper case', also(line('"Accept"', '*/*')), 'invalid malformed'],
-    ['key on a derived one', also(line('"@path";key="a"', '/')), 'invalid malformed'],
-    ['no Signature', { headers: { signature: '' } }, 'invalid malformed'],
-    ['another label', { headers: { signature: 'sig2=:AAAA:' } }, 'invalid malformed'],
-    ['Signature is text', { headers: { signature: 'sig1="abc"' } }, 'invalid malformed'],
+    ['of a response', also(line('"@status"', '200')), 'unusable component_of_response'],
+    ['of a request in a response', also(line('"@method";req', 'GET')), 'unusable component_of_response'],
+    ['upper case', also(line('"Accept"', '*/*')), 'unusable malformed'],
+    ['key on a derived one', also(line('"@path";key="a"', '/')), 'unusable malformed'],
+    ['no Signature', { headers: { signature: '' } }, 'unusable malformed'],
+    ['another label', { headers: { signature: 'sig2=:AAAA:' } }, 'unusable malformed'],
+    ['Signature is text', { headers: { signature: 'sig1="abc"' } }, 'unusable malformed'],
     ['no bytes', { headers: { signature: 'sig1=::' } }, 'invalid signature_mismatch'],
-    ['Signature-Input is no dictionary', { headers: { 'signature-input': '"web-bot-auth"' } }, 'invalid malformed'],
-    ['Signature-Input is no list', { headers: { 'signature-input': 'sig1;tag="web-bot-auth"' } }, 'invalid malformed'],
-    ['not ASCII', { ...also(line('"accept"', 'caf\u00e9')), headers: { accept: 'caf\u00e9' } }, 'invalid not_ascii'],
+    ['Signature-Input is no dictionary', { headers: { 'signature-input': '"web-bot-auth"' } }, 'unusable malformed'],
+    ['Signature-Input is no list', { headers: { 'signature-input': 'sig1;tag="web-bot-auth"' } }, 'unusable malformed'],
+    ['not ASCII', { ...also(line('"accept"', 'caf\u00e9')), headers: { accept: 'caf\u00e9' } }, 'unusable not_ascii'],
     [
       'a letter that would lose its high byte',
       { request: { signed: { scheme: 'https', authority: '\u0173ite.example', target: '/' } } },
-      'invalid not_ascii',
+      'unusable not_ascii',
     ],
 
     ['no Signature-Agent', { agent: undefined }, 'undecidable signature_agent_missing'],
@@ -313,10 +312,25 @@ t.test('checks each rule of RFC 9421 and the Web Bot Auth profile', async (t) =>
   }
 })
 
-t.test('names the claimed agent of an invalid signature', async (t) => {
+t.test('verifies a signature that is valid for more than a day, and warns once', async (t) => {
+  const warnings: unknown[] = []
+  const made = await openSignatures({ log: { warn: (details) => warnings.push(details) } })
+  for (const [expires, expected, why] of [
+    [AT - 10 + 86_400, 0, 'a day is what the draft recommends'],
+    [AT - 10 + 86_401, 1, 'a second more'],
+    [AT + 3_155_760_000, 1, 'a hundred years: the second warning would say the same'],
+  ] as const) {
+    t.match(made.check(request({ params: { expires } }), at(AT)), { state: 'valid', agent: { id: 'alice' } }, why)
+    t.equal(warnings.length, expected, why)
+  }
+  t.match(warnings, [{ directory: /alice/ }])
+})
+
+t.test('names the claimed agent of a signature that is not valid', async (t) => {
   const made = await openSignatures()
-  t.match(made.check(request({ key: mallory }), at(AT)), { state: 'invalid', agent: { id: 'alice' } })
-  t.match(made.check(request(), at(AT + 999)), { state: 'invalid', agent: { id: 'alice' } })
+  const forged = request({ key: mallory, params: { keyid: `"${keyid(alice.publicKey)}"` } })
+  t.match(made.check(forged, at(AT)), { state: 'invalid', agent: { id: 'alice' } })
+  t.match(made.check(request(), at(AT + 999)), { state: 'unusable', agent: { id: 'alice' } })
   t.notOk(made.check(request({ agent: undefined }), at(AT)).agent)
 })
 
@@ -341,7 +355,7 @@ t.test('accepts any valid signature of several', async (t) => {
     fieldsOf({ label: `s${i}`, key: mallory, params: { alg: undefined } }),
   )
   t.equal(made.check(joined(...many.slice(0, 3), one), at(AT)).state, 'valid', 'the fourth is read')
-  t.equal(made.check(joined(...many.slice(0, 4), one), at(AT)).state, 'invalid', 'the fifth is not')
+  t.equal(made.check(joined(...many.slice(0, 4), one), at(AT)).state, 'unusable', 'the fifth is not')
 })
 
 t.test('accepts a signature that covers another signature', async (t) => {

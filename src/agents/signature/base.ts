@@ -2,7 +2,7 @@ import type { VerifiableRequest } from '../verdict.js'
 import { type CoveredComponent, MAX_FIELD_CHARS, memberOf, type SignatureInput } from './header-fields.js'
 
 /** A signature base, or the reason for its absence: the request contradicts itself or was not observed closely enough. */
-type Base = { text: string } | { state: 'invalid' | 'undecidable'; reason: string }
+type Base = { text: string } | { state: 'unusable' | 'undecidable'; reason: string }
 
 /** No honest signer covers more components. */
 const MAX_COMPONENTS = 32
@@ -19,13 +19,13 @@ export function signatureBase(signed: SignatureInput, request: VerifiableRequest
   const lines: string[] = []
   const covered = new Set<string>()
   for (const component of components) {
-    if (covered.has(component.identifier)) return { state: 'invalid', reason: 'component_repeated' }
+    if (covered.has(component.identifier)) return { state: 'unusable', reason: 'component_repeated' }
     covered.add(component.identifier)
     const value = componentValue(component, request, scheme)
     if (typeof value !== 'string') return value
     if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
     // RFC 9421 2.5: a base is ASCII. A line break would add a component that was not signed.
-    if (!/^[\t\x20-\x7e]*$/.test(value)) return { state: 'invalid', reason: 'not_ascii' }
+    if (!/^[\t\x20-\x7e]*$/.test(value)) return { state: 'unusable', reason: 'not_ascii' }
     lines.push(`${component.identifier}: ${value}`)
   }
   lines.push(`"@signature-params": ${signed.params}`)
@@ -38,10 +38,10 @@ function componentValue(
   scheme: string,
 ): string | Exclude<Base, { text: string }> {
   const { name, key, unknown } = component
-  if (unknown.includes('req') || name === '@status') return { state: 'invalid', reason: 'component_of_response' }
+  if (unknown.includes('req') || name === '@status') return { state: 'unusable', reason: 'component_of_response' }
   if (unknown.length > 0) return { state: 'undecidable', reason: 'unsupported_component' }
   if (!name.startsWith('@')) return fieldValue(name, key, request)
-  if (key !== undefined) return { state: 'invalid', reason: 'malformed' }
+  if (key !== undefined) return { state: 'unusable', reason: 'malformed' }
   const derived = DERIVED[name]
   if (derived === undefined) return { state: 'undecidable', reason: 'unsupported_component' }
   return derived(request, scheme) ?? { state: 'undecidable', reason: 'unobserved_component' }
@@ -78,7 +78,7 @@ function fieldValue(
   if (value === undefined) return { state: 'undecidable', reason: 'unobserved_component' }
   if (key === undefined) return value
   if (value.length > MAX_FIELD_CHARS) return { state: 'undecidable', reason: 'too_long' }
-  return memberOf(value, key) ?? { state: 'invalid', reason: 'component_missing' }
+  return memberOf(value, key) ?? { state: 'unusable', reason: 'component_missing' }
 }
 
 function observedField(name: string, { headers, signed, user_agent, referrer }: VerifiableRequest): string | undefined {

@@ -30,16 +30,21 @@ interface CheckContext {
   nonces: ReturnType<typeof createNonces>
 }
 
-/** The result of checking one signature. `key_unknown`: the directory must be fetched again to decide. */
+/**
+ * The result of checking one signature. Only `invalid` is a failed check: the signature is not by the key that it names, or
+ * is used again. `unusable`: the signature itself allows no check. `undecidable`: something else that the check needs is
+ * missing here. `key_unknown`: the directory must be fetched again to decide.
+ */
 export type SignatureFinding =
-  | { state: 'valid'; directory: KeyDirectory }
-  | { state: 'invalid' | 'undecidable'; reason: string; directory?: KeyDirectory | undefined }
+  | { state: 'valid'; directory: KeyDirectory; longLived: boolean }
+  | { state: 'invalid' | 'unusable' | 'undecidable'; reason: string; directory?: KeyDirectory | undefined }
   | { state: 'key_unknown'; directory: KeyDirectory }
 
 /** Further signatures of a request are ignored, since each may cost a check. */
 const MAX_SIGNATURES = 4
 const MAX_CLOCK_SKEW_MS = 60_000
-const MAX_LIFETIME_MS = 86_400_000
+/** The draft recommends that a signature is valid for at most a day; it does not require that. */
+const RECOMMENDED_LIFETIME_S = 86_400
 const MAX_NONCES = 100_000
 
 /**
@@ -81,7 +86,7 @@ export function checkSignatures(request: VerifiableRequest, at: number, context:
   if ([input, signature, agent].some((field) => field.length > MAX_FIELD_CHARS))
     return [{ state: 'undecidable', reason: 'too_long' }]
   const tagged = readSignatures(input, signature, MAX_SIGNATURES)
-  if (tagged === undefined) return [{ state: 'invalid', reason: 'malformed' }]
+  if (tagged === undefined) return [{ state: 'unusable', reason: 'malformed' }]
   const field = agent === '' ? undefined : readSignatureAgent(agent)
   const findings: SignatureFinding[] = []
   for (const signed of tagged) {
@@ -102,9 +107,9 @@ function checkSignature(
   const named = coveredAgentUrl(signed, field)
   const directory = named?.url === undefined ? undefined : directoryOf(originOf(named.url))
   const violation = termsViolation(signed, at)
-  if (violation !== undefined) return { state: 'invalid', reason: violation, directory }
+  if (violation !== undefined) return { state: 'unusable', reason: violation, directory }
   if (field === undefined) return { state: 'undecidable', reason: 'signature_agent_missing' }
-  if (named === undefined) return { state: 'invalid', reason: 'signature_agent_not_covered' }
+  if (named === undefined) return { state: 'unusable', reason: 'signature_agent_not_covered' }
   if (directory === undefined) return { state: 'undecidable', reason: 'directory_unknown' }
   if (directory.keys === undefined) return { state: 'key_unknown', directory }
   const key = directory.keys.get(signed.keyid ?? '')
@@ -112,10 +117,11 @@ function checkSignature(
     if (!directory.fresh) return { state: 'key_unknown', directory }
     return directory.others
       ? { state: 'undecidable', reason: 'key_unsupported', directory }
-      : { state: 'invalid', reason: 'key_unknown', directory }
+      : { state: 'unusable', reason: 'key_unknown', directory }
   }
-  if (at < key.from || at > key.until) return { state: 'invalid', reason: 'key_expired', directory }
-  if (signed.alg !== undefined && signed.alg !== key.alg) return { state: 'invalid', reason: 'alg_mismatch', directory }
+  if (at < key.from || at > key.until) return { state: 'unusable', reason: 'key_expired', directory }
+  if (signed.alg !== undefined && signed.alg !== key.alg)
+    return { state: 'unusable', reason: 'alg_mismatch', directory }
 
   const scheme = request.signed?.scheme === 'https' ? 'https' : 'http'
   const base = signatureBase(signed, request, scheme)
@@ -133,7 +139,8 @@ function checkSignature(
     if (!nonces.use(nonce, at, (signed.expires ?? 0) * 1_000))
       return { state: 'invalid', reason: 'replayed', directory }
   }
-  return { state: 'valid', directory }
+  const { created = 0, expires = 0 } = signed
+  return { state: 'valid', directory, longLived: expires - created > RECOMMENDED_LIFETIME_S }
 }
 
 /** Returns what is wrong with the parameters of a signature, or undefined. */
@@ -142,7 +149,6 @@ function termsViolation({ components, created, expires, keyid }: SignatureInput,
   if (expires === undefined) return 'expires_missing'
   if (keyid === undefined) return 'keyid_missing'
   if (expires <= created) return 'expires_before_created'
-  if ((expires - created) * 1_000 > MAX_LIFETIME_MS) return 'window_too_long'
   if (created * 1_000 > at + MAX_CLOCK_SKEW_MS) return 'created_in_future'
   if (expires * 1_000 <= at) return 'expired'
   if (!components.some(({ name }) => name === '@authority' || name === '@target-uri')) return 'authority_not_covered'

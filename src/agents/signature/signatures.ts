@@ -7,12 +7,13 @@ import { createDirectories, type DirectoriesDeps, type DirectoryStatus } from '.
  * The result of checking the signatures of one request (Web Bot Auth: RFC 9421 with the webbotauth profile).
  * - `none`: no signature is tagged `web-bot-auth`;
  * - `valid`: `agent` signed the request, whatever its user agent says;
- * - `invalid`: a signature is forged, expired, replayed or malformed; `reason` says which. Never for lack of a key;
+ * - `invalid`: the check failed: a signature is forged or replayed; `reason` says which;
+ * - `unusable`: a signature is expired, malformed, names an unknown key or covers too little, so it proves nothing;
  * - `pending`: the key is being fetched; `later` resolves within 2 s to a check that is not `pending`;
  * - `undecidable`: the directory is not in the catalog, its keys are missing, or a covered field was not observed.
  */
 export interface SignatureCheck {
-  state: 'none' | 'valid' | 'invalid' | 'pending' | 'undecidable'
+  state: 'none' | 'valid' | 'invalid' | 'unusable' | 'pending' | 'undecidable'
   /** If `valid`, the agent that signed. Otherwise the agent whose directory the request names, which is only a claim. */
   agent?: Agent | undefined
   /** One snake_case word; absent if `none` or `valid`. */
@@ -47,13 +48,26 @@ export function createSignatures(deps: SignaturesDeps) {
   let secondStart = clock()
   let wastedMs = 0
   let faultLogged = false
+  const longLivedSigners = new Set<string>()
+
+  /** Logs once for each directory, of which the catalog has few. */
+  function warnOfLongLife(directory: string): void {
+    if (longLivedSigners.has(directory)) return
+    longLivedSigners.add(directory)
+    const message =
+      'signatures by keys of a directory are valid for more than a day; a copy of one can be used that long'
+    deps.log.warn({ directory }, message)
+  }
 
   function conclude(request: VerifiableRequest, at: number, mayFetch: boolean): SignatureCheck {
     const [first, ...rest] = checkSignatures(request, at, context)
     if (first === undefined) return NO_SIGNATURE
     const best = rest.reduce((best, next) => (STATE_RANK[next.state] > STATE_RANK[best.state] ? next : best), first)
     const agent = best.directory?.agent
-    if (best.state === 'valid') return { state: 'valid', agent }
+    if (best.state === 'valid') {
+      if (best.longLived) warnOfLongLife(best.directory.url)
+      return { state: 'valid', agent }
+    }
     if (best.state !== 'key_unknown') return { state: best.state, reason: best.reason, agent }
     const reason = best.directory.keys === undefined ? 'directory_unavailable' : 'key_unknown'
     const fetching = mayFetch ? directories.renew(best.directory.url) : undefined
@@ -111,8 +125,9 @@ const within = (after: DirectoriesDeps['after'], promise: Promise<void>): Promis
 
 /** The signature with the highest rank counts if there are several. */
 const STATE_RANK: { readonly [S in SignatureFinding['state']]: number } = {
-  undecidable: 0,
-  invalid: 1,
-  key_unknown: 2,
-  valid: 3,
+  unusable: 0,
+  undecidable: 1,
+  invalid: 2,
+  key_unknown: 3,
+  valid: 4,
 }
