@@ -81,6 +81,7 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
         break
       }
       if (bare) report('a bare URL instead of [name](url)', line)
+      if (link.unescaped) report('a link with unescaped spaces or brackets', line)
       if (sections.length === 0) report('a link before the first section', line)
       const section = sections.at(-1) ?? openSection('')
       const notes = found.length === 1 && item ? /^\s*:\s*(\S.*)$/.exec(row.slice(link.end))?.[1] : undefined
@@ -129,7 +130,7 @@ function linksOfLine(row: string) {
   if (links.length > 0) return links.map((link) => ({ link, bare: false }))
   const bare = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?<?(https?:\/\/[^\s<>]{1,2048})/i.exec(row)
   if (!bare?.[1]) return []
-  return [{ link: { title: bare[1], url: bare[1], end: bare[0].length }, bare: true }]
+  return [{ link: { title: bare[1], url: bare[1], end: bare[0].length, unescaped: undefined }, bare: true }]
 }
 
 function resolveUrl(url: string, base: URL): URL | 'invalid' | 'other protocol' {

@@ -5,6 +5,8 @@ interface MarkdownLink {
   url: string
   /** Position after the link. */
   end: number
+  /** True if title or URL has spaces or brackets that Markdown requires to be escaped. */
+  unescaped?: true | undefined
 }
 
 const MAX_URL_CHARS = 2048
@@ -12,33 +14,39 @@ const MAX_TITLE_CHARS = 512
 
 /**
  * Finds the inline links `[title](url)` of a line, also `[title](<url>)` and `[title](url "tip")`. Brackets in titles and
- * parentheses in URLs may be nested. Takes linear time for any input: a title has at most 512 characters, a URL 2,048.
+ * parentheses in URLs may be nested, and URLs may have unescaped spaces and brackets. Takes linear time for any input: a
+ * title has at most 512 characters, a URL 2,048.
  */
 export function findLinks(line: string): MarkdownLink[] {
   const links: MarkdownLink[] = []
   let from = 0
   for (let middle = line.indexOf(']('); middle >= 0; middle = line.indexOf('](', middle + 2)) {
-    const open = findTitleStart(line, middle, Math.max(from, middle - MAX_TITLE_CHARS))
-    const found = open < 0 ? undefined : readDestination(line, middle + 2)
+    const { open, balanced } = findTitleStart(line, middle, Math.max(from, middle - MAX_TITLE_CHARS))
+    const found =
+      open < 0 ? undefined : (readDestination(line, middle + 2) ?? readUnescapedDestination(line, middle + 2))
     if (found === undefined) continue
-    links.push({ title: line.slice(open + 1, middle).trim(), ...found })
+    links.push({ title: line.slice(open + 1, middle).trim(), ...found, ...(!balanced && { unescaped: true }) })
     from = found.end
   }
   return links
 }
 
-/** Returns the position of the bracket that the one at `close` closes, or -1. */
-function findTitleStart(line: string, close: number, least: number): number {
+/** Returns the position of the bracket that the one at `close` closes. If none does, returns the first one, or else -1. */
+function findTitleStart(line: string, close: number, least: number): { open: number; balanced: boolean } {
   let depth = 0
+  let open = -1
   for (let at = close - 1; at >= least; at--) {
-    const char = line[at]
-    if (char === ']') depth++
-    else if (char === '[' && depth-- === 0) return at
+    if (line[at - 1] === '\\') continue
+    if (line[at] === ']') depth++
+    else if (line[at] === '[') {
+      open = at
+      if (depth-- === 0) return { open, balanced: true }
+    }
   }
-  return -1
+  return { open, balanced: false }
 }
 
-/** Reads a URL up to its end. A URL with brackets is refused, so that no text is read twice for two links. */
+/** Reads a URL up to its end. Returns undefined for a URL with brackets, so that no text is read twice for two links. */
 function readDestination(line: string, start: number): { url: string; end: number } | undefined {
   let from = start
   while (line[from] === ' ') from++
@@ -57,6 +65,34 @@ function readDestination(line: string, start: number): { url: string; end: numbe
       return finishDestination(line, line.slice(from, at), at)
   }
   return undefined
+}
+
+/**
+ * Reads a URL with spaces or brackets up to the parenthesis that closes the link, or else up to the first one. It ends
+ * before `](`, where the next link may begin, so that no text is read twice for two links.
+ */
+function readUnescapedDestination(line: string, start: number): Omit<MarkdownLink, 'title'> | undefined {
+  const next = line.indexOf('](', start)
+  const most = Math.min(next < 0 ? line.length : next, start + MAX_URL_CHARS)
+  let depth = 0
+  let first = -1
+  let close = -1
+  for (let at = start; at < most && close < 0; at++) {
+    if (line[at] === '(') depth++
+    else if (line[at] === ')') {
+      if (first < 0) first = at
+      if (depth-- === 0) close = at
+    }
+  }
+  if (close < 0) close = first
+  if (close < 0) return undefined
+  const text = line.slice(start, close).trim()
+  const url = text
+    .replace(/[ \t]("[^"]*"|'[^']*')$/, '')
+    .replace(/^<(.*)>$/, '$1')
+    .trim()
+  if (url === '') return undefined
+  return { url, end: close + 1, ...(/[\s[\]]/.test(url) && { unescaped: true }) }
 }
 
 function finishDestination(line: string, url: string, from: number): { url: string; end: number } | undefined {

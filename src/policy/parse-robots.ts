@@ -58,10 +58,8 @@ export function parseRobots(body: Uint8Array | string, mode: RobotsMode = 'rfc')
   const sitemaps: string[] = []
   const { problems, report } = createProblemList()
   const start = trimAscii(lines.find((line) => trimAscii(line) !== '') ?? '')
-  if (/^<(?:!doctype|html|head|body|\?xml)\b/i.test(start)) {
-    report('this is HTML: no rules are read')
-    return { groups, sitemaps, problems, truncated }
-  }
+  // Agents read such a file line by line like any other (RFC 9309 2.3.1.5).
+  if (/^<(?:!doctype|html|head|body|\?xml)\b/i.test(start)) report('begins as HTML: only lines with records are read')
   if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) report('the file is UTF-16, but agents read UTF-8')
   if (truncated) report('longer than 500 KiB: the rest is not read')
   if (lines.some((line) => line.includes('\0'))) report('contains NUL octets')

@@ -339,15 +339,19 @@ t.test('parses the whole file for the policy page', async (t) => {
     truncated: false,
   })
   t.same(parseRobots(''), { groups: [], sitemaps: [], problems: [], truncated: false })
-  for (const html of [
-    '<!DOCTYPE html>\n<pre>\nUser-agent: *\nDisallow: /',
-    '\n \ufeff<html>',
-    ' <?xml version="1.0"?>',
-  ]) {
-    const { groups, problems } = parseRobots(html)
-    if (html.includes('\ufeff')) continue
-    t.same(groups, [], html)
-    t.match(problems, [{ problem: /^this is HTML/ }], html)
+  const rows: [body: string | Buffer, line: number | undefined, problem: RegExp | undefined, why: string][] = [
+    ['<!DOCTYPE html>\n<pre>\nUser-agent: *\nDisallow: /', 4, /^begins as HTML/, 'HTML is read line by line'],
+    ['<html><body>\n<a href="https://a.example/">x</a>\n', undefined, /^begins as HTML/, 'an HTML page has no rules'],
+    [' <?xml version="1.0"?>\r\nUser-agent: *\r\nDisallow: /', 3, /^begins as HTML/, 'XML'],
+    [Buffer.from('\xef\xbb\xbfUser-agent: *\nDisallow: /', 'latin1'), 2, undefined, 'a byte order mark'],
+    [Buffer.from('\xff\xd8\0\x01:\nUser-agent: *\nDisallow: /', 'latin1'), 3, /NUL/, 'binary octets before the rules'],
+    [Buffer.from('\ufeffUser-agent: *\nDisallow: /', 'utf16le'), undefined, /UTF-16/, 'UTF-16'],
+  ]
+  for (const [body, line, problem, why] of rows) {
+    const { groups, problems } = parseRobots(body)
+    t.equal(groups.flatMap(({ rules }) => rules)[0]?.line, line, why)
+    if (problem === undefined) t.same(problems, [], why)
+    else t.match(problems[0]?.problem, problem, why)
   }
   const cloudflare = parseRobots(
     text(
