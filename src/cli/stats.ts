@@ -23,6 +23,7 @@ const Agents = z.looseObject({
   fetches: count,
   agents: count,
   bytes: count,
+  verified_fetches: count,
   spoofed: count,
   indeterminate: count,
   unverifiable: count,
@@ -182,14 +183,10 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
     line([
       labelledCount('fetch', agents.fetches),
       labelledCount('agent', agents.agents),
-      ['verified', formatNumber(agents.fetches - agents.spoofed - agents.indeterminate - agents.unverifiable)],
-      ['spoofed', agents.spoofed > 0 ? formatNumber(agents.spoofed) : undefined],
-      [
-        'unverifiable',
-        agents.indeterminate + agents.unverifiable > 0
-          ? formatNumber(agents.indeterminate + agents.unverifiable)
-          : undefined,
-      ],
+      ['verified', formatNumber(agents.verified_fetches)],
+      ['spoofed', formatNumber(agents.spoofed)],
+      ['indeterminate', formatNumber(agents.indeterminate)],
+      ['unverifiable', agents.unverifiable > 0 ? formatNumber(agents.unverifiable) : undefined],
       ['sent', formatBytes(agents.bytes)],
     ]),
     '',

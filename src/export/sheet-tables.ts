@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { VERIFICATION_COUNTS } from '../query/metrics.js'
 import type { Read } from '../query/read.js'
-import { columnFormat, formatChange, formatInstant, formatLabel, isInstant } from './format.js'
+import { columnFormat, formatChange, formatInstant, formatLabel, formatNumber, isInstant } from './format.js'
 import {
   createLayout,
   type LayoutColumn,
@@ -14,7 +15,10 @@ import type { Cell, Table } from './sheet.js'
 
 /** Bounds the printed rows of a table. */
 export const MAX_PRINTED_ROWS = 1_000
-export const Points = z.array(z.object({ t: z.string(), value: z.number().optional() }))
+const count = z.number().optional()
+export const Points = z.array(
+  z.object({ t: z.string(), value: count, verified_fetches: count, spoofed: count, indeterminate: count }),
+)
 /** The time series of one metric and of several agents: the data of a chart. */
 export const TimeSeries = z.object({
   metric: z.string(),
@@ -148,6 +152,7 @@ function createTimeSeriesTable(
   const format = columnFormat({ path: [metric], kind: 'number' })
   const written = (value: number | undefined) => (value === undefined ? '' : format(value))
   const rows = buckets.slice(0, MAX_PRINTED_ROWS)
+  const counts = VERIFICATION_COUNTS.filter((name) => rows.some((row) => row[name] !== undefined))
   return {
     title: `${formatLabel(metric)} per ${granularity}`,
     remark:
@@ -158,11 +163,13 @@ function createTimeSeriesTable(
       { title: formatLabel(granularity), right: false },
       { title: formatLabel(metric), right: true },
       ...(comparison ? [{ title: 'Before', right: true }] : []),
+      ...counts.map((name) => ({ title: formatLabel(name), right: true })),
     ],
-    rows: rows.map(({ t, value }, i) => [
+    rows: rows.map(({ t, value, ...row }, i) => [
       granularity === 'day' ? (formatInstant(new Date(t), tz).split(',')[0] ?? '') : formatInstant(new Date(t), tz),
       written(value),
       ...(comparison ? [written(comparison[i]?.value)] : []),
+      ...counts.map((name) => formatNumber(row[name] ?? 0)),
     ]),
   }
 }

@@ -23,7 +23,10 @@ const AGENTS = [
   ['Fetches', 'fetches', COUNT],
   ['Agents', 'agents', COUNT],
   ['Pages read', 'pageviews', COUNT],
-  ['Verified', 'verified', SHARE],
+  ['Verified share', 'verified', SHARE],
+  ['Verified', 'verified_fetches', COUNT],
+  ['Spoofed', 'spoofed', COUNT],
+  ['Indeterminate', 'indeterminate', COUNT],
 ] as const
 
 const TOP_PAGES = 5
@@ -69,7 +72,7 @@ const formatMetric = (row: Readonly<Record<string, unknown>>, name: string, form
 }
 const formatFigure = (title: string, { row, change }: Row, name: string, format: Intl.NumberFormat): string => {
   const than = change[name]
-  return `${title.padEnd(12)}${formatMetric(row, name, format).padStart(11)}${typeof than === 'number' ? `  (${CHANGE.format(than)})` : ''}`
+  return `${title.padEnd(14)}${formatMetric(row, name, format).padStart(11)}${typeof than === 'number' ? `  (${CHANGE.format(than)})` : ''}`
 }
 const formatRanking = (rows: readonly Row[], name: string): string[] =>
   rows.length === 0

@@ -13,7 +13,17 @@ import { startedInWindow } from './window-conditions.js'
 /** The metrics of each audience. The sum of pageviews is the only metric that mixes people and agents. */
 export const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'pageviews', 'agents', 'verified', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
+  agent: [
+    'fetches',
+    'pageviews',
+    'agents',
+    'verified',
+    'verified_fetches',
+    'spoofed',
+    'indeterminate',
+    'unverifiable',
+    'bytes',
+  ],
   all: ['pageviews'],
 } as const satisfies Record<Audience, readonly string[]>
 export type Metric = (typeof METRICS)[Audience][number]
@@ -47,7 +57,12 @@ export const METRIC_INFO: Record<Metric, { type: 'count' | 'share' | 'seconds' |
     events: { type: 'count', meaning: 'Custom events, outbound links, downloads and forms.' },
     fetches: { type: 'count', meaning: 'Requests by agents, of any kind and status.' },
     agents: { type: 'count', meaning: 'Distinct agents.' },
-    verified: { type: 'share', meaning: 'Verified over verified and spoofed fetches; absent if there are neither.' },
+    verified: {
+      type: 'share',
+      meaning:
+        '`verified_fetches` / (`verified_fetches` + `spoofed`); absent if both are 0. Leaves out fetches that cannot be decided, so read it with these counts and `indeterminate`.',
+    },
+    verified_fetches: { type: 'count', meaning: 'Fetches that passed a check that the operator publishes.' },
     spoofed: { type: 'count', meaning: 'Fetches that failed a check that the operator publishes.' },
     indeterminate: {
       type: 'count',
@@ -154,6 +169,8 @@ export const NOT_SPOOFED = raw("verification <> 'spoofed'")
 
 const countVerifiedAs = (...results: readonly string[]): Sql =>
   raw(`sum(case when verification in (${results.map((one) => `'${one}'`).join(', ')}) then n else 0 end)`)
+/** The counts that every response with the share `verified` has beside it: a share of 1 may be of a few fetches among many. */
+export const VERIFICATION_COUNTS = ['verified_fetches', 'spoofed', 'indeterminate'] as const satisfies Metric[]
 const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
 
 /**
@@ -166,7 +183,8 @@ export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[
   const [proven, spoofed] = [countVerifiedAs(...VERIFIED_BY), countVerifiedAs('spoofed')]
   return sql`
     select value, sum(n) as fetches, sum(pages) as pageviews, ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
-      ${proven} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified, ${spoofed} as spoofed,
+      ${proven} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified,
+      ${proven} as verified_fetches, ${spoofed} as spoofed,
       ${countVerifiedAs('indeterminate')} as indeterminate, ${countVerifiedAs('unverifiable')} as unverifiable,
       sum(size) as bytes
     from (

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findDimension } from '../query/dimensions.js'
-import { METRIC_INFO, METRICS, type Metric } from '../query/metrics.js'
+import { METRIC_INFO, METRICS, type Metric, VERIFICATION_COUNTS } from '../query/metrics.js'
 import type { ResultRow } from '../store.js'
 
 /** The shape of one metric. Optional, because a metric that cannot be computed is absent. */
@@ -35,7 +35,10 @@ export const DimensionName = z
   .transform((name) => findDimension(name, 'dimension').name)
   .describe('A dimension of the audience; GET /api/stats/dimensions lists them.')
 export const Instant = z.iso.datetime()
-export const Series = z.array(z.object({ t: Instant, value: z.number().optional() }))
+/** The buckets of one metric. The counts stand beside the share `verified` alone. */
+export const Series = z.array(
+  z.object({ t: Instant, value: z.number().optional(), ...metricShapes(VERIFICATION_COUNTS) }),
+)
 export const Count = z.int().nonnegative()
 export const Share = z.number().min(0).max(1)
 /** A 64-bit id as the API returns it. */

@@ -149,10 +149,20 @@ const compared = (now: Metrics, then: Metrics) => ({
 const pick = (metrics: Metrics, names: readonly string[]): Metrics =>
   Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name)))
 
-const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable']
+const PROOF = ['verified', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable']
 const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'verified', 'pageviews', 'agents', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
+  agent: [
+    'fetches',
+    'verified',
+    'pageviews',
+    'agents',
+    'verified_fetches',
+    'spoofed',
+    'indeterminate',
+    'unverifiable',
+    'bytes',
+  ],
   all: ['pageviews'],
 }
 const DIMENSIONS = {

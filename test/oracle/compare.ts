@@ -14,7 +14,7 @@ export function roundNumbers(value: unknown): unknown {
 /** Metrics that are 0, not absent, if there is nothing to count. */
 const COUNT_METRICS = new Set([
   ...['visitors', 'sessions', 'pageviews', 'events', 'entries', 'exits', 'conversions', 'count'],
-  ...['fetches', 'agents', 'spoofed', 'indeterminate', 'unverifiable', 'bytes', 'samples'],
+  ...['fetches', 'agents', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable', 'bytes', 'samples'],
 ])
 
 /** Adds to rows the same rows of the other window; undefined: nothing is compared. */

@@ -39,7 +39,10 @@ export interface ExpectedRead {
 
 const METRICS = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce', 'duration', 'views_per_session', 'events'],
-  agent: ['fetches', 'pageviews', 'agents', 'verified', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
+  agent: [
+    ...['fetches', 'pageviews', 'agents', 'verified', 'verified_fetches'],
+    ...['spoofed', 'indeterminate', 'unverifiable', 'bytes'],
+  ],
   all: ['pageviews'],
 }
 const PAGES = ['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate', 'bounce', 'time_on_page']

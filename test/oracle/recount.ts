@@ -94,6 +94,7 @@ export function recount(all: Rows, q: Question) {
             pageviews: rows.filter((row) => row.is_pageview).length,
             agents: new Set(rows.map((row) => row.agent_id)).size,
             verified: proven + spoofed > 0 ? proven / (proven + spoofed) : undefined,
+            verified_fetches: proven,
             spoofed,
             indeterminate: rows.filter((row) => row.verification === 'indeterminate').length,
             unverifiable: rows.filter((row) => row.verification === 'unverifiable').length,
@@ -106,7 +107,10 @@ export function recount(all: Rows, q: Question) {
 
   const NOTHING: Record<Question['audience'], Metrics> = {
     human: { visitors: 0, sessions: 0, pageviews: 0, events: 0 },
-    agent: { fetches: 0, pageviews: 0, agents: 0, spoofed: 0, indeterminate: 0, unverifiable: 0, bytes: 0 },
+    agent: {
+      ...{ fetches: 0, pageviews: 0, agents: 0, bytes: 0 },
+      ...{ verified_fetches: 0, spoofed: 0, indeterminate: 0, unverifiable: 0 },
+    },
     all: { pageviews: 0 },
   }
 
@@ -146,8 +150,14 @@ export function recount(all: Rows, q: Question) {
       const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
       return (metric: string) =>
         buckets.map(({ t, label: name }) => {
-          const found = (values.get(name) ?? NOTHING[q.audience])[metric]
-          return { t: new Date(t).toISOString(), ...(found === undefined ? {} : { value: found }) }
+          const all = values.get(name) ?? NOTHING[q.audience]
+          const found = all[metric]
+          const { verified_fetches, spoofed, indeterminate } = all
+          return {
+            t: new Date(t).toISOString(),
+            ...(found === undefined ? {} : { value: found }),
+            ...(metric === 'verified' ? { verified_fetches, spoofed, indeterminate } : {}),
+          }
         })
     },
 

@@ -202,7 +202,7 @@ t.test('overview, breakdown by every dimension, timeseries and catalog', async (
       for (const site of [1 + (i % 2)]) {
         const q = { site, audience: 'agent', window, tz: TZ, filters } as const
         const own = recount(rows, q)
-        const PROOF = ['verified', 'spoofed', 'indeterminate', 'unverifiable']
+        const PROOF = ['verified', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable']
         const pick = (metrics: Metrics, names: readonly string[]) =>
           Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name)))
         const operators = own.breakdown('operator').map(({ key, metrics }) => ({

@@ -193,7 +193,7 @@ t.test('stats/locations', async (t) => {
       { ...american, region: 'California', city: 'San Francisco', ...direct, events: 0 },
     ],
   })
-  const proof = { spoofed: 0, indeterminate: 2, unverifiable: 0 }
+  const proof = { verified_fetches: 0, spoofed: 0, indeterminate: 2, unverifiable: 0 }
   t.strictSame(
     (await ask('locations', `${DAY}&audience=agent`)).data,
     {

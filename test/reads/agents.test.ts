@@ -5,15 +5,25 @@ import { asker, IN, proven, spoofed } from './url-rows.js'
 
 t.test('warnings explain the verified share', async (t) => {
   const row = (of: Partial<AgentEventRow>) => agentRow({ timestamp: IN, ...of })
-  const none = { spoofed: 0, indeterminate: 0, unverifiable: 0 }
+  const none = { verified_fetches: 0, spoofed: 0, indeterminate: 0, unverifiable: 0 }
   const nothing = { metric: 'verified', code: 'nothing_verified' }
   const open = { metric: 'verified', code: 'verification_indeterminate', message: /leaves out 2 / }
   const worlds: [rows: AgentEventRow[], wanted: object, warnings: object[] | undefined, why: string][] = [
-    [[row(proven), row(spoofed)], { verified: 0.5, ...none, spoofed: 1 }, undefined, 'all is known'],
-    [[row(proven)], { verified: 1, ...none }, undefined, 'all is well'],
+    [
+      [row(proven), row(spoofed)],
+      { verified: 0.5, ...none, verified_fetches: 1, spoofed: 1 },
+      undefined,
+      'all is known',
+    ],
+    [[row(proven)], { verified: 1, ...none, verified_fetches: 1 }, undefined, 'all is well'],
     [[row(spoofed)], { verified: 0, ...none, spoofed: 1 }, undefined, 'nothing is true: a share of 0, not absent'],
     [[row({}), row({})], { ...none, indeterminate: 2 }, [nothing, open], 'nobody could say'],
-    [[row(proven), row({}), row({})], { verified: 1, ...none, indeterminate: 2 }, [open], 'some could not be checked'],
+    [
+      [row(proven), row({}), row({})],
+      { verified: 1, ...none, verified_fetches: 1, indeterminate: 2 },
+      [open],
+      'some could not be checked',
+    ],
     [[row({ verification: 'unverifiable' })], { ...none, unverifiable: 1 }, [nothing], 'nothing is published'],
     [[], none, [nothing], 'nothing was fetched'],
   ]
@@ -26,6 +36,11 @@ t.test('warnings explain the verified share', async (t) => {
       t.match(meta.warnings, warnings, why)
       t.equal(meta.warnings?.length, warnings?.length, 'said once')
     }
+    const series = await ask('stats/timeseries', 'audience=agent&metric=verified&granularity=month')
+    const { verified: value, ...counts } = { verified: undefined, unverifiable: 0, ...wanted }
+    const { unverifiable, ...beside } = counts
+    const bucket = { ...(value === undefined ? {} : { value }), ...beside }
+    t.match(series.data, { buckets: { 0: bucket } }, `timeseries: the counts beside the share: ${why}`)
     const { data, meta } = await ask('agents/breakdown', 'dimension=operator')
     t.match(data, agent_events.length ? [{ value: 'OpenAI', ...wanted }] : [], `breakdown: ${why}`)
     if (agent_events.length) t.match(meta.warnings, warnings, why)

@@ -4,7 +4,8 @@ import { NOW, WORLD } from '../fixtures/world.js'
 import { ask, asker, DAY, filters, gptbot, is, row } from './world-reads.js'
 
 /** The fetches of an agent by verification. */
-const proof = (spoofed: number, indeterminate: number, unverifiable: number) => ({
+const proof = (verified_fetches: number, spoofed: number, indeterminate: number, unverifiable: number) => ({
+  verified_fetches,
   spoofed,
   indeterminate,
   unverifiable,
@@ -22,19 +23,19 @@ const overviews: [query: string, data: object, why: string][] = [
   ],
   [
     `${DAY}&audience=agent`,
-    { fetches: 2, pageviews: 1, agents: 1, verified: 0.5, ...proof(1, 0, 0), bytes: 1200 },
+    { fetches: 2, pageviews: 1, agents: 1, verified: 0.5, ...proof(1, 1, 0, 0), bytes: 1200 },
     'agents have no bounce',
   ],
   [
     'site=1&audience=agent&range=today',
-    { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 1), bytes: 50 },
+    { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 0, 1), bytes: 50 },
     'nothing to verify: absent',
   ],
   [`${DAY}&audience=all`, { pageviews: 5 }, 'only what may be summed is'],
   ['site=1&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z', none, 'no rows: counts are 0, means absent'],
   [
     'site=1&audience=agent&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z',
-    { fetches: 0, pageviews: 0, agents: 0, ...proof(0, 0, 0), bytes: 0 },
+    { fetches: 0, pageviews: 0, agents: 0, ...proof(0, 0, 0, 0), bytes: 0 },
     'no rows of agents',
   ],
   ['site=1&start=2026-10-25T00:00:00Z&end=2026-10-25T00:00:00Z', none, 'an empty window'],
@@ -241,8 +242,8 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'stats/pages',
     `${DAY}&audience=agent`,
     [
-      { pathname: '/docs', fetches: 1, pageviews: 1, agents: 1, verified: 1, ...proof(0, 0, 0), bytes: 1000 },
-      { pathname: '/', fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 },
+      { pathname: '/docs', fetches: 1, pageviews: 1, agents: 1, verified: 1, ...proof(1, 0, 0, 0), bytes: 1000 },
+      { pathname: '/', fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 },
     ],
     2,
     'agents',
@@ -251,9 +252,9 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'agents/breakdown',
     'site=1&range=7d&dimension=verified&audience=human',
     [
-      { value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, ...proof(0, 0, 0), bytes: 2000 },
-      { value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 },
-      { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 1), bytes: 50 },
+      { value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, ...proof(2, 0, 0, 0), bytes: 2000 },
+      { value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 },
+      { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 0, 1), bytes: 50 },
     ],
     3,
     'proven, spoofed, neither; about agents whoever is asked for',
@@ -261,7 +262,7 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
   [
     'agents/breakdown',
     `site=1&range=7d&dimension=status${filters([{ dimension: 'status', op: 'gte', value: 400 }])}`,
-    [{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(1, 0, 0), bytes: 200 }],
+    [{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 }],
     1,
     'a number is a number',
   ],
@@ -294,8 +295,8 @@ t.test('lists are sorted and paged', async (t) => {
 })
 
 t.test('agents/overview and agents/timeseries', async (t) => {
-  const operator = { operator: 'OpenAI', fetches: 2, bytes: 1200, verified: 0.5, ...proof(1, 0, 0) }
-  const totals = { fetches: 2, agents: 1, verified: 0.5, ...proof(1, 0, 0), bytes: 1200 }
+  const operator = { operator: 'OpenAI', fetches: 2, bytes: 1200, verified: 0.5, ...proof(1, 1, 0, 0) }
+  const totals = { fetches: 2, agents: 1, verified: 0.5, ...proof(1, 1, 0, 0), bytes: 1200 }
   t.strictSame((await ask('agents/overview', DAY)).data, { ...totals, operators: [operator] })
   const { data, meta } = await ask('agents/timeseries', 'site=1&range=7d&granularity=day&limit=1&compare=previous')
   const days = ['19T22', '20T22', '21T22', '22T22', '23T22', '24T22', '25T23']

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { findDimension } from '../../query/dimensions.js'
 import { groupByDimension, TOTAL } from '../../query/grouping.js'
-import { agentMetrics } from '../../query/metrics.js'
+import { agentMetrics, VERIFICATION_COUNTS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { raw, sql } from '../../sql.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const TOP_OPERATORS = 10
-const VERIFICATION_METRICS = ['verified', 'spoofed', 'indeterminate', 'unverifiable'] as const
+const VERIFICATION_METRICS = ['verified', ...VERIFICATION_COUNTS, 'unverifiable'] as const
 const TOTAL_METRICS = ['fetches', 'agents', ...VERIFICATION_METRICS, 'bytes'] as const
 const OPERATOR_METRICS = ['fetches', 'bytes', ...VERIFICATION_METRICS] as const
 

@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
-import { agentMetrics, findMetric, hitMetrics, isCount, metricsBy, sessionMetrics } from '../../query/metrics.js'
+import {
+  agentMetrics,
+  findMetric,
+  hitMetrics,
+  isCount,
+  metricsBy,
+  sessionMetrics,
+  VERIFICATION_COUNTS,
+} from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
@@ -36,13 +44,12 @@ export default defineRead({
     }
     const timesOf = ({ window }: Plan) => listBuckets(window, tz, granularity)
     const series = async (p: Plan) => {
-      const found = await context.rows(sql`select value as bucket, ${raw(metric)} as value from (${source(p)}) b`)
-      const values = new Map(found.map((row) => [row.bucket, row.value]))
-      const nothing = isCount(metric) ? { value: 0 } : {}
-      return timesOf(p).map(({ t, key }) => {
-        const value = values.get(key)
-        return { t: t.toISOString(), ...(value === undefined ? nothing : { value }) }
-      })
+      const counts = metric === 'verified' ? VERIFICATION_COUNTS : []
+      const columns = raw([`${metric} as value`, ...counts].join(', '))
+      const found = await context.rows(sql`select value as bucket, ${columns} from (${source(p)}) b`)
+      const values = new Map(found.map(({ bucket, ...row }) => [bucket, row]))
+      const zeros = Object.fromEntries([...(isCount(metric) ? ['value'] : []), ...counts].map((name) => [name, 0]))
+      return timesOf(p).map(({ t, key }) => ({ t: t.toISOString(), ...zeros, ...values.get(key) }))
     }
     if (metric === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)

@@ -5,6 +5,7 @@ from (
   from (
     select value, sum(n) as fetches, sum(pages) as pageviews, count(distinct agent_id) as agents,
         sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) * 1.0 / nullif(sum(case when verification in ('ranges', 'rdns', 'web_bot_auth', 'spoofed') then n else 0 end), 0) as verified,
+        sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) as verified_fetches,
         sum(case when verification in ('spoofed') then n else 0 end) as spoofed, sum(case when verification in ('indeterminate') then n else 0 end) as indeterminate,
         sum(case when verification in ('unverifiable') then n else 0 end) as unverifiable, sum(size) as bytes
     from (

@@ -1,8 +1,9 @@
 /* /api/agents/overview */
-select fetches, agents, verified, spoofed, indeterminate, unverifiable, bytes
+select fetches, agents, verified, verified_fetches, spoofed, indeterminate, unverifiable, bytes
 from (
   select value, sum(n) as fetches, sum(pages) as pageviews, count(distinct agent_id) as agents,
       sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) * 1.0 / nullif(sum(case when verification in ('ranges', 'rdns', 'web_bot_auth', 'spoofed') then n else 0 end), 0) as verified,
+      sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) as verified_fetches,
       sum(case when verification in ('spoofed') then n else 0 end) as spoofed, sum(case when verification in ('indeterminate') then n else 0 end) as indeterminate,
       sum(case when verification in ('unverifiable') then n else 0 end) as unverifiable, sum(size) as bytes
   from (
@@ -21,9 +22,11 @@ from (
 /* /api/agents/overview */
 select *, count(*) over () as total_rows
 from (
-  select value as operator, fetches, bytes, verified, spoofed, indeterminate, unverifiable
+  select value as operator, fetches, bytes, verified, verified_fetches, spoofed, indeterminate,
+      unverifiable
   from (
     select value, sum(n) as fetches, sum(pages) as pageviews, sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) * 1.0 / nullif(sum(case when verification in ('ranges', 'rdns', 'web_bot_auth', 'spoofed') then n else 0 end), 0) as verified,
+        sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) as verified_fetches,
         sum(case when verification in ('spoofed') then n else 0 end) as spoofed, sum(case when verification in ('indeterminate') then n else 0 end) as indeterminate,
         sum(case when verification in ('unverifiable') then n else 0 end) as unverifiable, sum(size) as bytes
     from (
