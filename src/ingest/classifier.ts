@@ -93,7 +93,11 @@ export function createClassifier(deps: ClassifierDeps) {
     }
     // Most of a browser's requests are not for pages: they are dropped before anything is computed for them.
     const reason = dropReason(observation, site)
-    if (reason === undefined) return addPersonView(readObservedRequest(observation, site, at), draft, personDeps)
+    if (reason === undefined) {
+      // Rows of other servers name hostnames that this server's origin may not have.
+      if (shipped === undefined) deps.policyJudge.observe(observation.hostname.toLowerCase(), at)
+      return addPersonView(readObservedRequest(observation, site, at), draft, personDeps)
+    }
     notePolicyRequest(observation, site, at, personDeps)
     return reason
   }

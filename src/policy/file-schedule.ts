@@ -16,7 +16,8 @@ export interface PolicyFileState {
   readonly versions: PolicyVersion[]
   /** Milliseconds since 1970. */
   due: number
-  fetching: boolean
+  /** True once the origin gave a response other than 5xx in this process. */
+  answered: boolean
   failures: number
   /** When the proxy served a changed body, if that happened after the last fetch. */
   changeNoticedAt: number | undefined
@@ -30,7 +31,7 @@ export const createFileState = (hostname: string, kind: PolicyKind, due: number)
   kind,
   versions: [],
   due,
-  fetching: false,
+  answered: false,
   failures: 0,
   changeNoticedAt: undefined,
   recheckNotBefore: 0,

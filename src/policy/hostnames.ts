@@ -33,10 +33,16 @@ export function createHostnames() {
   const entries = new Map<string, HostnameEntry>()
   let unlisted = 0
   let nextAdmission = 0
+  /** Known from the origin's URL alone. It makes way for the first hostname that a request or a site names. */
+  let assumed: string | undefined
 
   const remove = (hostname: string) => {
     if (entries.get(hostname)?.listed === false) unlisted--
     entries.delete(hostname)
+  }
+  const confirm = (hostname: string) => {
+    if (assumed !== undefined && assumed !== hostname) remove(assumed)
+    assumed = undefined
   }
   /**
    * Finds the unlisted hostname with the fewest requests, of several the one that was unseen for longest. So a flood of
@@ -62,11 +68,13 @@ export function createHostnames() {
     observe(hostname: string, at: number, admitted = false): boolean {
       const entry = entries.get(hostname)
       if (entry) {
+        confirm(hostname)
         entry.requests++
         if (at > entry.last) entry.last = at
         return false
       }
       if (!isHostname(hostname)) return false
+      confirm(hostname)
       if (unlisted >= MAX_UNLISTED_HOSTNAMES) {
         const displaced = leastUsed()
         if (displaced !== undefined) remove(displaced)
@@ -75,9 +83,17 @@ export function createHostnames() {
       unlisted++
       return true
     },
+    /** Adds the origin's own hostname if no other is known, until another is. */
+    assume(hostname: string, at: number): void {
+      if (entries.size > 0 || !isHostname(hostname)) return
+      entries.set(hostname, { listed: false, admitted: true, requests: 0, last: at })
+      unlisted++
+      assumed = hostname
+    },
     /** Sets the hostnames that sites list. */
     setListed(hostnames: readonly string[]): void {
       const listed = new Set(hostnames.filter(isHostname))
+      for (const hostname of listed) confirm(hostname)
       for (const [hostname, entry] of entries) {
         if (entry.listed === listed.has(hostname)) continue
         entry.listed = !entry.listed

@@ -1,7 +1,14 @@
 import type { Agent } from '../agents/catalog.js'
 import { createRecentCache } from '../cache.js'
 import type { Decision, Policy } from './policy.js'
-import { activeVersion, isAssumedGone, type PolicyVersion, recentVersions, standingOf } from './version.js'
+import {
+  activeVersion,
+  firstAnswerTime,
+  isAssumedGone,
+  type PolicyVersion,
+  recentVersions,
+  standingOf,
+} from './version.js'
 
 /** The verdict of the site's policy on one request when it arrived: columns of its row. The folder's README defines them. */
 interface Judgement {
@@ -35,18 +42,44 @@ const NO_JUDGEMENT: Judgement = {
   robots_grace: null,
   llms_listed: null,
 }
+/** Targets of requests that no version decides about yet; the oldest are forgotten. */
+const MAX_UNDECIDED_TARGETS = 10_000
+const MAX_UNDECIDED_CHARS = 2_000_000
 const ALLOWED: Decision = { allowed: true, reason: 'unavailable', group: [] }
+
+/** The parts of a fetch that its stored row has. */
+interface StoredFetch {
+  hostname: string
+  agent_id: string
+  /** Undefined for an agent that is not in the catalog. */
+  agent: Agent | undefined
+  pathname: string
+  /** Milliseconds since 1970. */
+  at: number
+}
 
 /** Judges requests by the versions that were active when they arrived. */
 export interface PolicyJudge {
+  /** Notes that a person or an agent requested something of `hostname`, so that its policy is fetched. */
+  observe(hostname: string, at: number): void
   /**
    * `at` is the arrival in milliseconds since 1970, `target` path and query as requested. `agent` is undefined for an agent
    * that is not in the catalog. Never throws, never waits.
    */
   judge(hostname: string, agent: Agent | undefined, target: string, at: number): Judgement
+  /**
+   * Judges a stored fetch that had no judgement, after the origin's first response: a fetch from before that response is
+   * judged by it. A row has no query, so if the query is not in memory any more, only prefix rules are applied.
+   */
+  judgeStored(fetch: StoredFetch): Judgement
 }
 
+/** Long because its parts share the two caches of decisions. */
 export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudgeDeps): PolicyJudge {
+  const undecidedTargets = createRecentCache<string, string>(MAX_UNDECIDED_TARGETS, {
+    of: (target) => target.length,
+    limit: MAX_UNDECIDED_CHARS,
+  })
   const decisions = createDecisionCache<Decision>()
   const listings = createDecisionCache<{ listed: boolean | null }>()
 
@@ -82,37 +115,69 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     return listing === undefined ? null : listing.listed ? 1 : 0
   }
 
-  const judge = (hostname: string, agent: Agent | undefined, target: string, at: number): Judgement => {
-    observe(hostname, at)
+  /** `late`: a request from before the first response is judged by that response. */
+  const judge = (hostname: string, agent: Agent | undefined, target: string, at: number, late: boolean): Judgement => {
     const versions = versionsOf(hostname)
-    const llms_listed = versions === undefined ? null : isListed(versions.llms, target, at)
+    const timeIn = (all: readonly PolicyVersion[]) => (late ? Math.max(at, firstAnswerTime(all)) : at)
+    const llms_listed = versions === undefined ? null : isListed(versions.llms, target, timeIn(versions.llms))
     // `/robots.txt` itself is always allowed (RFC 9309 2.2.2).
     if (target === '/robots.txt' || target.startsWith('/robots.txt?'))
       return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
-    const version = versions && activeVersion(versions.robots, at)
-    const decision = version && decide(version, agent, target, at)
+    const robots = versions?.robots ?? []
+    const time = timeIn(robots)
+    const version = activeVersion(robots, time)
+    const decision = version && decide(version, agent, target, time)
     if (decision === undefined) return { ...NO_JUDGEMENT, llms_listed }
     if (decision.allowed) return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
     return {
       robots_allowed: false,
       robots_rule: decision.rule ?? null,
       robots_line: decision.line ?? null,
-      robots_grace: hasGrace(versions?.robots ?? [], agent, target, at),
+      robots_grace: hasGrace(robots, agent, target, time),
       llms_listed,
     }
   }
 
+  /** Judges by the path alone, where no query could change the decision. */
+  const judgePath = ({ hostname, agent, pathname, at }: StoredFetch): Judgement => {
+    const robots = versionsOf(hostname)?.robots ?? []
+    const version = activeVersion(robots, Math.max(at, firstAnswerTime(robots)))
+    const decides = version !== undefined && policyOf(version)?.hasOnlyPrefixes(agent) === true
+    return decides ? { ...judge(hostname, agent, pathname, at, true), llms_listed: null } : NO_JUDGEMENT
+  }
+
   return {
+    observe,
     judge(hostname, agent, target, at) {
       try {
-        return judge(hostname, agent, target, at)
+        observe(hostname, at)
+        const judgement = judge(hostname, agent, target, at, false)
+        if (judgement.robots_allowed === null || judgement.llms_listed === null) {
+          const key = fetchKey({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at })
+          // Two fetches with different queries cannot be told apart: then neither query is known.
+          undecidedTargets.set(key, (undecidedTargets.get(key) ?? target) === target ? target : '')
+        }
+        return judgement
       } catch {
         // A row without a judgement is better than no row.
         return NO_JUDGEMENT
       }
     },
+    judgeStored(fetch) {
+      const target = undecidedTargets.get(fetchKey(fetch))
+      try {
+        return target ? judge(fetch.hostname, fetch.agent, target, fetch.at, true) : judgePath(fetch)
+      } catch {
+        return NO_JUDGEMENT
+      }
+    },
   }
 }
+
+const pathOf = (target: string): string => target.split('?', 1)[0] ?? target
+
+const fetchKey = ({ hostname, agent_id, pathname, at }: Omit<StoredFetch, 'agent'>): string =>
+  `${at} ${hostname} ${agent_id} ${pathname}`
 
 /** Returns a function that caches results by version, agent and target. Undefined results are not cached. */
 function createDecisionCache<V extends object>() {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Outbound } from '../outbound/outbound.js'
 import { sql } from '../sql.js'
@@ -24,6 +25,8 @@ export interface PolicyMonitorDeps {
    * are guarded. Undefined if there is no origin; then nothing is fetched.
    */
   originOutbound: Outbound | undefined
+  /** The hostname of the origin's URL, whose policy is fetched until another hostname is known. */
+  originHostname?: string
   /** Sends requests to the origin of one site. The site's administrators chose it, so it is guarded. */
   siteOutbound?: (origin: string) => Outbound
   records: Records
@@ -40,8 +43,13 @@ type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
 
 /** The sites' hostnames are read this often, so that a new site waits at most 10 seconds. */
 const SITES_REFRESH_MS = 10_000
-/** Few, because the origin has its visitors to serve. */
-const MAX_CONCURRENT_FETCHES = 2
+/** Few, because the origin has its visitors to serve. At most one is of the same hostname. */
+const MAX_CONCURRENT_FETCHES = 8
+/** Fetches of hostnames that no site lists. A client can make them up, so they leave room for those that a site lists. */
+const MAX_UNLISTED_FETCHES = 4
+
+/** How long a question about a policy waits for the first response of the origin. */
+const FIRST_ANSWER_WAIT_MS = 3_000
 
 const SiteRow = z.object({
   origin: z.string().nullable(),
@@ -73,7 +81,9 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
   const writer = createVersionWriter({ records, now, log, hostnames: hostnames.all })
   const policyOf = createPolicyCache()
   let sitesReadAt = Number.NEGATIVE_INFINITY
-  let fetching = 0
+  const fetching = new Map<string, Promise<void>>()
+  /** Hostnames with a file that was answered for the first time in this process. */
+  const firstAnswers = new Set<string>()
   let closed = false
 
   const addHostname = (hostname: string, due: number) => {
@@ -112,6 +122,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       ),
     )
     hostnames.forget(time)
+    if (deps.originHostname !== undefined) hostnames.assume(deps.originHostname, time)
     removeForgotten()
     for (const hostname of hostnames.all()) if (!filesByHostname.has(hostname)) addHostname(hostname, time)
   }
@@ -131,13 +142,9 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
     deps.onChange?.(change)
   }
 
-  const fetchFile = async (file: PolicyFileState) => {
-    const outbound = outboundOf(file.hostname)
-    if (outbound === undefined) return
+  const fetchFile = async (file: PolicyFileState, outbound: Outbound) => {
     const at = now()
     const noticedAt = scheduleNext(file, at, random() * 2 - 1)
-    file.fetching = true
-    fetching++
     try {
       const { hostname, kind } = file
       const last = file.versions.at(-1)
@@ -146,6 +153,10 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       if (closed) return
       const version = addVersion(file, fetched, now(), noticedAt)
       const current = file.versions.at(-1)
+      if (!file.answered && current !== undefined && standingOf(current.status) !== 'unreachable') {
+        file.answered = true
+        firstAnswers.add(hostname)
+      }
       if (version !== undefined) {
         writer.add(version)
         announce(file, version)
@@ -153,29 +164,44 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       } else if (current !== undefined) writer.renew(current)
     } catch (error) {
       log('error', `${file.hostname}${POLICY_PATHS[file.kind]} could not be fetched`, error)
-    } finally {
-      file.fetching = false
-      fetching--
     }
   }
 
+  /**
+   * Returns the file to fetch next, or undefined if none may be fetched now. A host that responds slowly delays only its
+   * own files: its other file waits, hostnames that a site lists go first, and files that failed go last.
+   */
   const nextDueFile = (): PolicyFileState | undefined => {
     const time = now()
+    const unlisted = [...fetching.keys()].filter((hostname) => !hostnames.isListed(hostname)).length
+    const isUnlisted = (file: PolicyFileState) => Number(!hostnames.isListed(file.hostname))
+    if (fetching.size >= MAX_CONCURRENT_FETCHES) return undefined
     return allFiles()
-      .filter((file) => !file.fetching && file.due <= time && outboundOf(file.hostname) !== undefined)
-      .sort((a, b) => a.due - b.due)[0]
+      .filter((file) => file.due <= time && !fetching.has(file.hostname))
+      .filter((file) => unlisted < MAX_UNLISTED_FETCHES || !isUnlisted(file))
+      .sort((a, b) => isUnlisted(a) - isUnlisted(b) || a.failures - b.failures || a.due - b.due)
+      .find((file) => outboundOf(file.hostname) !== undefined)
+  }
+
+  /** Starts the fetches that are due and may run, and others when these end. Resolves when all of them have ended. */
+  const fetchDue = async (): Promise<void> => {
+    const started: Promise<void>[] = []
+    for (let file = nextDueFile(); file !== undefined && !closed; file = nextDueFile()) {
+      const { hostname } = file
+      const outbound = outboundOf(hostname)
+      if (outbound === undefined) break
+      const fetch = fetchFile(file, outbound).finally(() => fetching.delete(hostname))
+      fetching.set(hostname, fetch)
+      started.push(fetch.then(fetchDue))
+    }
+    await Promise.all(started)
   }
 
   const run = async () => {
     if (closed || (originOutbound === undefined && siteOutbound === undefined)) return
     await readSites()
     admitHostnames()
-    const workers: Promise<void>[] = []
-    const work = async (): Promise<void> => {
-      for (let file = nextDueFile(); file !== undefined && !closed; file = nextDueFile()) await fetchFile(file)
-    }
-    while (fetching < MAX_CONCURRENT_FETCHES && nextDueFile() !== undefined) workers.push(work())
-    await Promise.all(workers)
+    await fetchDue()
     if (!closed) await writer.flush()
   }
 
@@ -216,6 +242,20 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       sitesReadAt = Number.NEGATIVE_INFINITY
     },
     tick,
+    /** Fetches what is due, and resolves when it is fetched, or after 3 seconds. Never rejects. */
+    async fetchNow(): Promise<void> {
+      const fetched = tick().then(() => Promise.all(fetching.values()))
+      await Promise.race([fetched, sleep(FIRST_ANSWER_WAIT_MS, undefined, { ref: false })])
+    },
+    /**
+     * Returns and forgets the hostnames of which a file was answered for the first time in this process. Their stored rows
+     * may then get the judgement that they lack.
+     */
+    takeFirstAnswers(): string[] {
+      const taken = [...firstAnswers]
+      firstAnswers.clear()
+      return taken
+    },
     /** Fetches a file soon because the proxy served a changed body of it. `at`: arrival of the request. */
     reportServedFile(hostname: string, path: string, at: number) {
       const kind = POLICY_KINDS.find((one) => POLICY_PATHS[one] === path)

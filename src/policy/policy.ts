@@ -111,6 +111,9 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
     /** Returns true if llms.txt lists the URL, and null if there is no llms.txt. */
     lists: (target: string): boolean | null => isListed?.(target) ?? null,
     groupOf: (agent: Agent | undefined): AgentGroup => mergeGroups(selectionOf(agent)),
+    /** Returns true if all rules for the agent are plain prefixes of paths, so that no query changes a decision. */
+    hasOnlyPrefixes: (agent: Agent | undefined): boolean =>
+      selectionOf(agent).groups.every(({ rules }) => rules.every(({ pattern }) => !/[*$?]/.test(pattern))),
     /** Returns true if every agent is disallowed; false for an empty list. Agents with the same groups are tried once. */
     blocksAll(agents: readonly Agent[], target: string): boolean {
       const distinct = new Map(agents.map((agent) => [selectionOf(agent).groups, agent]))

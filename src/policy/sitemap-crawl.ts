@@ -88,6 +88,8 @@ export async function crawlSitemaps(
     } catch (error) {
       if (error instanceof OutboundError && error.reason !== 'refused') answered = false
       problem(url, error instanceof Error ? error.message : String(error))
+      // Other hostnames wait, so a host that took a minute for one file is not asked for the next.
+      if (error instanceof OutboundError && error.reason === 'timeout') break
     }
   }
   return { urls: [...found].map(([pathname, lastmod]) => ({ pathname, lastmod })), files, problems, answered }

@@ -61,6 +61,10 @@ export function activeVersion(versions: readonly PolicyVersion[], at: number): P
   return version !== undefined && at <= version.last_seen + MAX_CACHE_AGE_MS ? version : undefined
 }
 
+/** Returns when the first version began that was not unreachable, or 0 if all were; `versions` begins with the oldest. */
+export const firstAnswerTime = (versions: readonly PolicyVersion[]): number =>
+  versions.find(({ status }) => standingOf(status) !== 'unreachable')?.first_seen ?? 0
+
 /** Yields the earlier versions, newest first, of which a crawler may have a cached copy at `at`: at most a day old. */
 export function* recentVersions(versions: readonly PolicyVersion[], at: number): Generator<PolicyVersion> {
   let index = indexAt(versions, at)

@@ -37,6 +37,9 @@ export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
     /** Returns the policy of a site's hostname; without `hostname`, of the first listed one or the one with most requests. */
     async policy(argument: unknown) {
       const { site, hostname: named, agent_id, path } = PolicyArguments.parse(argument)
+      const first = named?.toLowerCase() ?? hostnamesOf(site)[0]
+      // Right after start the first fetch may still be running.
+      if (first === undefined || monitor.files(first)?.robots.versions.length === 0) await monitor.fetchNow()
       const hostnames = hostnamesOf(site)
       const hostname = named?.toLowerCase() ?? hostnames[0]
       if (named !== undefined && !hostnames.includes(named.toLowerCase()))

@@ -100,6 +100,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     sessions,
     views,
     api,
+    judgement: { policies, catalog, now, clock },
     /** Call it before the first row; never rejects. */
     async start(): Promise<void> {
       if (!offline) signatures.start()
@@ -157,6 +158,7 @@ function createPolicyMonitors({ options, records, events, log, policyChanged }: 
       outbound(new URL(new URL(url).pathname, siteOrigin).href, requestOptions)
   const policies = createPolicyMonitor({
     originOutbound,
+    ...(origin === undefined ? {} : { originHostname: new URL(origin).hostname }),
     now,
     random,
     log,

@@ -9,6 +9,7 @@ import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import { createLateHitResolver } from './late-hits.js'
+import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
 import { freeDisk, heapShare, killSelf, type ParentPort, processUsage } from './parent-port.js'
 import type { CreateParts, WorkerApi } from './parts.js'
@@ -66,6 +67,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),
     log,
   })
+  const lateJudgements = createLateJudgements({ store: events, writer, log, ...parts.judgement })
   const api: WorkerApi = {
     ...parts.api,
     remove: createRemovalStep({ store: events, writer, ...parts }),
@@ -84,7 +86,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   }
   const ticking = setInterval(() => {
     parts.tick()
-    void lateVerdicts.flush()
+    void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
     void events.maintain()
     post({ type: 'usage', usage: processUsage() })
     if (heapShare() > MAX_HEAP_SHARE) {

@@ -15,7 +15,8 @@ import { fileResponse, setUpMonitor, statusResponse } from '../fixtures/policy-m
  * - Redirects into the operator's network: a redirect to another host goes through the guard, which refuses private
  *   addresses in every spelling. At most five redirects are followed.
  * - Bodies: gzip bombs, endless files, HTML and binary data are read up to 512 KiB.
- * - Time: an origin that sends a byte at a time, or nothing, is given up after ten seconds.
+ * - Time: an origin that sends a byte at a time, or nothing, is given up after ten seconds, and meanwhile delays no other
+ *   hostname.
  */
 
 const MINUTE = 60_000
@@ -157,4 +158,35 @@ t.test('gives up after ten seconds if the origin sends slowly or not at all', { 
   t.ok(took > 9_000 && took < 25_000, `${Math.round(took)} ms`)
   t.equal(allowed(monitor, '/x', clock.at, 'slow.example'), null)
   t.equal(allowed(monitor, '/x', clock.at, 'silent.example'), null)
+})
+
+t.test('a host that sends a byte a second delays no other host', { timeout: 60_000 }, async (t) => {
+  const { table, open, clock } = await setUpMonitor(t, { domains: ['listed.example'] })
+  for (const hostname of ['drip-1.example', 'drip-2.example'])
+    for (const path of ['/robots.txt', '/llms.txt'])
+      table.set(`${hostname}${path}`, (_req, res) => {
+        res.writeHead(200)
+        const drip = setInterval(() => res.write('#'), 1_000)
+        res.on('close', () => clearInterval(drip))
+      })
+  for (const hostname of ['listed.example', 'other.example']) table.set(`${hostname}/robots.txt`, fileResponse(OPEN))
+  const { monitor } = await open()
+  const versionsOf = (hostname: string) => monitor.files(hostname)?.robots.versions.length ?? 0
+  const drips = () => versionsOf('drip-1.example') + versionsOf('drip-2.example')
+  const reached = async (count: number) => {
+    while (drips() === 0 && (versionsOf('listed.example') < count || versionsOf('other.example') < count))
+      await sleep(10)
+    return [versionsOf('listed.example'), versionsOf('other.example'), drips()]
+  }
+  // The slow hosts have the most requests, so they come first.
+  for (const hostname of ['drip-1.example', 'drip-2.example', 'drip-1.example', 'drip-2.example', 'other.example'])
+    allowed(monitor, '/', clock.at, hostname)
+  const first = monitor.tick()
+  t.same(await reached(1), [1, 1, 0], 'both others are known while both slow hosts still send')
+  for (const hostname of ['listed.example', 'other.example']) table.set(`${hostname}/robots.txt`, fileResponse(STRICT))
+  clock.at += 11 * MINUTE
+  const second = monitor.tick()
+  t.same(await reached(2), [2, 2, 0], 'so is a change of theirs')
+  await Promise.all([first, second])
+  t.equal(monitor.files('drip-1.example')?.robots.versions[0]?.status, 0, 'a slow host is given up')
 })

@@ -258,6 +258,7 @@ t.test('fetches a changed file at once, and dates the change by the response tha
     clock.at += 1_000
     monitor.reportServedFile('example.com', '/robots.txt', clock.at)
     await monitor.tick()
+    await new Promise((resolve) => setImmediate(resolve))
   }
   const robots = requests.slice(start).filter((one) => one.key.endsWith('robots.txt')).length
   t.ok(robots > 6 && robots < 30, `${robots} fetches in an hour of changes each second`)
