@@ -1,6 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { asciiHostname } from './hostname.js'
+import { suggestName } from './nearest-name.js'
 
 /** A setting that is missing, unknown or invalid; the message is one line that names it. */
 export class ConfigError extends Error {
@@ -238,32 +239,8 @@ const ENV_DISABLE_REGISTRATION = 'SERVICE_DISABLE_REGISTRATION'
 const ENV_CONFIG = 'READERSHIP_CONFIG'
 const DEFAULT_FILE = 'readership.yaml'
 
-/** Returns the known name with the smallest edit distance, if it is close enough for "did you mean". */
-function nearestName(name: string, known: readonly string[]): string | undefined {
-  const distance = (a: string, b: string): number => {
-    let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-    for (let i = 1; i <= a.length; i++) {
-      const next = [i]
-      for (let j = 1; j <= b.length; j++)
-        next[j] = Math.min(
-          (row[j] ?? 0) + 1,
-          (next[j - 1] ?? 0) + 1,
-          (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-        )
-      row = next
-    }
-    return row[b.length] ?? 0
-  }
-  const [best] = known
-    .map((candidate) => ({ candidate, edits: distance(name, candidate) }))
-    .sort((a, b) => a.edits - b.edits)
-  return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.candidate : undefined
-}
-
-const unknownSetting = (what: string, name: string, known: readonly string[]) => {
-  const nearest = nearestName(name, known)
-  return new ConfigError(`${what} is not a setting${nearest ? `; did you mean ${nearest}?` : '.'}`, name)
-}
+const unknownSetting = (what: string, name: string, known: readonly string[]) =>
+  new ConfigError(`${what} is not a setting${suggestName(name, known)}`, name)
 
 interface GivenValue {
   value: unknown

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { formatWarnings } from '../export/format.js'
 import { findReport, readTitle } from '../export/report-names.js'
 import type { Cell, Table } from '../export/sheet.js'
 import { createTables } from '../export/sheet-tables.js'
@@ -87,7 +88,7 @@ export function formatReport(terminal: Terminal, report: string, response: unkno
     metrics,
     total: meta.total,
   })
-  const notes = (meta.warnings ?? []).map(({ message }) => style(terminal, 'dim', `! ${escapeText(message)}`))
+  const notes = formatWarnings(meta.warnings ?? []).map((note) => style(terminal, 'dim', `! ${escapeText(note)}`))
   return `${[...tables.map((each) => formatReportTable(terminal, each)), ...notes].join('\n')}\n`
 }
 

@@ -23,6 +23,20 @@ export function formatBytes(value: number): string {
   return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`
 }
 
+/** Lists warnings as sentences; those that differ in their metric only are one. */
+export function formatWarnings(warnings: readonly Warning[]): string[] {
+  const metrics = new Map<string, Set<string>>()
+  for (const { metric, message } of warnings) {
+    const names = metrics.get(message) ?? new Set()
+    metrics.set(message, metric ? names.add(formatLabel(metric)) : names)
+  }
+  return Array.from(metrics, ([message, names]) => (names.size > 0 ? `${[...names].join(', ')}: ${message}` : message))
+}
+interface Warning {
+  readonly metric?: string | undefined
+  readonly message: string
+}
+
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
 /** Formats seconds as `1m 05s`. */

@@ -1,7 +1,15 @@
 import type { z } from 'zod'
 import type { Plan } from '../query/plan.js'
 import type { Read, ReadResponse } from '../query/read.js'
-import { AUDIENCE_NAMES, columnFormat, describeFilters, formatBucket, formatLabel, formatWindow } from './format.js'
+import {
+  AUDIENCE_NAMES,
+  columnFormat,
+  describeFilters,
+  formatBucket,
+  formatLabel,
+  formatWarnings,
+  formatWindow,
+} from './format.js'
 import type { Chart, Sheet } from './sheet.js'
 import { AgentTimeSeries, createTables, type Points, TimeSeries } from './sheet-tables.js'
 
@@ -39,9 +47,7 @@ export function createSheet(
           ...(of.segment === undefined ? [] : [['Segment', of.segment] as const]),
         ]
       : [],
-    notes: [
-      ...new Set(warnings.map(({ metric, message }) => (metric ? `${formatLabel(metric)}: ${message}` : message))),
-    ],
+    notes: formatWarnings(warnings),
     charts: answers.flatMap(createCharts),
     tables: answers.flatMap(({ title, read, plan, answered: { data, metrics, meta } }) =>
       createTables({

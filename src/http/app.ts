@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
+import { checkParameterNames } from '../query/envelope.js'
 import { authorize, type Credentials } from './auth.js'
 import { corsForAnyOrigin, corsForOrigins } from './cors.js'
 import { docsPage } from './docs-page.js'
@@ -51,6 +52,18 @@ const referrerPolicyOf = (path: string, query: (name: string) => string | undefi
   return query('token') === undefined ? undefined : 'strict-origin'
 }
 
+/**
+ * Returns a function that refuses unknown parameters of a read. The parameters of other reads are accepted, so that a
+ * dashboard can send one query to many reads; so is the one that carries a share link.
+ */
+function createQueryCheck(routes: readonly Route[]) {
+  const reads = routes.filter(({ access }) => access === 'stats:read')
+  const others = ['share', ...new Set(reads.flatMap(({ query }) => Object.keys(query?.shape ?? {})))]
+  return (query: URLSearchParams, route: Route): void => {
+    if (reads.includes(route)) checkParameterNames(query, Object.keys(route.query?.shape ?? {}), others)
+  }
+}
+
 /** Builds the service from its route table, as one web-standard function. */
 export function createApp(deps: {
   routes: readonly Route[]
@@ -75,6 +88,7 @@ export function createApp(deps: {
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
+  const checkQuery = createQueryCheck(deps.routes)
   const limited = bodyLimit({
     maxSize: MAX_BODY_BYTES,
     onError: () => errorResponse('bad_request', 'The body is larger than 64 KB.', undefined, 413),
@@ -96,7 +110,9 @@ export function createApp(deps: {
         const share = c.req.query('share') ?? null
         const caller = { operator, request, share }
         const principal = await authorize(access, caller, deps.credentials)
-        const query = readSearchParams(new URL(c.req.url), route)
+        const url = new URL(c.req.url)
+        checkQuery(url.searchParams, route)
+        const query = readSearchParams(url, route)
         const call = { request, principal, access, ip, at: now(), query, params: c.req.param() }
         const response = toResponse(route, await route.run(call))
         // Responses other than JSON are streams, which may last as long as their reader likes.

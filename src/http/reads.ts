@@ -6,6 +6,7 @@ import { ApiError } from '../errors.js'
 import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import { quote } from '../query/dimensions.js'
+import { checkParameterNames } from '../query/envelope.js'
 import { type ReadDependencies, runRead } from '../query/read.js'
 import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
@@ -92,6 +93,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       const { read: path, id } = parseQuery(call, SqlQuery)
       const read = reads.find((each) => each.path === path)
       if (!read) throw new ApiError('validation_error', `No read has the path ${quote(path)}.`, 'read')
+      checkParameterNames(call.query, Object.keys(read.query), OTHER_PARAMETERS)
       const statements: string[] = []
       const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
       await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
@@ -99,6 +101,9 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
     },
   }),
 ]
+
+/** The parameters of any read: one that the requested read does not take is not used. */
+const OTHER_PARAMETERS = ['read', 'id', ...reads.flatMap(({ query }) => Object.keys(query))]
 
 const SqlQuery = z.object({
   read: z.string().describe('The path of the read, such as /api/stats/pages.'),

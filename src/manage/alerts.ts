@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { AUDIENCES, quote } from '../query/dimensions.js'
 import { type Filter, parseFilters } from '../query/filters.js'
-import { findMetric } from '../query/metrics.js'
+import { requireMetric } from '../query/metrics.js'
 import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
@@ -110,7 +110,7 @@ export function normaliseAlert({ metric, audience: requested, op, value, ...rest
     if (metric === undefined) throw fieldError(`An alert of kind ${kind} needs a metric.`, 'metric')
     if (op === undefined) throw fieldError(`An alert of kind ${kind} needs an op.`, 'op')
     if (value === undefined) throw fieldError(`An alert of kind ${kind} needs a value.`, 'value')
-    return { ...rest, filters, audience, metric: findMetric(audience, metric), op, value }
+    return { ...rest, filters, audience, metric: requireMetric(audience, metric), op, value }
   }
   if (metric !== undefined) throw fieldError(`An alert of kind ${kind} takes no metric (${quote(metric)}).`, 'metric')
   if (requested !== undefined && requested !== 'agent')

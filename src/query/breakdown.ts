@@ -48,7 +48,7 @@ export function topCombinations(
   )
   const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, context.plan.dialect)
   return context.list(
-    { key: names, order: RANKING[context.plan.audience], metrics, limit },
+    { key: names, order: RANKING[context.audience], metrics, limit },
     (plan) => sql`select ${named}, ${raw(metrics.join(', '))} from (${metricsBy(of(plan), by, metrics)}) v`,
   )
 }

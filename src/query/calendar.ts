@@ -22,6 +22,25 @@ export function parseInstant(text: string): Date | undefined {
 /** Temporal accepts more than the standard's everyday form: annotations, other separators, years of six digits. */
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
+/** A calendar day in any time zone, such as `2026-11-21`. */
+export interface LocalDay {
+  readonly day: string
+}
+
+/** Parses a calendar day. Returns undefined for 30 February, or for any other form. */
+export function parseDay(text: string): LocalDay | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
+  try {
+    return { day: Temporal.PlainDate.from(text).toString() }
+  } catch {
+    return undefined
+  }
+}
+
+/** The first instant of a day in the zone, or of the day some days later. */
+export const startOfDay = ({ day }: LocalDay, tz: string, later = 0): Date =>
+  instant(Temporal.PlainDate.from(day).add({ days: later }).toZonedDateTime(tz))
+
 /**
  * Returns an IANA time zone in its usual spelling; undefined if it does not exist. An offset such as `+01:00` is not
  * accepted.

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.js'
+import { nearestName } from '../nearest-name.js'
 
 /** The audiences: people, agents, or both. */
 export const AUDIENCES = ['human', 'agent', 'all'] as const
@@ -105,7 +106,9 @@ export function findDimension(name: string, field: string): Dimension {
   if (known) return known
   const prefix = PROP_ALIASES.find((alias) => name.startsWith(alias) && name.length > alias.length)
   if (prefix) return dimension(`prop:${name.slice(prefix.length)}`, people, { optional: true })
-  throw new ApiError('validation_error', `Unknown dimension ${quote(name)}.`, field)
+  const near = byName.get(nearestName(name, [...byName.keys()]) ?? '')
+  const hint = near ? `; did you mean ${near.name}?` : '; GET /api/stats/dimensions lists them.'
+  throw new ApiError('validation_error', `Unknown dimension ${quote(name)}${hint}`, field)
 }
 
 /** The key of a `prop:<key>` dimension, undefined for any other. */
@@ -119,7 +122,9 @@ const audienceTables = (audience: Audience): readonly Table[] => ({ human: peopl
  */
 export function requireDimension(d: Dimension, audience: Audience, field: string): void {
   if (audienceTables(audience).every((table) => d.tables.includes(table))) return
-  throw new ApiError('validation_error', `Audience ${audience} has no dimension ${quote(d.name)}.`, field)
+  const having = audiencesWith(d).join(' and ')
+  const message = `Audience ${audience} has no dimension ${quote(d.name)}; audience ${having} has it.`
+  throw new ApiError('validation_error', message, field)
 }
 
 /** The audiences that have a dimension. */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import { nearestName, suggestName } from '../nearest-name.js'
 import { GRANULARITIES } from '../sql.js'
-import { parseInstant, parseTimeZone } from './calendar.js'
+import { parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
 import { AUDIENCES, quote } from './dimensions.js'
 import { type Filter, parseFiltersJson } from './filters.js'
 
@@ -12,11 +13,14 @@ export type Range = (typeof RANGES)[number]
 const EARLIEST = Date.UTC(1970, 0, 2)
 const LATEST = Date.UTC(2200, 0, 1)
 
-/** A plus sign that was not escaped in the URL arrives as a space. */
-const instant = z.string().transform((text, context) => {
-  const at = parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
-  if (at && at.getTime() >= EARLIEST && at.getTime() < LATEST) return at
-  context.addIssue('must be an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, from 1970 to 2199')
+/** An instant or a day. A plus sign that was not escaped in the URL arrives as a space. */
+const moment = z.string().transform((text, context) => {
+  const read = parseDay(text) ?? parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
+  const at = read && (read instanceof Date ? read : startOfDay(read, 'UTC')).getTime()
+  if (read && at !== undefined && at >= EARLIEST && at < LATEST) return read
+  context.addIssue(
+    'must be an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, or a day such as 2026-11-21, from 1970 to 2199',
+  )
   return z.NEVER
 })
 
@@ -32,14 +36,16 @@ export const wholeNumber = (most: number, least = 1) =>
 
 export const ENVELOPE_SHAPE = {
   site: wholeNumber(2_147_483_647).describe('The id of the site.'),
-  start: instant
+  start: moment
     .optional()
-    .describe('First instant of the window, ISO-8601. Overrides `range`.')
-    .meta({ format: 'date-time', example: '2026-11-14T00:00:00.000Z' }),
-  end: instant
+    .describe(
+      'First instant of the window, ISO-8601; a date alone is the first instant of that day in `tz`. Overrides `range`.',
+    )
+    .meta({ example: '2026-11-14T00:00:00.000Z' }),
+  end: moment
     .optional()
-    .describe('End of the window (exclusive), ISO-8601. Overrides `range`.')
-    .meta({ format: 'date-time', example: '2026-11-21T00:00:00.000Z' }),
+    .describe('End of the window (exclusive), ISO-8601; a date alone includes that day in `tz`. Overrides `range`.')
+    .meta({ example: '2026-11-21T00:00:00.000Z' }),
   range: z.enum(RANGES).default('30d').describe('The window, in `tz`.'),
   compare: z.enum(['none', 'previous', 'year']).default('none').describe('The window to compare with.'),
   tz: z
@@ -99,7 +105,23 @@ export type Envelope = z.infer<typeof Envelope>
 export const Paging = z.object(PAGING_SHAPE)
 
 /**
- * Parses the parameters of a query string. Ignores an unknown parameter. Throws `validation_error` with the parameter
+ * Throws `validation_error` for the first parameter that is neither one of `known` nor of `others`, and names the nearest one
+ * that is known: a misspelt filter must not look like an answer.
+ */
+export function checkParameterNames(
+  query: URLSearchParams,
+  known: readonly string[],
+  others: readonly string[] = [],
+): void {
+  const unknown = [...query.keys()].find((name) => !known.includes(name) && !others.includes(name))
+  if (unknown === undefined) return
+  const otherwise = known.length === 0 ? '.' : `; the parameters are ${known.join(', ')}.`
+  const message = `Unknown parameter ${quote(unknown)}${suggestName(unknown, known, otherwise)}`
+  throw new ApiError('validation_error', message, unknown.slice(0, 100))
+}
+
+/**
+ * Parses the parameters of a query string. Leaves out other parameters (see `checkParameterNames`). Throws `validation_error` with the parameter
  * as field if its value is invalid or if it occurs twice.
  */
 export function parseParameters<P extends z.ZodObject>(parameters: P, query: URLSearchParams): z.output<P> {
@@ -113,7 +135,10 @@ export function parseParameters<P extends z.ZodObject>(parameters: P, query: URL
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')
-  throw new ApiError('validation_error', issueMessage(name, given[name], issue?.message), name)
+  const value = given[name]
+  const near = issue?.code === 'invalid_value' ? nearestName(value ?? '', issue.values.map(String)) : undefined
+  const why = near === undefined ? issue?.message : `did you mean ${near}? ${issue?.message ?? ''}`
+  throw new ApiError('validation_error', issueMessage(name, value, why), name)
 }
 
 /**

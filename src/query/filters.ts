@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { type Dimension, findDimension, quote } from './dimensions.js'
-import { findOperator, isComparison, type Operator, type OperatorName, supportsOperator } from './operators.js'
+import {
+  findOperator,
+  isComparison,
+  type Operator,
+  type OperatorName,
+  suggestOperator,
+  supportsOperator,
+} from './operators.js'
 
 export type FilterValue = string | number | boolean
 
@@ -98,7 +105,8 @@ export function parseCondition(node: object, where: string): Condition {
   }
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
-  if (!operator) throw invalidFilters(`${where}.op: unknown operator ${quote(shape.data.op)}.`)
+  if (!operator)
+    throw invalidFilters(`${where}.op: unknown operator ${quote(shape.data.op)}${suggestOperator(shape.data.op)}`)
   const value = parseValue(shape.data.value, dimension, operator, where)
   return {
     dimension: dimension.name,

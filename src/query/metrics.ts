@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.js'
+import { suggestName } from '../nearest-name.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
@@ -29,12 +30,25 @@ export const METRICS = {
 export type Metric = (typeof METRICS)[Audience][number]
 
 /** The metric of a read of one metric if the request names none. */
-const DEFAULT_METRIC = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
+export const DEFAULT_METRIC = { human: 'visitors', agent: 'fetches', all: 'pageviews' } as const
 
-/** Finds a metric by name. Throws `validation_error` on `metric` if the audience does not have it. */
-export function findMetric(audience: Audience, asked: string = DEFAULT_METRIC[audience]): Metric {
-  const metric = METRICS[audience].find((name) => name === asked)
+/** Finds a metric of any audience by name. Throws `validation_error` on `metric` if it is unknown. */
+export function findMetric(asked: string): Metric {
+  const names = [...METRICS.human, ...METRICS.agent]
+  const metric = names.find((name) => name === asked)
   if (metric) return metric
+  const message = `Unknown metric ${quote(asked)}${suggestName(asked, names)}`
+  throw new ApiError('validation_error', message, 'metric')
+}
+
+/** Returns whether a metric has a meaning for an audience; where it has none, a read leaves it out and warns. */
+export const hasMetric = (audience: Audience, metric: string): boolean =>
+  METRICS[audience].some((name) => name === metric)
+
+/** Finds a metric by name for a setting. Throws `validation_error` on `metric` if the audience does not have it. */
+export function requireMetric(audience: Audience, asked: string): Metric {
+  const metric = findMetric(asked)
+  if (hasMetric(audience, metric)) return metric
   throw new ApiError('validation_error', `Audience ${audience} has no metric ${quote(asked)}.`, 'metric')
 }
 

@@ -1,3 +1,4 @@
+import { suggestName } from '../nearest-name.js'
 import type { Dimension } from './dimensions.js'
 
 /** The comparison of an operator, before negation. */
@@ -67,6 +68,8 @@ const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word
 
 /** Finds an operator by its name or an alias. */
 export const findOperator = (word: string): Operator | undefined => byName.get(word)
+/** The end of a sentence about a word that is no operator. */
+export const suggestOperator = (word: string): string => suggestName(word, [...byName.keys()])
 /** The operator with a canonical name. */
 export const operatorNamed = (name: OperatorName): Operator => ({ name, ...OPERATOR_TABLE[name] })
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.js'
 import type { Dialect, Granularity } from '../sql.js'
 import { chooseGranularity } from './buckets.js'
-import { shift, startOf, type Window } from './calendar.js'
+import { shift, startOf, startOfDay, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
 import type { Envelope, Range } from './envelope.js'
 import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
@@ -91,7 +91,7 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
 
 /**
  * The window of a query. With `end` alone, `range` is measured back from `end`; with `start` alone, the window ends
- * now.
+ * now. A day as `start` begins with it, a day as `end` includes it, in the zone.
  */
 export function resolveWindow(
   { start, end, range }: Pick<Envelope, 'start' | 'end' | 'range'>,
@@ -99,23 +99,29 @@ export function resolveWindow(
   now: Date,
   first: Date | undefined,
 ): Window {
-  if (!start) return rangeWindow(range, tz, end ?? now, first)
-  const window = { start, end: end ?? now }
-  if (window.start <= window.end) return window
+  const lastDay = end && !(end instanceof Date) ? startOfDay(end, tz) : undefined
+  const until = end && !(end instanceof Date) ? startOfDay(end, tz, 1) : (end ?? now)
+  if (!start) return rangeWindow(range, tz, { end: until, latest: lastDay ?? until }, first)
+  const window = { start: start instanceof Date ? start : startOfDay(start, tz), end: until }
+  // A day as `end` includes it, so a start at the next midnight is after it.
+  if (lastDay ? window.start < window.end : window.start <= window.end) return window
   throw new ApiError('validation_error', `start must not be after ${end ? 'end' : 'now'}.`, 'start')
 }
 
-/** `7d`, `30d`, `90d`: whole days, today being the last; `12mo`: whole months, this one being the last; `24h` rolls. */
-function rangeWindow(range: Range, tz: string, now: Date, first: Date | undefined): Window {
-  const today = startOf('day', now, tz)
-  const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end: now })
+/**
+ * `7d`, `30d`, `90d`: whole days, the day of `latest` being the last; `12mo`: whole months, its month being the last;
+ * `24h` rolls.
+ */
+function rangeWindow(range: Range, tz: string, { end, latest }: { end: Date; latest: Date }, first?: Date): Window {
+  const today = startOf('day', latest, tz)
+  const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end })
   switch (range) {
     case 'today':
-      return { start: today, end: now }
+      return { start: today, end }
     case 'yesterday':
       return { start: days(2).start, end: today }
     case '24h':
-      return { start: new Date(now.getTime() - 86_400_000), end: now }
+      return { start: new Date(end.getTime() - 86_400_000), end }
     case '7d':
       return days(7)
     case '30d':
@@ -123,13 +129,13 @@ function rangeWindow(range: Range, tz: string, now: Date, first: Date | undefine
     case '90d':
       return days(90)
     case '12mo':
-      return { start: startOf('month', shift(startOf('month', now, tz), { months: -11 }, tz), tz), end: now }
+      return { start: startOf('month', shift(startOf('month', latest, tz), { months: -11 }, tz), tz), end }
     case 'mtd':
-      return { start: startOf('month', now, tz), end: now }
+      return { start: startOf('month', latest, tz), end }
     case 'ytd':
-      return { start: startOf('year', now, tz), end: now }
+      return { start: startOf('year', latest, tz), end }
     case 'all':
-      return { start: first && first < now ? first : today, end: now }
+      return { start: first && first < end ? first : today, end }
   }
 }
 

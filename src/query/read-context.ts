@@ -3,8 +3,9 @@ import type { ResultRow, Store } from '../store.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
 import type { Cursor } from './cursor.js'
+import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
-import { isCount } from './metrics.js'
+import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
 
 /** The site that a read is about. */
@@ -72,6 +73,8 @@ interface ListOptions {
 
 interface ReadContextOptions {
   readonly plan: Plan
+  /** The audience that the response is for. The plan's may be people for `all`, where only people have rows. */
+  readonly audience: Audience
   readonly site: Site
   readonly now: Date
   readonly catalog: readonly CatalogAgent[]
@@ -142,6 +145,18 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
       return total
     },
     warn,
+    /** Returns the metrics that have a meaning for the audience, and warns of each of the others. */
+    meaningful<M extends string>(metrics: readonly M[]): M[] {
+      const { audience } = options
+      // A metric of one read only, such as `entries`, is people's.
+      const has = (metric: string) =>
+        hasMetric(audience, metric) || (audience === 'human' && !hasMetric('agent', metric))
+      const absent = metrics.filter((metric) => !has(metric))
+      const who = { human: 'people', agent: 'agents', all: 'people and agents together' }[audience]
+      for (const metric of absent)
+        warn({ metric, code: 'not_for_audience', message: `Absent, because it has no meaning for ${who}.` })
+      return metrics.filter((metric) => !absent.includes(metric))
+    },
     /** Adds a warning to the response if the salt, and so every visitor id, changes within any of these windows. */
     warnOfSaltChange,
 

@@ -7,12 +7,13 @@ import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
 import { regexPatterns } from './conditions.js'
 import { type Cursor, createCursor } from './cursor.js'
-import { type Audience, findDimension } from './dimensions.js'
+import { findDimension } from './dimensions.js'
 import { ENVELOPE_SHAPE, Envelope, PAGING_SHAPE, Paging, parseParameters, splitQuery } from './envelope.js'
 import { type Filter, listConditions } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
 import { createPlan, type Plan } from './plan.js'
+import { type ReadAudience, resolveAudience } from './read-audience.js'
 import {
   type AgentRanges,
   type Assistant,
@@ -31,17 +32,6 @@ interface ReadResult {
   /** Values that replace those of `meta.query`: for example a granularity that the read chose itself. */
   readonly query?: Readonly<Record<string, unknown>>
 }
-
-/**
- * The audiences that a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
- * compares people with agents and applies a filter on a dimension of one of them to that one. `default` applies if the
- * request names no audience, and `allowed` lists all that are accepted (absent: all three).
- */
-type ReadAudience =
-  | { readonly only: Audience; readonly mixesAudiences?: true }
-  | { readonly default: Audience; readonly allowed?: readonly Audience[] }
-
-export const PEOPLE_ONLY: ReadAudience = { default: 'human', allowed: ['human'] }
 
 /** One read endpoint: everything that the runner, the routes, the API document and the tests know about it. */
 export interface Read {
@@ -215,7 +205,7 @@ export async function prepareRead(
   const { params, run } = read.prepare(own, words)
   const { site, segment } = await findSiteAndSegment(envelope, dependencies)
   checkDimensions([envelope.filters ?? [], segment], params.dimension, dependencies)
-  const audience = resolveAudience(read, envelope.audience)
+  const { audience, shown: shownAudience, note } = resolveAudience(read.audience, envelope.audience)
   const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
   const plan = createPlan(envelope, {
     dialect: store.dialect,
@@ -237,14 +227,16 @@ export async function prepareRead(
     now,
     catalog,
     assistants,
+    audience: shownAudience,
     name: read.path,
     onStatement,
     ...lookups(dependencies, site),
   }
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
+    if (note) context.warn(note)
     const { data, rows, query: replaced } = await run(context)
     // `params` first, so that a path at which journeys start does not replace the window's start.
-    const shown = { ...params, ...queryOf(envelope, plan), ...context.paging, ...replaced }
+    const shown = { ...params, ...queryOf(envelope, plan), audience: shownAudience, ...context.paging, ...replaced }
     const took_ms = Math.max(0, dependencies.now().getTime() - now.getTime())
     const meta: Meta = {
       query: shown,
@@ -318,7 +310,6 @@ const queryOf = (envelope: Envelope, plan: Plan) => ({
   granularity: plan.granularity,
   filters: envelope.filters ?? [],
   ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
-  audience: plan.audience,
 })
 
 /** Caches the queries that a read runs before its list, because the read runs again for each part of the list. */
@@ -336,14 +327,6 @@ function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pi
       return rows
     },
   }
-}
-
-function resolveAudience({ audience }: Read, requested: Audience | undefined): Audience {
-  if ('only' in audience) return audience.only
-  const { allowed } = audience
-  if (requested === undefined || !allowed || allowed.includes(requested)) return requested ?? audience.default
-  const message = `Only available for audience ${allowed.join(' or ')}, not for ${requested}.`
-  throw new ApiError('validation_error', message, 'audience')
 }
 
 /** The time of the site's first row of either table, so that both audiences have the same window. */

@@ -48,7 +48,8 @@ const METRICS = {
 const PAGES = ['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate', 'bounce', 'time_on_page']
 const SOURCE_METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration']
 const ALL_AUDIENCES = ['human', 'agent', 'all'] as const
-const PEOPLE = ['human'] as const
+/** For both together these reads answer for people: agents have no sessions, events or vitals. */
+const PEOPLE = ['human', 'all'] as const
 const pickFrom = <V>(list: readonly [V, ...V[]] | readonly V[], pick: number): V | undefined => list[pick % list.length]
 
 export const comparisonWindow = (
@@ -61,21 +62,27 @@ export const comparisonWindow = (
   return compare === 'year' ? [yearBefore(from, tz), yearBefore(to, tz)] : undefined
 }
 
+const ofPeople = (q: Question): Question => ({ ...q, audience: 'human' })
+
 /** Expects tables of people's metrics by several columns, under the names in the answer. */
 const expectTables = (
   of: Record<string, readonly string[]>,
-  metrics: readonly string[],
+  every: readonly string[],
   needs: readonly string[] = [],
 ) => {
+  // Only the pageviews of people's rows have a meaning for both audiences together.
+  const metricsFor = (q: Question) => (q.audience === 'all' ? ['pageviews'] : every)
   const own = (rows: Rows, q: Question, columns: readonly string[]) =>
     groupedRows(
-      recount(rows, q),
-      siteView(rows, q),
+      recount(rows, ofPeople(q)),
+      siteView(rows, ofPeople(q)),
       columns,
-      metrics,
+      metricsFor(q),
       needs.filter((name) => columns.includes(name)),
+      q.audience === 'all' ? ['pageviews'] : undefined,
     )
   return (rows: Rows, now: Question, then: Question | undefined, { pick }: QuestionOptions): ExpectedAnswer => {
+    const metrics = metricsFor(now)
     const limit = pickFrom([1000, 3], pick) ?? 1
     const data = Object.entries(of).map(([name, columns]) => [
       name,
@@ -85,7 +92,7 @@ const expectTables = (
   }
 }
 
-export const EXPECTED_READS: readonly ExpectedRead[] = [
+const ALL_READS: readonly ExpectedRead[] = [
   {
     path: 'overview',
     audiences: ALL_AUDIENCES,
@@ -103,7 +110,8 @@ export const EXPECTED_READS: readonly ExpectedRead[] = [
     path: 'timeseries',
     audiences: ALL_AUDIENCES,
     expect(rows, now, then, { unit, pick }) {
-      const metric = pickFrom(METRICS[now.audience], pick) ?? ''
+      // Every name with every audience: buckets have no value where the audience does not have the metric.
+      const metric = pickFrom([...METRICS.human, ...METRICS.agent], pick) ?? ''
       const series = (q: Question) => recount(rows, q).timeseries(unit)(metric)
       const data = { metric, granularity: unit, buckets: series(now), ...(then ? { comparison: series(then) } : {}) }
       return { params: `metric=${metric}&granularity=${unit}`, data }
@@ -348,6 +356,13 @@ export const EXPECTED_READS: readonly ExpectedRead[] = [
     },
   },
 ]
+
+/** The reads that expect what people did, for both audiences together as for people. */
+export const EXPECTED_READS: readonly ExpectedRead[] = ALL_READS.map((read) => {
+  if (read.audiences !== PEOPLE || read.path === 'sources' || read.path === 'devices') return read
+  const { expect } = read
+  return { ...read, expect: (rows, now, then, more) => expect(rows, ofPeople(now), then && ofPeople(then), more) }
+})
 /** A page of a list, of a size that leaves further pages. */
 function pageOf<R>(rows: readonly R[], pick: number) {
   const [limit, page] = [pickFrom([1000, 7, 50], pick) ?? 1, 1 + (pick % 4 === 3 ? 1 : 0)]

@@ -12,6 +12,7 @@ export function groupedRows(
   columns: readonly string[],
   metrics: readonly string[],
   needs: readonly string[] = [],
+  order: readonly string[] = ['visitors', 'pageviews', 'sessions'],
 ): AnswerRow[] {
   const values = columns.map((name) => keyOf(name))
   const key = (row: Row) => JSON.stringify(values.map((of) => of(row) ?? null))
@@ -19,7 +20,7 @@ export function groupedRows(
     const parsed: unknown = JSON.parse(String(name))
     const cells = Array.isArray(parsed) ? parsed : []
     return {
-      order: ['visitors', 'pageviews', 'sessions'].map((metric) => found.metrics[metric] ?? 0),
+      order: order.map((metric) => found.metrics[metric] ?? 0),
       row: {
         ...withoutAbsent(
           Object.fromEntries(columns.map((column, i): [string, Key] => [column, cells[i] ?? undefined])),

@@ -156,7 +156,7 @@ export function recount(all: Rows, q: Question) {
           return {
             t: new Date(t).toISOString(),
             ...(found === undefined ? {} : { value: found }),
-            ...(metric === 'verified' ? { verified_fetches, spoofed, indeterminate } : {}),
+            ...(metric === 'verified' && q.audience === 'agent' ? { verified_fetches, spoofed, indeterminate } : {}),
           }
         })
     },

@@ -7,7 +7,7 @@ import { Envelope, parseParameters, RANGES } from '../../src/query/envelope.js'
 import { createPlan, resolveWindow } from '../../src/query/plan.js'
 import { GRANULARITIES, raw, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open-store.js'
-import { bucketLabel, timeline } from '../oracle/calendar.js'
+import { bucketLabel, midnight, timeline } from '../oracle/calendar.js'
 
 const at = (iso: string) => new Date(iso.length === 17 ? iso.replace('Z', ':00.000Z') : iso)
 const span = (start: string, end: string) => ({ start: at(start), end: at(end) })
@@ -66,6 +66,16 @@ const given: [query: string, start: string, end: string, why: string][] = [
   ['start=2026-11-20T08:00:00+01:00', '2026-11-20T07:00Z', AUTUMN, 'a plus that was not escaped'],
   ['end=2026-11-01T12:00:00Z&range=7d', '2026-10-25T23:00Z', '2026-11-01T12:00Z', 'end alone: the range before it'],
   ['', '2026-10-22T22:00Z', AUTUMN, '30 days by default'],
+  ['start=2026-11-01&end=2026-11-02', '2026-10-31T23:00Z', '2026-11-02T23:00Z', 'two days, both whole'],
+  ['start=2026-10-25&end=2026-10-25', '2026-10-24T22:00Z', '2026-10-25T23:00Z', 'a day of 25 hours'],
+  ['start=2026-03-29&end=2026-03-29', '2026-03-28T23:00Z', '2026-03-29T22:00Z', 'a day of 23 hours'],
+  ['start=2026-04-24&end=2026-04-24&tz=Africa/Cairo', '2026-04-23T22:00Z', '2026-04-24T21:00Z', 'begins at 01:00'],
+  ['start=2026-11-01&end=2026-11-02&tz=UTC', '2026-11-01T00:00Z', '2026-11-03T00:00Z', 'of the zone that is asked for'],
+  ['start=2026-11-20', '2026-11-19T23:00Z', AUTUMN, 'a day alone: until now'],
+  ['start=2026-11-20T12:00:00Z&end=2026-11-20', '2026-11-20T12:00Z', '2026-11-20T23:00Z', 'an instant with a day'],
+  ['end=2026-11-01&range=7d', '2026-10-25T23:00Z', '2026-11-01T23:00Z', 'the range up to that day: seven whole days'],
+  ['end=2026-10-31&range=mtd', '2026-09-30T22:00Z', '2026-10-31T23:00Z', 'the month of that day'],
+  ['end=2026-11-01&range=today', '2026-10-31T23:00Z', '2026-11-01T23:00Z', 'that day'],
 ]
 const site = { id: 1, timezone: 'Europe/Berlin' }
 const resolved = { dialect, site, audience: 'human' as const, segment: [], now: at(AUTUMN) }
@@ -73,6 +83,23 @@ const planned = (query: string) =>
   createPlan(parseParameters(Envelope, new URLSearchParams(`site=1&${query}`)), resolved)
 t.test('start and end override the range', async (t) => {
   for (const [query, start, end, why] of given) t.strictSame(planned(query).window, span(start, end), why)
+})
+
+t.test('a day in a zone is the day that its clock shows, as the oracle walks it', async (t) => {
+  for (const tz of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'Africa/Cairo', 'UTC'])
+    for (let n = 0; n < 366; n += 1) {
+      const noon = Date.UTC(2026, 0, 1 + n, 12)
+      const day = new Date(noon).toISOString().slice(0, 10)
+      const found = planned(`start=${day}&end=${day}&tz=${tz}`).window
+      const wanted = { start: new Date(midnight(noon, tz)), end: new Date(midnight(noon, tz, 1)) }
+      if (found.start.getTime() !== wanted.start.getTime() || found.end.getTime() !== wanted.end.getTime())
+        t.strictSame(found, wanted, `${day} in ${tz}`)
+    }
+  t.throws(
+    () => planned('start=2026-11-02&end=2026-11-01'),
+    { code: 'validation_error', field: 'start' },
+    'the wrong way round',
+  )
 })
 
 const compared: [query: string, start: string, end: string, why: string][] = [

@@ -95,9 +95,18 @@ t.test('stats/sources', async (t) => {
     campaigns: { length: 1 },
   })
   await t.rejects(ask('sources', `${DAY}&limit=0`), { code: 'validation_error', field: 'limit' })
-  for (const audience of ['agent', 'all']) {
-    await t.rejects(ask('sources', `${DAY}&audience=${audience}`), { code: 'validation_error', field: 'audience' })
-  }
+  const ofAgents = { code: 'validation_error', field: 'audience', message: /ask GET \/api\/agents\/breakdown/ }
+  await t.rejects(ask('sources', `${DAY}&audience=agent`), ofAgents)
+  const together = await ask('sources', `${DAY}&audience=all&limit=1`)
+  t.strictSame(
+    together.data,
+    {
+      channels: [{ channel: 'Organic Search', pageviews: 3 }],
+      sources: [{ source: 'Google', channel: 'Organic Search', pageviews: 3 }],
+      campaigns: [{ ...spring, utm_source: 'google', utm_medium: 'cpc', pageviews: 1 }],
+    },
+    'only what can be summed',
+  )
 
   const before = { comparison: none, change: {} }
   const then = {

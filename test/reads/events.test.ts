@@ -121,7 +121,6 @@ t.test('stats/events', async (t) => {
   ])
   for (const [query, field] of [
     ['audience=agent', 'audience'],
-    ['audience=all', 'audience'],
     ['name=', 'name'],
     ['property=', 'property'],
     [`property=${'x'.repeat(501)}`, 'property'],

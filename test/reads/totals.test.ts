@@ -134,11 +134,8 @@ t.test('stats/timeseries', async (t) => {
     comparison: [],
   })
   t.match(data, { comparison: { length: 7, 0: { t: '2026-10-12T22:00:00.000Z' } } }, 'from the 13th, ten o’clock')
-  await t.rejects(ask('stats/timeseries', `${DAY}&metric=fetches`), { code: 'validation_error', field: 'metric' })
-  await t.rejects(ask('stats/timeseries', `${DAY}&audience=all&metric=visitors`), {
-    code: 'validation_error',
-    field: 'metric',
-  })
+  const unknown = { code: 'validation_error', field: 'metric', message: /did you mean visitors\?/ }
+  await t.rejects(ask('stats/timeseries', `${DAY}&metric=visitor`), unknown, 'the nearest metric is named')
   await t.rejects(ask('stats/timeseries', `${DAY}&metric=constructor`), { code: 'validation_error', field: 'metric' })
   await t.rejects(ask('stats/timeseries', 'site=1&range=90d&granularity=minute'), {
     code: 'validation_error',

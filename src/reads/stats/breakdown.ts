@@ -1,4 +1,5 @@
 import { breakdown } from '../../query/breakdown.js'
+import { METRICS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { DimensionName, metricsRows } from '../shapes.js'
 
@@ -9,5 +10,8 @@ export default defineRead({
   params: { dimension: DimensionName },
   list: true,
   data: metricsRows,
-  run: (context, { dimension }) => breakdown(context, dimension),
+  run: (context, { dimension }) => {
+    context.meaningful(METRICS.human)
+    return breakdown(context, dimension)
+  },
 })

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { METRICS } from '../../query/metrics.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const metrics = metricShapes(METRICS.human)
@@ -14,7 +15,7 @@ export default defineRead({
   path: '/api/stats/devices',
   summary: 'Browsers, operating systems, device types and screen classes',
   params: { limit: PAGING_SHAPE.limit },
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=user_agent', true),
   data: z.object({
     browsers: list('browser'),
     os: list('os'),
@@ -22,10 +23,11 @@ export default defineRead({
     screen_classes: list('screen_class'),
   }),
   run: async (context, { limit }) => {
-    const browsers = await topCombinations(context, ['browser'], limit)
-    const os = await topCombinations(context, ['os'], limit)
-    const device_types = await topCombinations(context, ['device_type'], limit)
-    const screen_classes = await topCombinations(context, ['screen_class'], limit)
+    const shown = context.meaningful(METRICS.human)
+    const browsers = await topCombinations(context, ['browser'], limit, shown)
+    const os = await topCombinations(context, ['os'], limit, shown)
+    const device_types = await topCombinations(context, ['device_type'], limit, shown)
+    const screen_classes = await topCombinations(context, ['screen_class'], limit, shown)
     const data = { browsers, os, device_types, screen_classes }
     return { data, rows: Object.values(data).reduce((sum, list) => sum + list.length, 0) }
   },

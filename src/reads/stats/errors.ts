@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { sourceRows, WITH_LOOSE_REPORTS, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
 import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
@@ -18,7 +19,7 @@ export default defineRead({
   summary: 'Errors by fingerprint, with a sparkline',
   params: {},
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=status'),
   data: z.array(
     comparableRow({
       fingerprint: z.string().describe('The same for one type, normalised message and top frame.'),

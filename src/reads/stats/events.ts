@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../../query/conditions.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { IS_INTERACTIVE } from '../../query/sessions.js'
 import { raw, type Sql, sql } from '../../sql.js'
@@ -29,7 +30,7 @@ export default defineRead({
     property: optionalText.describe('One property by its key; default the most frequent of each event.'),
   },
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=pathname'),
   data: z.array(
     comparableRow({
       name: z.string(),

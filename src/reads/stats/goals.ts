@@ -4,7 +4,8 @@ import { type Goal, goalFilter } from '../../query/goals.js'
 import { TOTAL } from '../../query/grouping.js'
 import { hitMetrics, matchingSessions } from '../../query/metrics.js'
 import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, Share } from '../shapes.js'
@@ -21,7 +22,7 @@ export default defineRead({
   summary: 'Conversions, rate and revenue of each goal',
   params: {},
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=pathname'),
   data: z.array(
     comparableRow({
       id: z.int(),

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { wholeNumber } from '../../query/envelope.js'
 import { TOTAL } from '../../query/grouping.js'
 import { matchingSessions } from '../../query/metrics.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { sessionSteps, stepColumns } from '../../query/session-steps.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
@@ -30,7 +31,7 @@ export default defineRead({
       ),
   },
   ownsParameter: (name, value) => name === 'start' && value.startsWith('/'),
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/coverage'),
   compare: 'none',
   data: z.object({
     nodes: z.array(

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
+import { METRICS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { metricsRow } from '../shapes.js'
 
@@ -24,8 +25,13 @@ export default defineRead({
       .describe('People only.'),
   }),
   run: async (context, { limit }) => {
+    context.meaningful(METRICS.human)
     const countries = await topCombinations(context, ['country'], limit)
-    if (context.plan.audience !== 'human') return { data: { countries }, rows: countries.length }
+    if (context.plan.audience !== 'human') {
+      const message = 'Absent, because agents are located by country only.'
+      for (const metric of ['regions', 'cities']) context.warn({ metric, code: 'not_for_audience', message })
+      return { data: { countries }, rows: countries.length }
+    }
     const regions = await topCombinations(context, ['country', 'region'], limit)
     const cities = await topCombinations(context, ['country', 'region', 'city'], limit)
     return { data: { countries, regions, cities }, rows: countries.length + regions.length + cities.length }

@@ -10,6 +10,7 @@ export default defineRead({
   params: {},
   data: metricsRow({}),
   run: async (context) => {
+    context.meaningful(METRICS.human)
     const { value: _, ...data } = await context.one(METRICS[context.plan.audience], (plan) => metricsBy(plan, TOTAL))
     return { data, rows: 1 }
   },

@@ -33,6 +33,7 @@ export default defineRead({
   run: async (context) => {
     const { plan } = context
     const human = plan.audience === 'human'
+    context.meaningful(PAGE_METRICS)
     const data = await context.list(
       {
         key: 'pathname',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Dimension, findDimension, requireDimension } from '../../query/dimensions.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { keyMatches, type ReadContext } from '../../query/read-context.js'
 import { groupByVital, RATINGS, VITAL_METRICS, VITALS, vitalFigures, vitalSamples } from '../../query/vitals.js'
 import { raw, sql } from '../../sql.js'
@@ -32,7 +33,7 @@ export default defineRead({
   summary: 'LCP, CLS, INP, FCP and TTFB: p50, p75 and p95',
   params: { dimension: DimensionName.optional() },
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/overview'),
   data: z.object({
     ...figureShapes,
     rows: z

@@ -4,7 +4,8 @@ import { shift, startOf, type Window } from '../../query/calendar.js'
 import { TOTAL } from '../../query/grouping.js'
 import { matchingSessions } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { raw, type Sql, sql } from '../../sql.js'
 import { Count, Instant, Share } from '../shapes.js'
@@ -31,7 +32,7 @@ export default defineRead({
       .optional()
       .describe('Length of cohorts and periods; default the finest with at most 31.'),
   },
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/timeseries'),
   compare: 'none',
   data: z.object({
     granularity: z.enum(UNITS),

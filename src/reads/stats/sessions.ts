@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { TOTAL } from '../../query/grouping.js'
 import { matchingSessions } from '../../query/metrics.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { type SessionStart, sessionDetails } from '../../query/session-details.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { sql } from '../../sql.js'
@@ -15,7 +16,7 @@ export default defineRead({
   summary: 'Sessions that started in the window, newest first',
   params: {},
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=agent_id'),
   compare: 'none',
   data: z.array(z.object(sessionShape)),
   run: async (context) => {

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import type { Plan } from '../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration'] as const
@@ -13,7 +14,7 @@ export default defineRead({
   path: '/api/stats/sources',
   summary: 'Channels, sources and campaigns',
   params: { limit: PAGING_SHAPE.limit },
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=operator', true),
   data: z.object({
     channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
     sources: z.array(
@@ -33,13 +34,14 @@ export default defineRead({
     ),
   }),
   run: async (context, { limit }) => {
-    const channels = await topCombinations(context, ['channel'], limit, METRICS)
-    const sources = await topCombinations(context, ['source', 'channel'], limit, METRICS)
+    const shown = context.meaningful(METRICS)
+    const channels = await topCombinations(context, ['channel'], limit, shown)
+    const sources = await topCombinations(context, ['source', 'channel'], limit, shown)
     const campaigns = await topCombinations(
       context,
       ['utm_campaign', 'utm_source', 'utm_medium'],
       limit,
-      METRICS,
+      shown,
       onlyCampaigns,
     )
     return {

@@ -3,6 +3,7 @@ import { bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
 import {
   agentMetrics,
+  DEFAULT_METRIC,
   findMetric,
   hitMetrics,
   isCount,
@@ -31,7 +32,8 @@ export default defineRead({
   run: async (context, params) => {
     const { plan } = context
     const { audience, tz, granularity } = plan
-    const metric = findMetric(audience, params.metric)
+    const metric = findMetric(params.metric ?? DEFAULT_METRIC[audience])
+    const [present] = context.meaningful([metric])
     const source = (p: Plan): Sql => {
       const fine = granularity === 'minute' || granularity === 'hour'
       const by: Grouping = {
@@ -44,6 +46,7 @@ export default defineRead({
     }
     const timesOf = ({ window }: Plan) => listBuckets(window, tz, granularity)
     const series = async (p: Plan) => {
+      if (present === undefined) return timesOf(p).map(({ t }) => ({ t: t.toISOString() }))
       const counts = metric === 'verified' ? VERIFICATION_COUNTS : []
       const columns = raw([`${metric} as value`, ...counts].join(', '))
       const found = await context.rows(sql`select value as bucket, ${columns} from (${source(p)}) b`)
@@ -51,7 +54,7 @@ export default defineRead({
       const zeros = Object.fromEntries([...(isCount(metric) ? ['value'] : []), ...counts].map((name) => [name, 0]))
       return timesOf(p).map(({ t, key }) => ({ t: t.toISOString(), ...zeros, ...values.get(key) }))
     }
-    if (metric === 'visitors') {
+    if (present === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)
       context.warnOfSaltChange(starts.map((start, i) => ({ start, end: starts[i + 1] ?? plan.window.end })))
     }

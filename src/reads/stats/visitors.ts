@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
 import { identifiedVisitors, PERSON_COLUMNS, type PersonSet, rowsOfPersons } from '../../query/people.js'
-import { defineRead, PEOPLE_ONLY } from '../../query/read.js'
+import { defineRead } from '../../query/read.js'
+import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { beforeWindowEnd, startedInWindow } from '../../query/window-conditions.js'
@@ -18,7 +19,7 @@ export default defineRead({
   summary: 'Visitors, their traits and counts, last seen first',
   params: {},
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=agent_id'),
   compare: 'none',
   data: z.array(
     z.object({

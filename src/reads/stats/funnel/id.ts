@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
 import { countEveryone, type Funnel, type FunnelUnit, stepsReached } from '../../../query/funnels.js'
 import type { Plan } from '../../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../../query/read.js'
+import { defineRead } from '../../../query/read.js'
+import { peopleOnly } from '../../../query/read-audience.js'
 import type { ReadContext } from '../../../query/read-context.js'
 import { raw, type Sql, sql } from '../../../sql.js'
 import { Count, comparableRow, Share } from '../../shapes.js'
@@ -36,7 +37,7 @@ export default defineRead({
       .describe('The ids that reached `step`, or those that reached only the step before.'),
   },
   list: true,
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=pathname'),
   data: comparableRow({
     id: z.int(),
     name: z.string(),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
 import type { Plan } from '../../../query/plan.js'
-import { defineRead, PEOPLE_ONLY } from '../../../query/read.js'
+import { defineRead } from '../../../query/read.js'
+import { peopleOnly } from '../../../query/read-audience.js'
 import { planAround, sessionDetails } from '../../../query/session-details.js'
 import { startedInWindow } from '../../../query/window-conditions.js'
 import { raw, sql } from '../../../sql.js'
@@ -17,7 +18,7 @@ export default defineRead({
   path: '/api/stats/sessions/{id}',
   summary: 'One session with its timeline, whatever the window',
   params: {},
-  audience: PEOPLE_ONLY,
+  audience: peopleOnly('/api/agents/breakdown?dimension=agent_id'),
   compare: 'none',
   data: z.object({
     ...sessionShape,
