@@ -11,6 +11,7 @@ import type { Collection, WithId } from '../manage/collection.js'
 import { type DimensionReader, evaluateFlag, type FlagResult } from '../manage/evaluate-flag.js'
 import { Flag, FlagChange, NewFlag, normaliseFlag } from '../manage/flags.js'
 import type { Sites } from '../manage/sites.js'
+import { listConditions } from '../query/filters.js'
 import type { RateLimit } from './rate-limit.js'
 import { Id, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import { mergeChange, recordRoutes } from './site-records.js'
@@ -90,6 +91,8 @@ interface EvaluationDeps {
   readonly flags: Pick<Collection<Flag>, 'list'>
   /** Reads a user agent with its request's headers. */
   device(userAgent: string, headers: Hit['headers']): Device
+  /** Returns the country of an address (ISO 3166-1 alpha-2); null if it is unknown. May reject. */
+  country(ip: string): Promise<string | null>
   record(hit: Hit): void
   readonly isNew: ReturnType<typeof createExposureDedupe>
   /** Evaluations, and hits of all endpoints, that a site accepts from one address. */
@@ -130,8 +133,12 @@ export function evaluationRoute(deps: EvaluationDeps): Route {
         throw new ApiError('rate_limited', 'Too many evaluations from this address; try again later.')
 
       const fields = requestFields(sender, at.getTime())
-      const read = visitorAttributes(page, fields, request.headers.get('accept-language') ?? undefined, deps.device)
-      const results = (await deps.flags.list(site.id)).map((flag) => [flag.name, evaluateFlag(flag, id, read)] as const)
+      const flags = await deps.flags.list(site.id)
+      // Only the worker knows places; while it is restarting, the country is unknown.
+      const country = flags.some(usesCountry) ? await deps.country(ip).catch(() => null) : null
+      const languages = request.headers.get('accept-language') ?? undefined
+      const read = visitorAttributes(page, { ...fields, country }, languages, deps.device)
+      const results = flags.map((flag) => [flag.name, evaluateFlag(flag, id, read)] as const)
       if (siteDropReason(site, page, fields.headers, sender.header('cookie')) === undefined)
         for (const [flag, { enabled, variant }] of results) {
           if (!enabled || !deps.isNew(site.id, flag, id) || !deps.limits.hits.take(site.id, ip)) continue
@@ -146,12 +153,15 @@ export function evaluationRoute(deps: EvaluationDeps): Route {
   })
 }
 
+const usesCountry = ({ enabled, filters }: Flag): boolean =>
+  enabled && listConditions(filters ?? []).some(({ dimension }) => dimension === 'country')
+
 const foreignPage = () => new ApiError('forbidden', 'Only pages of the site can evaluate its flags.')
 
 /** Reads a visitor's attributes from page and request. A user agent is parsed only if a flag depends on it. */
 function visitorAttributes(
   { hostname, pathname, query }: Pick<Hit, 'hostname' | 'pathname' | 'query'>,
-  { user_agent, headers }: Pick<Hit, 'user_agent' | 'headers'>,
+  { user_agent, headers, country }: Pick<Hit, 'user_agent' | 'headers'> & { country: string | null },
   languages: string | undefined,
   deviceOf: EvaluationDeps['device'],
 ): DimensionReader {
@@ -162,6 +172,8 @@ function visitorAttributes(
         return hostname
       case 'pathname':
         return pathname
+      case 'country':
+        return country
       case 'language':
         return parseLanguage(languages)
       case 'browser':

@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import { createDeviceReader } from '../capture/device.js'
 import { readPayload } from '../capture/payload.js'
-import { createByteBudget } from '../http/edge/read-body.js'
+import { createByteBudget } from '../http/byte-budget.js'
 import { createReplayGuard } from '../http/edge/replay-guard.js'
 import { edgeRoute } from '../http/edge/route.js'
 import { createExposureDedupe, evaluationRoute } from '../http/flags.js'
@@ -14,6 +15,8 @@ import type { Core } from './core.js'
 const MAX_INVALID_SIGNATURES = 60
 /** Bytes that bodies of other servers may take in memory together, and each of them. */
 const MAX_EDGE_BYTES = { total: 64 << 20, each: 32 << 20 }
+
+const Country = z.string().nullable()
 
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
 export function createIngest({ engine, manage, recorder, log, now, clock, newLimit }: Core) {
@@ -50,6 +53,7 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
       flags,
       record: (hit) => recorder.record(hit),
       device: createDeviceReader({ clock: () => performance.now() }),
+      country: async (ip) => Country.parse(await engine.call('country', ip)),
       isNew: createExposureDedupe({ now: clock }),
       limits: { evaluations: newLimit(), hits },
     }),

@@ -7,10 +7,10 @@ import type { Records } from '../store.js'
 import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersOutput, JsonText, omitNulls, SiteId, SomeFiltersInput, Version } from './fields.js'
 
-/** Dimensions that a flag's filters may use: those of the page and the request, nothing that is stored. */
+/** Dimensions that a flag's filters may use: those of the page, the request and its address, nothing that is stored. */
 const FLAG_DIMENSIONS = [
   ...['hostname', 'pathname', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
-  ...['language', 'browser', 'os', 'device_type'],
+  ...['language', 'browser', 'os', 'device_type', 'country'],
 ] as const
 export type FlagDimension = (typeof FLAG_DIMENSIONS)[number]
 export const isFlagDimension = (dimension: string): dimension is FlagDimension =>

@@ -11,7 +11,7 @@ import type { Log } from '../duckdb/datafile.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import type { WorkerOptions } from '../engine/protocol.js'
 import { type Classifier, createClassifier } from '../ingest/classifier.js'
-import { openPlaceLookup } from '../ingest/place/place-lookup.js'
+import { createCountryApi, openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { openSaltFile, SaltStore } from '../ingest/salts.js'
 import { SessionMemory } from '../ingest/session-memory.js'
 import { createViewMemory } from '../ingest/view-memory.js'
@@ -74,9 +74,10 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const salts = new SaltStore({ file, now, random: randomBytes, log: logError })
   const sessions = new SessionMemory({ now })
   const views = createViewMemory()
+  const places = openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip })
   const classifier: Classifier = createClassifier({
     catalog,
-    places: openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip }),
+    places,
     siteOf,
     siteById,
     salts,
@@ -92,6 +93,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const api: WorkerApi = {
     ...createPolicyApi({ monitor: policies, siteOf, catalog }),
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
+    country: createCountryApi(places),
     reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
   }
 

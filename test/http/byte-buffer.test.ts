@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
+import { createByteBudget } from '../../src/http/byte-budget.js'
 import { createByteBuffer } from '../../src/http/byte-buffer.js'
-import { createByteBudget, readBody } from '../../src/http/edge/read-body.js'
+import { readBody } from '../../src/http/edge/read-body.js'
 import { createBodyCollector } from '../../src/http/track/body-collector.js'
 
 t.test('the parts make the whole, however they are cut', async () => {

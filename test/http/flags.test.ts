@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { z } from 'zod'
 import { createDeviceReader } from '../../src/capture/device.js'
 import type { Hit } from '../../src/capture/hit.js'
 import { createApp, createPublicApp } from '../../src/http/app.js'
@@ -16,6 +17,8 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
+const COUNTRIES: Record<string, string> = { '192.0.2.1': 'DE', '192.0.2.2': 'FR' }
+const Enabled = z.object({ enabled: z.boolean() })
 const PAGE = 'https://example.com/articles/tides?utm_source=mail'
 
 /** Site 1 is example.com, honours GPC and excludes /private/**; site 2 is other.example, site 3 the second organisation's. */
@@ -44,6 +47,9 @@ async function open(t: Test) {
     routes: [
       evaluationRoute({
         ...{ sites: sites.list, flags, device: createDeviceReader(), record: (hit) => hits.push(hit) },
+        // A table in place of the worker's geo file; the worker may be away.
+        country: async (ip) =>
+          ip === '198.51.100.9' ? Promise.reject(new Error('restarting')) : (COUNTRIES[ip] ?? null),
         isNew: createExposureDedupe({ now: () => clock.at }),
         limits: { evaluations: limit(), hits: limit(20) },
       }),
@@ -161,7 +167,7 @@ t.test('malformed flags are refused with the field', async (t) => {
     [{ ...flag, variants: [{ key: 'plain', weight: 1, more: 1 }] }, 'variants[0].more', 'an unknown field'],
     [{ ...flag, filters: [] }, 'filters', 'none in it'],
     [{ ...flag, filters: 'all' }, 'filters', 'no filters'],
-    [{ ...flag, filters: [{ dimension: 'country', op: 'is', value: 'DE' }] }, 'filters', 'not known here'],
+    [{ ...flag, filters: [{ dimension: 'city', op: 'is', value: 'Bonn' }] }, 'filters', 'not known here'],
     [{ ...flag, filters: [{ dimension: 'pathname', op: 'matches', value: 'x' }] }, 'filters', 'a pattern'],
     [{ ...flag, variants: null }, 'variants', 'null is of a change'],
   ]
@@ -328,4 +334,24 @@ t.test('remembered exposures are bounded', async (t) => {
   }
   t.equal(isNew(2, 'f', 'c'), true, 'another site')
   t.equal(isNew(1, 'g', 'c'), true, 'another flag')
+})
+
+t.test('a flag may depend on the country that the address tells', async (t) => {
+  const { ask, evaluate } = await open(t)
+  const german = [{ dimension: 'country', op: 'is', value: 'DE' }]
+  await ask('POST', '/api/flags', { ...flag, filters: german })
+  await ask('POST', '/api/flags', { ...flag, key: 'abroad', filters: [{ not: german[0] }] })
+  await ask('POST', '/api/flags', { ...flag, key: 'known', filters: [{ dimension: 'country', op: 'is_set' }] })
+  const cases: [ip: string, on: readonly string[], why: string][] = [
+    ['192.0.2.1', ['known', 'tide-chart'], 'in Germany'],
+    ['192.0.2.2', ['abroad', 'known'], 'in France'],
+    ['192.0.2.3', ['abroad'], 'nowhere that is known: an absent value passes only negative conditions'],
+    ['198.51.100.9', ['abroad'], 'the worker is away: the same, and no error'],
+  ]
+  for (const [ip, on, why] of cases) {
+    const { status, data } = await evaluate('site=1&id=reader-3', { referer: PAGE }, ip)
+    t.equal(status, 200, why)
+    const found = Object.entries(data.flags).flatMap(([key, value]) => (Enabled.parse(value).enabled ? [key] : []))
+    t.strictSame(found.sort(), on, why)
+  }
 })

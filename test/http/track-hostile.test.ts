@@ -30,7 +30,7 @@ t.test('a body may have 64 KB and not a byte more, however it is sent', async (t
     const rows: [string, number, number, string][] = [
       [post(path, lengthOf(sized(65_536)), sized(65_536)), 204, 1, 'as much as there may be'],
       [post(path, lengthOf(sized(65_537)), sized(65_537)), 413, 0, 'one more'],
-      [post(`${path}/batch`, lengthOf(sized(65_537)), sized(65_537)), 413, 0, 'in a batch'],
+      [post(`${path}/batch`, 'Content-Length: 99999999\r\n', 'x'), 413, 0, 'a batch that says it is 100 MB'],
       [post(path, 'Transfer-Encoding: chunked\r\n', chunked(sized(65_536))), 204, 1, 'in chunks'],
       [post(path, 'Transfer-Encoding: chunked\r\n', chunked(sized(65_536), ' ')), 413, 0, 'one more in chunks'],
       [post(path, 'Transfer-Encoding: chunked\r\n', chunked(...Array(200).fill(KB))), 413, 0, '3 MB in chunks'],

@@ -1,5 +1,5 @@
-import { networkKey } from '../../address.js'
 import { ApiError } from '../../errors.js'
+import type { ByteBudget } from '../byte-budget.js'
 import { createByteBuffer } from '../byte-buffer.js'
 
 /** A body that was not read to its end; its status is 408 or 413 with the code `bad_request`. */
@@ -16,35 +16,6 @@ const tooLarge = () => new BodyError(413, 'The body is larger than 2 MB.')
 const incomplete = () => new BodyError(408, 'The body was incomplete, or took longer than 30 seconds.')
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024
-
-export type ByteBudget = ReturnType<typeof createByteBudget>
-
-/**
- * Bounds the bytes of requests that are read and not stored yet: `total` bytes, and for one address (one /64 of IPv6) at
- * most `each`, so that one sender cannot use up the budget of the others.
- */
-export function createByteBudget({ total, each }: { total: number; each: number }) {
-  const byNetwork = new Map<string, number>()
-  let reserved = 0
-  return {
-    /** Returns false, and reserves nothing, if the budget or the address's share is used up. */
-    reserve(bytes: number, address: string): boolean {
-      const key = networkKey(address)
-      const ofNetwork = (byNetwork.get(key) ?? 0) + bytes
-      if (reserved + bytes > total || ofNetwork > each) return false
-      reserved += bytes
-      byNetwork.set(key, ofNetwork)
-      return true
-    },
-    release(bytes: number, address: string): void {
-      const key = networkKey(address)
-      const left = (byNetwork.get(key) ?? 0) - bytes
-      reserved -= bytes
-      if (left > 0) byNetwork.set(key, left)
-      else byNetwork.delete(key)
-    },
-  }
-}
 
 /**
  * Reads the bytes of a body as sent. Throws `BodyError` beyond 2 MB and if the body is not complete within `timeoutMs`,

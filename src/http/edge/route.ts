@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { DropReason } from '../../capture/drops.js'
+import type { Observation } from '../../capture/observation.js'
 import { createPacker, type PackedBatch } from '../../capture/packed-batch.js'
 import { createSiteLookup } from '../../capture/site.js'
 import type { Engine } from '../../engine/engine.js'
@@ -7,12 +8,13 @@ import { ApiError } from '../../errors.js'
 import type { IngestKeys } from '../../manage/ingest-keys.js'
 import type { Sites } from '../../manage/sites.js'
 import { SIGNATURE_HEADER } from '../auth.js'
+import type { ByteBudget } from '../byte-budget.js'
 import { errorResponse } from '../error-response.js'
 import type { KeyLock } from '../key-lock.js'
 import { requireSite } from '../org-access.js'
 import { type Call, hasJsonType, jsonResponse, parseJsonBody, type Route, routeMaker } from '../route.js'
 import { validate, validationError } from '../validation.js'
-import { BodyError, type ByteBudget, readBody } from './read-body.js'
+import { BodyError, readBody } from './read-body.js'
 import { formatSignature, type ReplayGuard } from './replay-guard.js'
 import { type DecodePayload, EdgeBody, EdgeEnvelope, readAgent, readHit, readPerson } from './rows.js'
 import { isSigned, parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from './signature.js'
@@ -42,7 +44,12 @@ const SiteOfBody = EdgeEnvelope.pick({ site_id: true })
 const AcceptedCounts = z.object({
   agent_events: z.int().describe('Accepted rows of `agent_events`.'),
   events: z.int().describe('Accepted rows of `events`.'),
+  refused: z
+    .array(z.object({ row: z.string(), reason: z.enum(['foreign_host']) }))
+    .optional()
+    .describe('Rows that are not stored, such as `events[3]`: their hostname is not one of the site. Absent: none.'),
 })
+type AcceptedCounts = z.output<typeof AcceptedCounts>
 
 /** `POST /api/log/edge`: 202 means that the rows are committed. */
 export const edgeRoute = (edge: EdgeDeps): Route =>
@@ -94,7 +101,7 @@ interface PendingDelivery {
   batch: { sender: string; number: number } | undefined
   packed: PackedBatch
   drops: Map<DropReason, number>
-  counts: z.output<typeof AcceptedCounts>
+  counts: AcceptedCounts
 }
 
 /** Reads a body and checks it; throws if it is refused. `reserved` counts the bytes that it has of the budget. */
@@ -125,13 +132,19 @@ async function verifyDelivery(
   if (signature && replay.isFull(site))
     throw new ApiError('rate_limited', 'Too many signed requests for this site within ten minutes.')
   const body = validate(EdgeEnvelope, value)
-  const { agent_events, events, batch } = body
+  const { batch } = body
   // A stored batch is not checked again: clock and rules may have changed since it was accepted.
   const isStored = batch ? batch.number <= (await replay.highestNumber(site, batch.sender)) : false
-  const { packed, drops } = isStored
-    ? { packed: createPacker().take(), drops: new Map<DropReason, number>() }
+  const { packed, drops, refused } = isStored
+    ? { packed: createPacker().take(), drops: new Map<DropReason, number>(), refused: [] }
     : await packRows(edge, body)
-  const counts = { agent_events: agent_events?.length ?? 0, events: events?.length ?? 0 }
+  const accepted = (list: 'agent_events' | 'events') =>
+    (body[list]?.length ?? 0) - refused.filter(({ row }) => row.startsWith(`${list}[`)).length
+  const counts = {
+    agent_events: accepted('agent_events'),
+    events: accepted('events'),
+    ...(refused.length > 0 ? { refused } : {}),
+  }
   return { site, signature, batch: batch ?? undefined, packed, drops, counts }
 }
 
@@ -185,11 +198,14 @@ function readSignature({ now }: EdgeDeps, header: string): Signature {
   return signature
 }
 
-/** Packs the rows; throws `validation_error` with the field that is wrong. */
+/**
+ * Packs the rows; throws `validation_error` with the field that is wrong. A row of a hostname that is not one of the site
+ * is refused alone: it would make us fetch the robots.txt of a host that its sender chose.
+ */
 async function packRows(
   edge: EdgeDeps,
   { site_id, agent_events, events, hits }: z.output<typeof EdgeEnvelope>,
-): Promise<Pick<PendingDelivery, 'packed' | 'drops'>> {
+): Promise<Pick<PendingDelivery, 'packed' | 'drops'> & { refused: NonNullable<AcceptedCounts['refused']> }> {
   const packer = createPacker()
   const now = edge.now().getTime()
   const drops = new Map<DropReason, number>()
@@ -209,9 +225,20 @@ async function packRows(
         throw error
       }
     })
-  each('agent_events', agent_events, (row, at) => packer.add(readAgent(row, at, site_id, now)))
-  each('events', events, (row, at) => packer.add(readPerson(row, at, site_id, now)))
-  const siteOf = createSiteLookup(hits?.length ? await edge.sites.list() : [])
+  const siteOf = createSiteLookup(await edge.sites.list())
+  const listsHostnames = ((await edge.sites.get(site_id))?.domains.length ?? 0) > 0
+  const owns = (hostname: string): boolean => {
+    const owner = siteOf(hostname)
+    return owner?.id === site_id || (!listsHostnames && owner?.domains.length === 0)
+  }
+  const refused: NonNullable<AcceptedCounts['refused']> = []
+  const addOwn = (observation: Observation, [list, i]: PropertyKey[]) => {
+    if (owns(observation.hostname)) return packer.add(observation)
+    refused.push({ row: `${String(list)}[${String(i)}]`, reason: 'foreign_host' })
+    drop('foreign_host')
+  }
+  each('agent_events', agent_events, (row, at) => addOwn(readAgent(row, at, site_id, now), at))
+  each('events', events, (row, at) => addOwn(readPerson(row, at, site_id, now), at))
   each('hits', hits, (row, at) => {
     const hit = readHit(row, at, edge.decode, now)
     if (hit === undefined) drop('malformed')
@@ -219,5 +246,5 @@ async function packRows(
     else if (siteOf(hit.hostname)?.id !== site_id) drop('foreign_host')
     else packer.add(hit)
   })
-  return { packed: packer.take(), drops }
+  return { packed: packer.take(), drops, refused }
 }

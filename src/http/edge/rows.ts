@@ -68,7 +68,12 @@ const PersonRow = z.object({
   status: count.max(999).nullish().describe('200 if absent.'),
   duration_ms: count.nullish(),
   language: z.string().nullish().describe('The Accept-Language header.'),
-  ip: z.string().describe('Not stored: used to tell visitors apart, then dropped.'),
+  ip: z
+    .string()
+    .nullish()
+    .describe(
+      'Not stored: used for country and network and to tell visitors apart, then dropped. Without it, people with the same user agent are one visitor.',
+    ),
   props: z.record(z.string(), z.unknown()).nullish(),
 })
 
@@ -144,7 +149,7 @@ export function readPerson(value: unknown, at: readonly PropertyKey[], site: num
     duration_ms: row.duration_ms ?? 0,
     content_type: 'text/html',
     conditional: 0,
-    ip: row.ip,
+    ip: row.ip ?? '',
     shipped: { site, as: 'human', ...(props ? { props } : {}) },
   }
 }

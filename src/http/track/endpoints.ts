@@ -1,13 +1,25 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { DropReason, IngestEndpoint } from '../../capture/drops.js'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS } from '../../capture/observation.js'
 import { type Payload, parseJson, readPayload, readQueryPayload } from '../../capture/payload.js'
 import type { Site } from '../../capture/site.js'
 import { truncate } from '../../capture/text-limits.js'
+import { createByteBudget } from '../byte-budget.js'
 import type { RateLimit } from '../rate-limit.js'
-import type { TrackBody } from './body-collector.js'
-import { ACCEPTED, PIXEL, REFUSED, TOO_LARGE, type TrackResponse } from './responses.js'
+import { type BodyLimits, MAX_PAYLOAD_BYTES, ONE_PAYLOAD, type TrackBody } from './body-collector.js'
+import {
+  ACCEPTED,
+  BUSY,
+  PIXEL,
+  REFUSED,
+  type Refusal,
+  TOO_LARGE,
+  type TrackResponse,
+  withRefusals,
+} from './responses.js'
 import { createSiteDirectory, type SiteDirectory, siteDropReason } from './site-directory.js'
+import { splitPayloads } from './split-payloads.js'
 
 /** The sender of a track request. */
 export interface TrackSender {
@@ -24,6 +36,16 @@ export interface TrackSender {
 export type TrackRequest = { endpoint: 'track' | 'batch'; body: TrackBody } | { endpoint: 'pixel'; query: string }
 
 const MAX_BATCH_PAYLOADS = 200
+/** As many payloads as a batch may have, each as large as it may be, and what is between them. */
+const MAX_BATCH_BYTES = (MAX_BATCH_PAYLOADS + 1) * MAX_PAYLOAD_BYTES
+/** Bytes of batches over 64 KB that may be in memory together, and those of one address: a little more than one batch. */
+const BATCH_BUDGET = { total: 3 * MAX_BATCH_BYTES, each: MAX_BATCH_BYTES + MAX_PAYLOAD_BYTES }
+/** Other requests get their turn after this many characters of a batch: some 2 ms of work. */
+const CHARS_PER_TURN = 256 * 1024
+/** Payloads after the 200th that are counted as drops; a body could have millions. */
+const MAX_COUNTED_EXCESS = 1_000
+/** The reasons that a response names: they are about the payload alone, and tell nothing about the site or the visitor. */
+const NAMED_REASONS: readonly DropReason[] = ['malformed', 'too_large', 'over_batch', 'unknown_site', 'foreign_host']
 /** Rows keep no more of a header, and each hit of a batch carries all headers. */
 const MAX_HEADER_CHARS = 1_024
 /** Bounds host and target of a signed request together, as for observations. */
@@ -31,7 +53,10 @@ const MAX_TARGET_CHARS = 8_192
 
 export type TrackEndpoints = ReturnType<typeof createTrackEndpoints>
 
-/** The three endpoints for browsers: each payload becomes a hit, or is dropped and counted by reason. */
+/**
+ * The three endpoints for browsers: each payload becomes a hit, or is dropped and counted by reason. Long because the ways
+ * to take a payload share the sites, the limits and the counters.
+ */
 export function createTrackEndpoints(deps: {
   sites(): Promise<readonly Site[]>
   record(hit: Hit): void
@@ -44,6 +69,7 @@ export function createTrackEndpoints(deps: {
 }) {
   const { record, limit, now, log } = deps
   const directory = createSiteDirectory(deps.sites)
+  const budget = createByteBudget(BATCH_BUDGET)
   const drop = (site: number | undefined, reason: DropReason) => deps.drop(site, 'track', reason, 1)
 
   /** The existing site that a payload names, even if the payload is malformed: its owner sees the drop. */
@@ -52,58 +78,103 @@ export function createTrackEndpoints(deps: {
     return typeof site === 'number' ? sites.get(site)?.id : undefined
   }
 
-  /** Records the payloads. Returns false if a payload was for an unknown site or foreign hostname, and none was accepted. */
-  const recordAll = <V>(
-    values: readonly V[],
-    read: (value: V) => Payload | undefined,
-    sender: TrackSender,
-    sites: SiteDirectory,
-  ): boolean => {
-    let refused = false
+  /** Creates the state of one request: it records or drops its payloads one by one, and knows the response to all. */
+  const createIntake = (sender: TrackSender, sites: SiteDirectory, payloads = 1) => {
+    const refusals: Refusal[] = []
+    const arrived = now()
+    const last = Math.min(payloads, MAX_BATCH_PAYLOADS) - 1
+    let count = 0
+    let isForeign = false
     let accepted = false
     let fields: RequestFields | undefined
-    const arrived = now()
-    for (const [i, value] of values.entries()) {
-      const payload = read(value)
+    const refuse = (site: number | undefined, reason: DropReason) => {
+      drop(site, reason)
+      if (refusals.length < MAX_BATCH_PAYLOADS && NAMED_REASONS.includes(reason))
+        refusals.push({ index: count, reason })
+    }
+    const add = (value: unknown, payload: Payload | undefined) => {
       const site = payload && sites.get(payload.site)
-      if (payload === undefined) drop(namedSite(value, sites), 'malformed')
+      if (payload === undefined) refuse(namedSite(value, sites), 'malformed')
       else if (site === undefined || !sites.owns(site, payload.hostname, sender.host)) {
-        drop(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
-        refused = true
+        refuse(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
+        isForeign = true
       } else {
         accepted = true
         fields ??= requestFields(sender, arrived)
         // A millisecond apart, because the order of a batch is that of what happened.
-        const timestamp = new Date(arrived - (values.length - 1 - i)).toISOString()
+        const timestamp = new Date(arrived - (last - count)).toISOString()
         const reason = siteDropReason(site, payload, fields.headers, sender.header('cookie'))
         if (reason !== undefined) drop(site.id, reason)
         else if (!limit.take(site.id, sender.ip)) drop(site.id, 'rate_limited')
         else record(Object.assign(payload, fields, { timestamp }))
       }
     }
-    return accepted || !refused
+    return {
+      /** Takes the next payload as parsed JSON; `tooLarge` says that its text was over the limit. */
+      take(value: unknown, tooLarge = false) {
+        if (count >= MAX_BATCH_PAYLOADS) refuse(namedSite(value, sites), 'over_batch')
+        else if (tooLarge) refuse(undefined, 'too_large')
+        else add(value, readPayload(value))
+        count++
+      },
+      takeQuery: (query: string) => add(query, readQueryPayload(query)),
+      /** 403 if a payload was for an unknown site or foreign hostname, and none was accepted. */
+      response: () => (accepted || !isForeign ? ACCEPTED : REFUSED),
+      refusals,
+    }
   }
 
-  const respond = (request: TrackRequest, sender: TrackSender, sites: SiteDirectory): TrackResponse => {
+  const takeBatch = async (body: Buffer, sender: TrackSender, sites: SiteDirectory): Promise<TrackResponse> => {
+    const text = decodeUtf8(body)
+    const value = body.length > MAX_PAYLOAD_BYTES ? undefined : parseJson(text)
+    const pieces: readonly unknown[] = value === undefined ? await splitText(text) : payloadList(value)
+    const intake = createIntake(sender, sites, pieces.length)
+    let chars = 0
+    for (const [i, piece] of pieces.entries()) {
+      if (value !== undefined) intake.take(piece)
+      else {
+        const read = i < MAX_BATCH_PAYLOADS ? parsePiece(piece) : undefined
+        intake.take(read, read === TOO_LARGE_PIECE)
+        chars += typeof piece === 'string' ? piece.length : 0
+        if (chars < CHARS_PER_TURN) continue
+        chars = 0
+        await turn()
+      }
+    }
+    return withRefusals(intake.response(), intake.refusals)
+  }
+
+  const respond = async (request: TrackRequest, sender: TrackSender, sites: SiteDirectory): Promise<TrackResponse> => {
     if (request.endpoint === 'pixel') {
-      recordAll([request.query], readQueryPayload, sender, sites)
+      const intake = createIntake(sender, sites)
+      intake.takeQuery(request.query)
       return PIXEL
     }
-    if (request.body === 'too_large') {
-      drop(undefined, 'too_large')
-      return TOO_LARGE
+    const { body, endpoint } = request
+    if (body === 'too_large' || body === 'busy') {
+      drop(undefined, body === 'busy' ? 'queue_full' : body)
+      return body === 'busy' ? BUSY : TOO_LARGE
     }
-    const value = request.body === 'encoded' ? undefined : parseJson(decodeUtf8(request.body))
-    const values = request.endpoint === 'batch' ? payloadList(value) : [value]
-    for (const excess of values.slice(MAX_BATCH_PAYLOADS)) drop(namedSite(excess, sites), 'over_batch')
-    return recordAll(values.slice(0, MAX_BATCH_PAYLOADS), readPayload, sender, sites) ? ACCEPTED : REFUSED
+    if (endpoint === 'batch' && body !== 'encoded') return takeBatch(body, sender, sites)
+    const intake = createIntake(sender, sites)
+    intake.take(body === 'encoded' ? undefined : parseJson(decodeUtf8(body)))
+    return intake.response()
   }
 
   return {
+    /** The limits for a body from an address. Only a batch over 64 KB takes from the budget. */
+    bodyLimits: (endpoint: 'track' | 'batch', ip: string): BodyLimits =>
+      endpoint === 'track'
+        ? ONE_PAYLOAD
+        : {
+            maxBytes: MAX_BATCH_BYTES,
+            reserve: (bytes) => budget.reserve(bytes, ip),
+            release: (bytes) => budget.release(bytes, ip),
+          },
     /** Never rejects: an internal error is logged and counted as a drop, and the response is the usual one. */
     async take(request: TrackRequest, sender: TrackSender): Promise<TrackResponse> {
       try {
-        return respond(request, sender, await directory())
+        return await respond(request, sender, await directory())
       } catch (error) {
         drop(undefined, 'fault')
         log(error)
@@ -111,6 +182,30 @@ export function createTrackEndpoints(deps: {
       }
     },
   }
+}
+
+/** Splits a batch that is too large to be parsed at once, or that is not JSON as a whole; other requests get their turn. */
+async function splitText(text: string): Promise<(string | undefined)[]> {
+  const pieces: (string | undefined)[] = []
+  let chars = 0
+  for (const piece of splitPayloads(text)) {
+    if (pieces.length === MAX_BATCH_PAYLOADS + MAX_COUNTED_EXCESS) break
+    pieces.push(piece)
+    chars += piece?.length ?? 0
+    if (chars < CHARS_PER_TURN) continue
+    chars = 0
+    await turn()
+  }
+  return pieces
+}
+
+const TOO_LARGE_PIECE = Symbol('too large')
+
+/** Parses one payload of a batch; undefined if it is not JSON. A character takes at most three bytes. */
+function parsePiece(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined
+  const isSmall = text.length * 3 <= MAX_PAYLOAD_BYTES || Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES
+  return isSmall ? parseJson(text) : TOO_LARGE_PIECE
 }
 
 /** The fields of a hit that come from its request. */

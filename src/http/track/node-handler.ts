@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { TrackTarget } from '../../readership.js'
-import { createBodyCollector, type TrackBody } from './body-collector.js'
+import { type BodyLimits, createBodyCollector, type TrackBody } from './body-collector.js'
 import type { TrackEndpoints, TrackRequest } from './endpoints.js'
 import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './responses.js'
 
@@ -40,15 +40,17 @@ export const createNodeTrackHandler =
     }
     /** The client may be gone already; an error while responding closes that connection only. */
     const take = (request: TrackRequest) =>
-      void endpoints
+      endpoints
         .take(request, sender)
         .then((response) => sendResponse(req, res, response))
-        .catch(() => res.destroy())
+        .catch(() => void res.destroy())
     const { method } = req
     if (method === 'OPTIONS') sendResponse(req, res, pixel ? PREFLIGHT_GET : PREFLIGHT_POST)
     else if (endpoint !== undefined && method === 'POST')
-      readBody(req, parsed, bodyTimeoutMs, (body) => take({ endpoint, body }))
-    else if (pixel && method === 'GET') take({ endpoint: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
+      readBody(req, parsed, { timeoutMs: bodyTimeoutMs, limits: endpoints.bodyLimits(endpoint, ip) }, (body) =>
+        take({ endpoint, body }),
+      )
+    else if (pixel && method === 'GET') void take({ endpoint: 'pixel', query: mark < 0 ? '' : target.slice(mark + 1) })
     else if (pixel && method === 'HEAD') sendResponse(req, res, { ...PIXEL, body: null })
     else return false
     return true
@@ -61,41 +63,49 @@ export const createNodeTrackHandler =
 function readBody(
   req: Incoming,
   parsed: Uint8Array | undefined,
-  timeoutMs: number,
-  done: (body: TrackBody) => void,
+  { timeoutMs, limits }: { timeoutMs: number; limits: BodyLimits },
+  done: (body: TrackBody) => Promise<void>,
 ): void {
   if (parsed !== undefined) {
     // Its length and encoding are no longer those of the headers.
-    const collector = createBodyCollector(undefined, undefined)
+    const collector = createBodyCollector(undefined, undefined, limits)
     collector.add(Buffer.from(parsed))
-    done(collector.body())
+    void done(collector.body()).finally(collector.release)
     return
   }
   const source = 'stream' in req ? req.stream : req.socket
   const timeout = setTimeout(() => source.destroy(), timeoutMs).unref()
+  const collector = createBodyCollector(req.headers['content-length'], req.headers['content-encoding'], limits)
+  let isTaken = false
   const finish = () => {
     clearTimeout(timeout)
     source.off('close', finish)
+    // The client disconnected before the end of the body.
+    if (!isTaken) collector.release()
   }
   req.on('error', finish)
   req.once('close', finish)
-  const collector = createBodyCollector(req.headers['content-length'], req.headers['content-encoding'])
-  let large = collector.body() === 'too_large'
+  let refused = collector.body() === 'too_large'
+  const takeBody = () => {
+    isTaken = true
+    void done(collector.body()).finally(collector.release)
+  }
   /** The rest of the body is read and discarded, so that the connection can be used again. */
   const refuse = () => {
-    large = true
+    refused = true
     // A request that was answered before its end no longer emits `close`; its connection does.
     source.once('close', finish)
-    done('too_large')
+    takeBody()
   }
   req.on('data', (chunk: Buffer) => {
-    if (!large && !collector.add(chunk)) refuse()
+    if (!refused && !collector.add(chunk)) refuse()
   })
   req.once('end', () => {
+    const isRead = !refused
+    if (isRead) takeBody()
     finish()
-    if (!large) done(collector.body())
   })
-  if (large) refuse()
+  if (refused) refuse()
 }
 
 function sendResponse(req: Incoming, res: Outgoing, { status, headers, body }: TrackResponse): void {

@@ -29,7 +29,10 @@ const Payload = z.object({
   ),
   sc: int('Deepest scroll in percent, of the page that `d` is about.', 80),
   p: z
-    .record(z.string(), z.unknown())
+    .looseObject({
+      url: z.string().optional().describe('The target of an `outbound` or `file_download`; their goals match it.'),
+      form: z.string().optional().describe('The name of a `form`; form goals match it.'),
+    })
     .optional()
     .describe("Properties; of an engagement with `id` the person's traits.")
     .meta({ example: { plan: 'yearly' } }),
@@ -71,10 +74,15 @@ export const trackRoutes = (endpoints: TrackEndpoints): Route[] => [
     path: '/api/track/batch',
     access: 'public',
     tag: 'track',
-    summary: 'Record up to 200 hits; 403 if a site refused one and none was accepted',
+    summary:
+      'Record up to 200 hits of at most 64 KB each; 403 if a site refused one and none was accepted. The header `readership-refused` names refused payloads by their place, from 0: `3=malformed, 7=too_large`',
     body: z.union([z.array(Payload), z.object({ events: z.array(Payload) })]),
     status: 204,
-    otherResponses,
+    otherResponses: {
+      403: otherResponses[403],
+      413: 'The body is larger than 12.8 MB. No body.',
+      503: 'Too many large batches at once; send this one again. No body.',
+    },
     direct: postEndpoint(endpoints, 'batch'),
   },
   {

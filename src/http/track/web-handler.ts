@@ -1,5 +1,5 @@
 import type { Peer } from '../route.js'
-import { createBodyCollector, type TrackBody } from './body-collector.js'
+import { type BodyLimits, createBodyCollector, type TrackBody } from './body-collector.js'
 import type { TrackEndpoints, TrackSender } from './endpoints.js'
 import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './responses.js'
 
@@ -11,7 +11,7 @@ export const postEndpoint =
   (request: Request, peer: Peer): Promise<Response> | undefined => {
     if (request.method === 'OPTIONS') return Promise.resolve(toWebResponse(PREFLIGHT_POST))
     if (request.method !== 'POST') return undefined
-    return readBody(request).then(async (body) =>
+    return takeBody(request, endpoints.bodyLimits(endpoint, peer.ip), async (body) =>
       toWebResponse(await endpoints.take({ endpoint, body }, senderOf(request, peer))),
     )
   }
@@ -39,12 +39,20 @@ export const senderOf = ({ method, url, headers }: Request, { ip }: Pick<Peer, '
   },
 })
 
-/** Rejects if the client disconnects meanwhile. */
-async function readBody({ headers, body }: Request): Promise<TrackBody> {
-  const collector = createBodyCollector(headers.get('content-length'), headers.get('content-encoding'))
-  if (collector.body() !== 'too_large')
-    for await (const chunk of body ?? []) {
-      if (!collector.add(chunk)) break
-    }
-  return collector.body()
+/** Reads the body and passes it to `take`. Rejects if the client disconnects meanwhile. */
+async function takeBody<T>(
+  { headers, body }: Request,
+  limits: BodyLimits,
+  take: (body: TrackBody) => Promise<T>,
+): Promise<T> {
+  const collector = createBodyCollector(headers.get('content-length'), headers.get('content-encoding'), limits)
+  try {
+    if (collector.body() !== 'too_large')
+      for await (const chunk of body ?? []) {
+        if (!collector.add(chunk)) break
+      }
+    return await take(collector.body())
+  } finally {
+    collector.release()
+  }
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Address, isGlobal } from '../../address.js'
+import { type Address, isGlobal, parseAddress } from '../../address.js'
 import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
 import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
 import { type MmdbFile, openMmdb } from './mmdb.js'
@@ -41,6 +41,12 @@ export function openPlaceLookup(options: { geoip?: string | undefined; folder?: 
       address !== undefined && isGlobal(address) ? findPlace(address, shipped, own) : UNKNOWN_PLACE,
   }
 }
+
+/** Returns a function for the site's process: the country of an address that is given as text. */
+export const createCountryApi =
+  ({ locate }: Pick<PlaceLookup, 'locate'>) =>
+  async (ip: unknown): Promise<string | null> =>
+    locate(parseAddress(String(ip))).country
 
 function openShippedFile(folder: URL): GeoFile | undefined {
   try {
