@@ -1,14 +1,19 @@
 import type { Observation } from './observation.js'
 
+/** Files that programs ask for by convention. A site that answers them with HTML, such as an error page, shows no page. */
+const CONVENTIONAL_FILE =
+  /^\/(?:\.well-known\/.*|favicon[\w-]*\.(?:ico|png|svg|gif)|apple-touch-icon[\w-]*\.png|apple-app-site-association|(?:robots|ads|app-ads|humans|security|llms|llms-full)\.txt|sellers\.json|sitemap[\w.-]*\.(?:xml|xml\.gz|txt)|(?:browserconfig|crossdomain|clientaccesspolicy|opensearch)\.xml|manifest\.json|[\w-]+\.webmanifest|(?:sw|service-worker)\.js)$/
+
 const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
 
 /**
- * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML. A 304 without a type was a page if the request
+ * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML, and no file such as `/favicon.ico`. A 304 without a type was a page if the request
  * asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents accept anything) by its path.
  */
 export function isPage(observation: Observation): boolean {
   const { method, status } = observation
   if (method !== 'GET' || !((status >= 200 && status < 300) || status === 304)) return false
+  if (CONVENTIONAL_FILE.test(observation.pathname)) return false
   const type = mediaType(observation.content_type)
   if (type !== null) return type === 'text/html' || type === 'application/xhtml+xml'
   return status === 304 && requestsPage(observation)

@@ -123,7 +123,8 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
 /** Erasure of a person's rows. API keys cannot use it. */
 export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<Removals, 'erase'> }): Route[] => [
   routeMaker('visitors')('delete', '/api/visitors/{id}', 'admin', {
-    summary: "Erase a person: delete all the person's rows; cannot be undone",
+    summary:
+      "Erase a person: delete all the person's rows; cannot be undone. 404 if none is stored, as after an earlier erasure",
     pathParameter: HexId.describe('The id, as `/api/stats/visitors` shows it.'),
     query: SiteQuery,
     data: ErasureResult,
@@ -131,7 +132,12 @@ export const visitorRoutes = (deps: { sites: Pick<Sites, 'get'>; removals: Pick<
       const id = HexId.safeParse(call.params.id)
       if (!id.success) throw new ApiError('not_found', 'Not found.')
       const site = await requireSite(call, deps.sites, parseQuery(call, SiteQuery).site, 'site')
-      return deps.removals.erase(site.id, id.data, auditContext(call, site.org))
+      const erased = await deps.removals.erase(site.id, id.data, auditContext(call, site.org))
+      if (erased.rows > 0) return erased
+      throw new ApiError(
+        'not_found',
+        'No row of this visitor is stored: the id is unknown, or the person was erased before.',
+      )
     },
   }),
 ]

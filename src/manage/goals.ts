@@ -18,7 +18,12 @@ export const Goal = z.object({ id: z.int(), version: Version, site: z.int(), ...
 export type Goal = z.infer<typeof NewGoal>
 
 /** The body of `POST /api/goals`, before `normaliseGoal`. */
-export const NewGoal = z.strictObject({ site: SiteId, ...shape, revenue: Revenue.optional() })
+export const NewGoal = z.strictObject({
+  site: SiteId,
+  ...shape,
+  match: GoalMatch.default({ op: 'is_set' }).describe('Without it, every hit of the type counts.'),
+  revenue: Revenue.optional(),
+})
 /** The body of `PATCH /api/goals/{id}`; null removes a field. */
 export const GoalChange = z.strictObject({ ...shape, revenue: Revenue.nullable() }).partial()
 

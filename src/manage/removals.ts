@@ -24,7 +24,7 @@ export type RemovalProgress = z.infer<typeof RemovalProgress>
 /** The result of an erasure. */
 export const ErasureResult = z.object({
   visitor_ids: z.array(z.string()).describe('The ids by which the person was recorded, 16 hex digits each.'),
-  rows: z.int().describe('Number of rows that were removed; 0 for an unknown id.'),
+  rows: z.int().describe('Number of rows that were removed.'),
 })
 export type ErasureResult = z.infer<typeof ErasureResult>
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { quote } from './dimensions.js'
 import { type Condition, type Filter, parseCondition } from './filters.js'
-import { findOperator, operatorNamed } from './operators.js'
+import { findOperator, operatorNamed, suggestOperator } from './operators.js'
 
 /** The types of goals and funnel steps: a kind of hit, or the length of a session. */
 export const GOAL_TYPES = ['page', 'event', 'outbound', 'file_download', 'form', 'scroll', 'duration'] as const
@@ -21,7 +21,7 @@ const SUBJECTS: Record<GoalType, { dimension: string; kind?: string; most?: numb
 
 const Value = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).min(1)])
 const ValueTest = z.strictObject({
-  op: z.string().describe('An operator of the filters.'),
+  op: z.string().describe('An operator of the filters; `is_set` for any value.'),
   value: Value.optional().describe('A list matches any of its values; omit it for is_set.'),
 })
 /** The condition on a hit, as requests and records have it. `parseGoalMatch` checks it against the type. */
@@ -87,7 +87,7 @@ function parseValueTest(
   { op, value }: z.infer<typeof ValueTest>,
   field: string,
 ): z.infer<typeof ValueTest> {
-  if (!findOperator(op)) throw invalidField(`${field}.op`, `Unknown operator ${quote(op)}.`)
+  if (!findOperator(op)) throw invalidField(`${field}.op`, `Unknown operator ${quote(op)}${suggestOperator(op)}`)
   try {
     const { dimension: _, ...canonical } = toCondition(dimension, { op, value }, field)
     return ValueTest.parse(canonical)
@@ -100,14 +100,17 @@ function parseValueTest(
 const toCondition = (dimension: string, { op, value }: z.infer<typeof ValueTest>, where = 'match'): Condition =>
   parseCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
 
-/** The condition as a filter of rows. A duration goal selects all rows of sessions that are long enough. */
+/**
+ * The condition as a filter of rows. A duration goal selects all rows of sessions that are long enough. `is_set` is no
+ * condition on hits of one kind: a form without a name is a form.
+ */
 export function goalFilter({ type, match }: GoalCondition): Filter {
   const { dimension, kind } = SUBJECTS[type]
   const { props = [], pathname } = match
   return {
     and: [
       ...(kind === undefined ? [] : [{ dimension: 'kind', op: 'is', value: kind } as const]),
-      toCondition(dimension, match),
+      ...(kind !== undefined && findOperator(match.op)?.name === 'is_set' ? [] : [toCondition(dimension, match)]),
       ...props.map(({ key, ...one }) => toCondition(`prop:${key}`, one)),
       ...(pathname ? [toCondition('pathname', pathname)] : []),
     ],

@@ -216,7 +216,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     row('account', 409, EMPTY),
   ]),
 
-  ['delete /api/visitors/{id}', row('admin', 200, { asks: '/api/visitors/00000000000000ff?site=1' })],
+  ['delete /api/visitors/{id}', row('admin', 404, { asks: '/api/visitors/00000000000000ff?site=1' })],
 
   ['get /healthz', row('open', 200)],
   ['get /readyz', row('open', 200)],

@@ -51,7 +51,9 @@ export function goalFilter({ type, match }: Pick<Goal, 'type' | 'match'>): Node 
     ...(isNode(match.pathname) ? [{ ...match.pathname, dimension: 'pathname' }] : []),
     ...(type === 'scroll' || type === 'duration' ? [] : [{ dimension: 'kind', op: 'is', value: kind }]),
   ]
-  return { and: [{ dimension: Reflect.get(subject, type), op, value }, ...also] }
+  // Any form is a form, even one without a name.
+  const any = op === 'is_set' && type !== 'scroll' && type !== 'duration'
+  return { and: [...(any ? [] : [{ dimension: Reflect.get(subject, type), op, value }]), ...also] }
 }
 
 /** A filter names a goal by its name, or by its id if no goal has that name. A row may reach several goals. */

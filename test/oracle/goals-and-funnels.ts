@@ -28,6 +28,7 @@ export const GOALS: readonly Goal[] = [
     type: 'scroll',
     match: { ...matchOf('gt', 50), pathname: matchOf('starts_with', '/docs') },
   },
+  { id: 13, name: 'any form', type: 'form', match: matchOf('is_set') },
   { id: 12, name: 'long', type: 'duration', match: matchOf('gte', 300) },
 ]
 const step = (label: string, type: string, match: Goal['match']) => ({ label, type, match })

@@ -42,6 +42,7 @@ const ROW_KINDS: readonly (readonly [kind: string, more: Partial<EventRow>])[] =
   ['custom', { event_name: 'purchase', props: '{"value":5,"currency":null}' }],
   ['outbound', { props: '{"url":"https://a.example/x"}' }],
   ['form', { props: '{"form":"letter"}', country: 'FR' }],
+  ['form', {}],
   ['file_download', {}],
   ['web_vitals', { vitals: { lcp: 2500, cls: 0.1, inp: null, fcp: 1801, ttfb: 0 } }],
   ['web_vitals', { vitals: { lcp: 100, cls: null, inp: 201, fcp: null, ttfb: null } }],

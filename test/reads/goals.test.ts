@@ -1,4 +1,5 @@
 import t from 'tap'
+import { GoalChange, NewGoal, normaliseGoal } from '../../src/manage/goals.js'
 import type { Goal } from '../../src/query/goals.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
@@ -325,4 +326,33 @@ t.test('goals apply to people only in reads of both audiences', async (t) => {
   })
   // The goal's path is no filter on the entry, so all of Blog's sessions entered.
   t.match((await ask('stats/overview', query)).data, { bounce: 0 })
+})
+
+t.test('a goal without a condition counts every hit of its type, even one without the property', async (t) => {
+  const hits = [
+    bob('20T11:00:00', '/', { kind: 'form', props: '{"form":"signup"}' }),
+    bob('20T11:00:01', '/', { kind: 'form', props: '{"plan":"pro"}' }),
+    bob('20T11:00:02', '/', { kind: 'form' }),
+    bob('20T11:00:03', '/', { kind: 'file_download' }),
+    bob('20T11:00:04', '/', { kind: 'custom', event_name: 'buy' }),
+  ]
+  const any = { op: 'is_set' }
+  const none = await asker(hits, [
+    { id: 1, name: 'Any form', type: 'form', match: any },
+    { id: 2, name: 'Signup', type: 'form', match: { op: 'is', value: 'signup' } },
+    { id: 3, name: 'Nameless', type: 'form', match: { op: 'is_not_set' } },
+    { id: 4, name: 'Any download', type: 'file_download', match: any },
+    { id: 5, name: 'Any event', type: 'event', match: any },
+    { id: 6, name: 'Pro', type: 'event', match: { ...any, props: [{ key: 'plan', op: 'is', value: 'pro' }] } },
+  ])
+  const { data } = await none('stats/goals', DAY)
+  const found = Array.isArray(data) ? data.map(({ id, conversions }) => `${id}: ${conversions}`).sort() : []
+  t.strictSame(found, ['1: 3', '2: 1', '3: 2', '4: 1', '5: 1', '6: 0'])
+  const made = NewGoal.parse({ site: 1, name: 'Any form', type: 'form' })
+  t.strictSame(normaliseGoal(made).match, any, 'a goal that is made without a condition')
+  t.notOk('match' in GoalChange.parse({ name: 'New name' }), 'a change without one keeps what there is')
+  t.throws(() => normaliseGoal(NewGoal.parse({ site: 1, name: 'Deep', type: 'scroll' })), {
+    code: 'validation_error',
+    field: 'match.op',
+  })
 })
