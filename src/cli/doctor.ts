@@ -10,6 +10,7 @@ import { RangesStatus } from '../agents/ranges/status.js'
 import type { Config } from '../config.js'
 import { formatBytes } from '../export/format.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
+import { StoreLoss } from '../manage/store-losses.js'
 import { OutboundError } from '../outbound/outbound.js'
 import { isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
@@ -53,7 +54,7 @@ export const doctor = defineCommand({
     const findings = [
       ok('settings', 'valid'),
       ...(await checkDataDirectory(config)),
-      running.finding,
+      ...running.findings,
       ...(await checkOrigin(config.origin ?? running.origin)),
       // If rows are shipped, the collector does the geo lookup and the verification.
       ...(running.collector === undefined ? [checkGeoData(config), checkRanges(config, running.ranges)] : []),
@@ -116,28 +117,46 @@ const StatusResponse = z.object({
   }),
 })
 
+const StoreResponse = z.object({ data: z.object({ losses: z.array(StoreLoss) }) })
 const RangesResponse = z.object({ data: z.array(RangesStatus) })
 
 /** Checks the running instance; also returns its origin, the ranges it verifies agents with, and its collector. */
 async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<{
-  finding: Finding
+  findings: Finding[]
   origin?: string | undefined
   ranges?: RangesStatus[] | undefined
   collector?: string | undefined
 }> {
-  if (!(await isRunning(config.data))) return { finding: ok('instance', `none runs on ${config.data}`) }
+  if (!(await isRunning(config.data)))
+    return { findings: [ok('instance', `none runs on ${config.data}`), ...checkFiles(config)] }
   try {
     return await withClient({ config, terminal }, async (client) => {
       const { origin, store, collector } = StatusResponse.parse(await client.call('GET', '/control/status')).data
-      if (collector !== undefined) return { finding: shippingFinding(store, collector), origin, collector }
+      if (collector !== undefined) return { findings: [shippingFinding(store, collector)], origin, collector }
       const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
-      return { finding: storeFinding(store), origin, ranges }
+      const { losses } = StoreResponse.parse(await client.call('GET', '/control/store')).data
+      return { findings: losses.length > 0 ? losses.map(lossFinding) : [storeFinding(store)], origin, ranges }
     })
   } catch (error) {
     const says = `does not respond (${errorReason(error)})`
-    return { finding: fail('instance', says, 'Look at its log; restart it if it hangs.') }
+    return { findings: [fail('instance', says, 'Look at its log; restart it if it hangs.')] }
   }
 }
+
+/** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */
+function checkFiles({ data }: Config): Finding[] {
+  const files = ['control.duckdb', 'events.duckdb']
+  const missing = files.filter((file) => !existsSync(join(data, file)))
+  if (missing.length !== 1) return []
+  return [fail('stored data', `${missing[0]} is missing from ${data}`, 'Put it back from a backup before you start.')]
+}
+
+const lossFinding = ({ message, backup }: z.infer<typeof StoreLoss>): Finding =>
+  fail(
+    'stored data',
+    backup === undefined ? message : `${message} The file as it was: ${backup}.`,
+    '`readership store status` says what you can decide: restore a backup, `store assign` or `store accept`.',
+  )
 
 function storeFinding(store: z.infer<typeof StatusResponse>['data']['store']): Finding {
   if (store.state === 'ready' && store.losses?.length)

@@ -15,6 +15,7 @@ import { policy } from './policy.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
+import { storeAccept, storeAssign, storeStatus } from './store.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
 import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
@@ -47,6 +48,9 @@ export const COMMANDS: readonly Command[] = [
   agentsIdentify,
   agentsReclassify,
   agentsRefresh,
+  storeStatus,
+  storeAssign,
+  storeAccept,
   doctor,
 ]
 

@@ -110,4 +110,14 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
   ],
   // A table that is altered cannot be updated in the same transaction.
   ["update notices set receiver = ''"],
+  [
+    // The openings of this file together with events.duckdb; events.duckdb has the same tokens (binding.ts).
+    'create table openings (number integer, token varchar, opened_at timestamp, other_born varchar, confirmed boolean)',
+    // Losses that were found at an opening; without `decided_at` they wait for the operator.
+    `create table losses (
+      token varchar, found_at timestamp, kind varchar, backup varchar, since timestamp, decided_at timestamp)`,
+    // The site of the first start, to which --domain belongs. Its id is 1 unless ids were given before.
+    'create table first_site (id integer)',
+    "insert into first_site select 1 from last_ids where kind = 'organisations' and id > 0",
+  ],
 ]

@@ -25,6 +25,8 @@ export interface DataFileOptions {
   limits?: Partial<ReadTimeouts> | undefined
   /** Milliseconds to wait for a file that another process has open; 0 by default. */
   lock_ms?: number
+  /** Called when a file had to be repaired that was opened again: what it lost is found at the next start only. */
+  onRepaired?: () => void
 }
 
 const LOCK_RETRY_MS = 50
@@ -59,7 +61,12 @@ export async function openDataFile(options: DataFileOptions) {
     connections.close()
     throw error
   }
-  const database = createReopeningDatabase(connections, async () => (await open()).connections, {
+  const reopen = async () => {
+    const reopened = await open()
+    if (reopened.repairs.length > 0) options.onRepaired?.()
+    return reopened.connections
+  }
+  const database = createReopeningDatabase(connections, reopen, {
     clock: options.clock,
     memory_limit: settings.memory_limit,
     first_retry_ms: 250,

@@ -11,7 +11,7 @@ import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError, toApiError } from './query-errors.js'
-import { forgetRemovals, type Removal, type RemovalStep, removeStep } from './removal.js'
+import { assignStep, forgetRemovals, type Removal, type RemovalStep, removeStep } from './removal.js'
 import type { Repair } from './repair.js'
 import { RowError } from './row-appender.js'
 import { streamRows } from './row-stream.js'
@@ -113,6 +113,14 @@ export async function openEvents(options: EventStoreOptions) {
     async remove(removal: Removal): Promise<RemovalStep> {
       const step = await asApiError('The rows could not be removed.', () =>
         file.write((writer) => removeStep(writer, removal, () => aggregates.refreshStale(writer))),
+      )
+      await checkpoints.afterRemoval(step.rows)
+      return step
+    },
+    /** Gives rows of a site to another, one bounded step, as `remove` does. Throws `ApiError('database_error')`. */
+    async assign(sites: { from: number; to: number }): Promise<{ rows: number; more: boolean }> {
+      const step = await asApiError('The rows could not be moved.', () =>
+        file.write((writer) => assignStep(writer, sites)),
       )
       await checkpoints.afterRemoval(step.rows)
       return step

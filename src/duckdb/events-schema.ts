@@ -90,4 +90,10 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // Reports of pages by visitors without a session: the columns of `events`, which both tables get from now on.
     'create table loose_reports as select * from events where false',
   ],
+  [
+    // The openings of this file together with control.duckdb; control.duckdb has the same tokens (binding.ts).
+    'create table openings (number integer, token varchar, opened_at timestamp, other_born varchar)',
+    // Site ids that were given; the highest counts.
+    'create table site_ids (last integer)',
+  ],
 ]

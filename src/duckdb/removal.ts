@@ -33,6 +33,12 @@ export interface RemovalStep {
 
 /** Approximate: appends wait while a step runs. */
 const ROWS_PER_STEP = 100_000
+/** Tables with a row for each session of a site or more, and when it began. */
+const AGGREGATE_TABLES = [
+  ['sessions', 'started'],
+  ['session_pages', 'started'],
+  ['unsealed', 'session_start'],
+] as const
 /** Later than any stored row. */
 const END_OF_TIME = new Date('9999-01-01T00:00:00Z')
 
@@ -172,11 +178,7 @@ async function removeBefore(
     const views = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
     const fetches = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
     const loose = await run(sql`delete from loose_reports where site_id = ${site} and timestamp < ${end}`)
-    for (const [table, began] of [
-      ['sessions', 'started'],
-      ['session_pages', 'started'],
-      ['unsealed', 'session_start'],
-    ] as const)
+    for (const [table, began] of AGGREGATE_TABLES)
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
     await run(clearPriors('sessions', PRIOR_COLUMNS, site, end))
     await run(clearPriors('session_pages', ['prior'], site, end))
@@ -193,6 +195,30 @@ async function removeBefore(
     const rows = before + views + fetches + loose
     await saveRemovalNote(writer, whole?.key, { rows, visitor_ids: [] })
     return { ...none, rows, more: stepEnd !== undefined }
+  })
+}
+
+/**
+ * Gives rows of a site to another in one step, as one transaction, with their aggregates. No visitor or session of the two
+ * sites is the same, because their ids are made with the site's.
+ */
+export async function assignStep(
+  writer: DuckDBConnection,
+  { from, to }: { from: number; to: number },
+): Promise<{ rows: number; more: boolean }> {
+  const stepEnd = await findStepEnd(writer, from, END_OF_TIME)
+  return inTransaction(writer, async () => {
+    const move = async (table: string, condition: Sql) =>
+      changedRows(
+        (
+          await runQuery(writer, sql`update ${raw(table)} set site_id = ${to} where site_id = ${from} and ${condition}`)
+        )[0],
+      )
+    const moveBefore = (table: string, began: string) => move(table, sql`${raw(began)} < ${stepEnd ?? END_OF_TIME}`)
+    const rows = (await moveBefore('events', 'session_start')) + (await moveBefore('agent_events', 'timestamp'))
+    for (const [table, began] of AGGREGATE_TABLES) await moveBefore(table, began)
+    if (stepEnd === undefined) for (const table of ['loose_reports', 'deliveries']) await move(table, sql`true`)
+    return { rows, more: stepEnd !== undefined }
   })
 }
 

@@ -31,7 +31,7 @@ export async function openWithRepair(
   connect: () => Promise<Connections>,
   now: () => Date,
 ): Promise<RepairedFile> {
-  const stamp = now().toISOString().replaceAll(/[:.]/g, '-')
+  const stamp = formatStamp(now())
   const logFile = `${file}.wal`
   const log = existsSync(logFile) ? readFileSync(logFile) : undefined
   const wal = log && inspectWal(log)
@@ -94,11 +94,20 @@ async function replaceFile(
   failed: { error: unknown; why: string },
 ): Promise<Omit<RepairedFile, 'wal'>> {
   if (!NOT_A_DATABASE.test(failed.why)) throw toOpenError(file, failed)
+  const backup = setFileAside(file, stamp)
+  const repair: Repair = { what: 'file_set_aside', backup, bytes: statSync(backup).size, why: failed.why }
+  return { connections: await connect(), repairs: [repair] }
+}
+
+/** A moment as a part of a file name. */
+export const formatStamp = (at: Date): string => at.toISOString().replaceAll(/[:.]/g, '-')
+
+/** Renames a closed file, with its log, and returns its new path. */
+export function setFileAside(file: string, stamp: string): string {
   const backup = `${file}.${stamp}`
   renameSync(file, backup)
   if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${backup}.wal`)
-  const repair: Repair = { what: 'file_set_aside', backup, bytes: statSync(backup).size, why: failed.why }
-  return { connections: await connect(), repairs: [repair] }
+  return backup
 }
 
 function toOpenError(file: string, { error, why }: { error: unknown; why: string }): StoreOpenError {

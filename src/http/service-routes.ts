@@ -3,18 +3,21 @@ import type { Engine, EngineStatus } from '../engine/engine.js'
 import type { IngestKeys } from '../manage/ingest-keys.js'
 import type { Keys } from '../manage/keys.js'
 import type { Sites } from '../manage/sites.js'
+import type { StoreLosses } from '../manage/store-losses.js'
 import { agentControlRoutes } from './agent-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 import { siteRoutes } from './sites.js'
+import { storeControlRoutes } from './store-control.js'
 import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
   engine: Pick<Engine, 'events' | 'tail' | 'call'>
-  /** Whether rows are being stored, and the reason if not. */
+  /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
   health(): EngineStatus
+  losses: StoreLosses
   keys: Keys
   sites: Sites
   ingestKeys: IngestKeys
@@ -30,7 +33,16 @@ const service = routeMaker('service')
 const control = routeMaker('control')
 
 /** Sites, keys, health, metrics and control routes. */
-export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics, status }: ServiceDeps): Route[] => [
+export const serviceRoutes = ({
+  engine,
+  health,
+  losses,
+  keys,
+  sites,
+  ingestKeys,
+  metrics,
+  status,
+}: ServiceDeps): Route[] => [
   ...siteRoutes({ sites, ingestKeys }),
   ...keyRoutes(keys),
   service('get', '/healthz', 'public', {
@@ -39,7 +51,7 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
     run: async () => textResponse('ok\n', 'text/plain'),
   }),
   service('get', '/readyz', 'public', {
-    summary: 'Readiness: rows are being stored; 503 with the reason while they are not',
+    summary: 'Readiness: rows are being stored and none were lost; 503 with the reason otherwise',
     data: z.object({ state: z.string(), reason: z.string().optional() }),
     run: async () => {
       const { state, reason } = health()
@@ -66,9 +78,15 @@ export const serviceRoutes = ({ engine, health, keys, sites, ingestKeys, metrics
     query: TailQuery,
     contentType: 'application/x-ndjson',
     run: async (call) =>
-      new Response(createTailStream(engine, parseQuery(call, TailQuery)), {
-        headers: { 'content-type': 'application/x-ndjson' },
-      }),
+      new Response(
+        createTailStream(
+          engine,
+          parseQuery(call, TailQuery),
+          (await sites.list()).map(({ id }) => id),
+        ),
+        { headers: { 'content-type': 'application/x-ndjson' } },
+      ),
   }),
+  ...storeControlRoutes(losses, sites),
   ...agentControlRoutes(engine),
 ]

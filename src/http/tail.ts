@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Engine } from '../engine/engine.js'
 import type { TailRow } from '../engine/protocol.js'
-import { join, raw, type Sql, sql } from '../sql.js'
+import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
 /** The query of `/control/tail`. */
@@ -23,10 +23,11 @@ export type TailQuery = z.infer<typeof TailQuery>
 /** Bounds the lines that wait for a slow reader. Further rows are left out, and a line says how many. */
 const MAX_WAITING_LINES = 2_000
 
-/** Streams rows as NDJSON: the recent ones, then each row as it is committed, until the reader disconnects. */
+/** Streams rows as NDJSON: the recent ones of `sites`, then each row as it is committed, until the reader disconnects. */
 export function createTailStream(
   engine: Pick<Engine, 'events' | 'tail'>,
   query: TailQuery,
+  sites: readonly number[],
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let stop = () => {}
@@ -54,7 +55,7 @@ export function createTailStream(
             else missed++
           })
         try {
-          const recent = query.n === 0 ? [] : await recentRows(engine.events, query)
+          const recent = query.n === 0 ? [] : await recentRows(engine.events, query, sites)
           for (const row of recent) send(row)
           const sent = new Set(recent.map(rowKey))
           const waiting = early.filter((row) => !sent.has(rowKey(row)))
@@ -98,8 +99,8 @@ const matchesTailQuery = (query: TailQuery, row: TailRow): boolean => {
   return row.audience === 'agent' && [row.agent_id, row.operator].some((name) => name.toLowerCase() === agent)
 }
 
-/** Reads the last rows, oldest first, with the filters of `matchesTailQuery` in SQL. */
-async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQuery) {
+/** Reads the last rows of these sites, oldest first, with the filters of `matchesTailQuery` in SQL. */
+async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQuery, sites: readonly number[]) {
   const { path, n } = query
   const agent = query.agent?.toLowerCase()
   const violations = query.violations === '1'
@@ -107,7 +108,7 @@ async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQ
     const ofPath = path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)]
     return sql`
     select ${audience} as audience, * from ${raw(table)}
-    where ${join([raw('true'), ...conditions, ...ofPath], ' and ')}
+    where ${join([isIn(raw('site_id'), sites), ...conditions, ...ofPath], ' and ')}
     order by timestamp desc limit ${n}`
   }
   const queries: Sql[] = []

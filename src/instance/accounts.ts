@@ -14,9 +14,9 @@ import type { Mail } from './mail.js'
 
 /** People and their rights: accounts, organisations, members, invitations, share links and the audit log. */
 export async function createAccountArea(
-  { engine, manage, log, now, clock, newLimit }: Core,
+  { engine, manage, losses, log, now, clock, newLimit }: Core,
   { post, linkTo }: Mail,
-  closed: boolean,
+  disable_registration: boolean,
 ) {
   const { sites, sessions, users, members, orgs, invitations, people, audit, shares, managed } = manage
   const random = randomBytes
@@ -82,7 +82,8 @@ export async function createAccountArea(
       limits,
       post,
       linkTo,
-      closed,
+      // Until the operator has decided about a loss: accounts that are created now would be lost with a restored backup.
+      mayRegister: () => !disable_registration && losses.list().length === 0,
     }),
   }
 }

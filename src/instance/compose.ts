@@ -12,7 +12,7 @@ import { dropRoutes, visitorRoutes } from '../http/sites.js'
 import { createScriptHandler } from '../http/tracker-script.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import { createAccountArea } from './accounts.js'
-import { createCore } from './core.js'
+import { type Core, createCore } from './core.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { createMail } from './mail.js'
@@ -38,7 +38,7 @@ export async function compose(
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const core = createCore(engine, { log, now })
+  const core = await createCore(engine, { log, now })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   const ingest = createIngest(core)
@@ -75,7 +75,7 @@ export async function compose(
 }
 
 interface Areas {
-  core: ReturnType<typeof createCore>
+  core: Core
   accounts: Awaited<ReturnType<typeof createAccountArea>>
   ingest: ReturnType<typeof createIngest>
   reads: ReturnType<typeof createReads>
@@ -88,7 +88,7 @@ function createServiceApp(
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
-  const { engine, manage, recorder, removals, health, log, now } = core
+  const { engine, manage, recorder, removals, losses, health, log, now } = core
   const { sites, keys, ingestKeys, people, drops, managed, flags, alerts, reports } = manage
   const { version = '0' } = deps
   const started = now()
@@ -113,6 +113,7 @@ function createServiceApp(
       ...serviceRoutes({
         engine,
         health,
+        losses,
         keys,
         sites,
         ingestKeys,

@@ -5,12 +5,13 @@ import type { Engine, EngineStatus } from '../engine/engine.js'
 import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'
+import { openStoreLosses } from '../manage/store-losses.js'
 import type { Log } from './instance.js'
 
-export type Core = ReturnType<typeof createCore>
+export type Core = Awaited<ReturnType<typeof createCore>>
 
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export function createCore(engine: Engine, { log, now }: { log: Log; now: () => Date }) {
+export async function createCore(engine: Engine, { log, now }: { log: Log; now: () => Date }) {
   const { records } = engine
   const clock = () => now().getTime()
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: clock, log })
@@ -34,6 +35,7 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     records,
     sites,
     now,
+    mayRemoveSites: () => losses.list().length === 0,
     remove: async (leaving) => RemovalProgress.parse(await engine.call('remove', leaving)),
     forget: async (key) => void (await engine.call('forget_removals', key)),
     onSiteDeleted: drops.forgetSite,
@@ -44,13 +46,24 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     },
     log: (message, error) => log.warn({ err: error }, message),
   })
-  engine.onRestart(() => void manage.invalidate())
+  const losses = await openStoreLosses({
+    records,
+    events: engine.events,
+    sites,
+    assignStep: (argument) => engine.call('assign', argument),
+    wakeRemovals: () => removals.wake(),
+  })
+  engine.onRestart(() => {
+    void manage.invalidate()
+    void losses.refresh().catch(() => {})
+  })
   engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     engine,
     recorder,
     manage,
     removals,
+    losses,
     log,
     now,
     clock,
@@ -60,15 +73,15 @@ export function createCore(engine: Engine, { log, now }: { log: Log; now: () => 
     /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
     newLimit: (bounds: { per?: number; window?: number } = {}) =>
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
-    /** Returns the engine's status; a recorder that switched itself off makes it degraded. */
+    /** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
     health(): EngineStatus {
       const status = engine.status()
-      if (status.state !== 'ready' || recorder.stats().on) return status
-      return {
-        ...status,
-        state: 'degraded',
-        reason: 'recording is off after repeated faults; it is retried automatically',
-      }
+      if (status.state !== 'ready') return status
+      const [loss] = losses.list()
+      const reason = !recorder.stats().on
+        ? 'recording is off after repeated faults; it is retried automatically'
+        : loss && `${loss.message} Rows are recorded; \`readership store status\` says what to decide.`
+      return reason === undefined ? status : { ...status, state: 'degraded', reason }
     },
   }
 }

@@ -62,7 +62,7 @@ function createPreparation(domains: readonly string[], now: () => Date) {
     await bootstrap(records, { domains, timezone, now: now() })
     const sites = createSites(records)
     // Only at start: after a crash of the worker, the site's owner may have removed a domain on purpose.
-    if (isStart) await sites.addDomains(1, domains)
+    if (isStart) await sites.addDomains(domains)
     isStart = false
     const ids = (await sites.list()).map(({ id }) => id)
     await createIngestKeys({ records, now, random: randomBytes }).ensure(ids)

@@ -7,17 +7,20 @@ const UPKEEP_INTERVAL_MS = 3_600_000
 const REMOVALS_INTERVAL_MS = 60_000
 
 /** Starts the repeated work of an instance; `stop` ends it and resolves when the clean-up in progress is done. */
-export function startTimers({ manage, removals, refreshSites, log, now }: Core) {
+export function startTimers({ manage, removals, losses, refreshSites, log, now }: Core) {
   const { keys, sessions, drops } = manage
   const writers = [
     { name: 'the use of keys', write: keys.flush },
     { name: 'the counts of dropped rows', write: drops.flush },
     { name: 'the use of sessions', write: sessions.flush },
   ]
-  const cleanUp = () =>
-    manage
+  const cleanUp = async () => {
+    // An older copy of the records may name organisations to delete that were restored since.
+    if (losses.list().length > 0) return
+    await manage
       .cleanUp(now())
       .catch((error) => log.warn({ err: error }, 'the hourly clean-up failed and is repeated in an hour'))
+  }
   let cleaning = cleanUp()
   removals.tick()
   const timers = [
@@ -28,7 +31,10 @@ export function startTimers({ manage, removals, refreshSites, log, now }: Core) 
         )
     }, FLUSH_INTERVAL_MS),
     // The sites of the last successful read stay in use while the records cannot be read.
-    setInterval(() => void refreshSites().catch(() => {}), SITES_INTERVAL_MS),
+    setInterval(() => {
+      void refreshSites().catch(() => {})
+      void losses.refresh().catch(() => {})
+    }, SITES_INTERVAL_MS),
     setInterval(() => {
       cleaning = cleanUp()
     }, UPKEEP_INTERVAL_MS),

@@ -161,8 +161,9 @@ export async function listOrgIds(records: Records): Promise<number[]> {
 }
 
 /**
- * Creates organisation 1 and its site 1, with the hostnames of `--domain`, at an instance's first start. Does nothing if
- * an organisation exists or ever existed. `timezone` is an IANA name.
+ * Creates organisation 1 and its site, with the hostnames of `--domain`, at an instance's first start. Does nothing if
+ * an organisation exists or ever existed. The site's id is 1, unless stored rows have that id already. `timezone` is an
+ * IANA name.
  */
 export async function bootstrap(
   records: Records,
@@ -173,10 +174,14 @@ export async function bootstrap(
   await records.write(
     sql`insert into organisations (id, name, created_at, require_totp)
       values (1, 'My organisation', ${first.now}, false)`,
-    sql`insert into sites (id, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-        retention_days, citation_threshold, created_at, version)
-      values (1, 1, ${first.domains[0] ?? 'My site'}, ${JSON.stringify(first.domains)}, ${first.timezone}, 'EUR', '[]',
-        false, 'month', null, null, ${first.now}, 1)`,
-    sql`update last_ids set id = 1 where kind in ('organisations', 'sites')`,
+    ...insertWithNextId(
+      'sites',
+      sql`insert into sites (id, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
+        retention_days, citation_threshold, created_at, version)`,
+      sql`1, ${first.domains[0] ?? 'My site'}, ${JSON.stringify(first.domains)}, ${first.timezone}, 'EUR', '[]', false,
+        'month', null, null, ${first.now}, 1`,
+    ),
+    sql`insert into first_site select ${lastId('sites')}`,
+    sql`update last_ids set id = 1 where kind = 'organisations'`,
   )
 }

@@ -57,6 +57,8 @@ interface RemovalsDeps {
   remove: (target: RemovalTarget) => Promise<RemovalProgress>
   /** Tells the store to forget a finished key, or all keys. May reject; it is retried. */
   forget: (key?: string) => Promise<void>
+  /** Whether rows of deleted sites and expired rows may be removed; erasures always may. */
+  mayRemoveSites: () => boolean
   /** A site was deleted: drops its counters. */
   onSiteDeleted: (site: number) => void
   /** Resolves when everything that was observed before the call is on its way to the store. */
@@ -98,7 +100,7 @@ export function createRemovals(deps: RemovalsDeps) {
 
   const listPending = async (): Promise<PendingRemoval[]> => {
     const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
-      where done_at is null order by kind = 'site', id`)
+      where done_at is null and (kind = 'visitor' or ${deps.mayRemoveSites()}) order by kind = 'site', id`)
     return rows.map((row) => PendingRemoval.parse(row))
   }
 
@@ -217,7 +219,7 @@ export function createRemovals(deps: RemovalsDeps) {
     /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
     tick(): void {
       wake()
-      if (retaining || now().getTime() - retainedAt < DAY_MS) return
+      if (retaining || !deps.mayRemoveSites() || now().getTime() - retainedAt < DAY_MS) return
       const before = retainedAt
       retainedAt = now().getTime()
       retaining = removeExpired()

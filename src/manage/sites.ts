@@ -232,18 +232,19 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
         const sites = (await cache.get()).filter((site) => site.org === org)
         await write(...sites.flatMap((site) => siteDeletionStatements(site, at)), ...along)
       }),
-    /** Adds the hostnames that the operator named at the start, except those of other sites; removes none. */
-    addDomains: (id: number, domains: readonly string[]) =>
+    /** Adds the hostnames that the operator named at the start to the first site, except those of others; removes none. */
+    addDomains: (domains: readonly string[]) =>
       lock(async () => {
-        const site = await get(id)
-        const others = (await cache.get()).filter((each) => each.id !== id)
+        const [first] = await records.query(sql`select id from first_site`)
+        const site = await get(Number(first?.id))
+        const others = (await cache.get()).filter((each) => each.id !== site?.id)
         const missing = domains.filter(
           (domain) => !site?.domains.includes(domain) && findTakenDomain([domain], others) === undefined,
         )
         if (!site || missing.length === 0) return
         await write(
           sql`update sites set domains = ${JSON.stringify([...site.domains, ...missing])}, version = version + 1
-            where id = ${id}`,
+            where id = ${site.id}`,
         )
       }),
     /** Call it after another module has written to the table. */

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Log } from '../duckdb/datafile.js'
-import { type EventStore, openEvents } from '../duckdb/event-store.js'
+import type { EventStore } from '../duckdb/event-store.js'
+import { openStores } from '../duckdb/open-stores.js'
 import { toHexId } from '../duckdb/query.js'
-import { openRecords, type RecordStore } from '../duckdb/records.js'
+import type { RecordStore } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
 import type { TailRow, WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
@@ -36,7 +38,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  const { events, records } = await openStores(options, log)
+  const { events, records } = await openFiles(options, log, () => port.exit(1))
   const sites = await openSites(records)
   const obstacle = () =>
     freeDisk(options.data) < options.min_free_disk
@@ -71,6 +73,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   const api: WorkerApi = {
     ...parts.api,
     remove: createRemovalStep({ store: events, writer, ...parts }),
+    assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
   }
 
@@ -113,23 +116,17 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   post({ type: 'usage', usage: processUsage() })
 }
 
-async function openStores(options: WorkerOptions, log: Log) {
+function openFiles(options: WorkerOptions, log: Log, onRepaired: () => void) {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
   const now = () => new Date()
   const clock = () => performance.now()
-  const common = { now, clock, log, limits: options.limits, lock_ms: options.lock_ms ?? LOCK_WAIT_MS }
-  const events = await openEvents({ ...common, settings, file: `${options.data}/events.duckdb` })
-  try {
-    const records = await openRecords({
-      ...common,
-      settings: { ...settings, memory_limit: '64MB', threads: 1 },
-      file: `${options.data}/control.duckdb`,
-    })
-    return { events, records }
-  } catch (error) {
-    await events.close()
-    throw error
-  }
+  const common = { now, clock, log, onRepaired, limits: options.limits, lock_ms: options.lock_ms ?? LOCK_WAIT_MS }
+  return openStores({
+    ...common,
+    data: options.data,
+    random: randomBytes,
+    settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
+  })
 }
 
 /** Reads running sessions and recent views back; if that fails, memory is empty and each hit is looked up. */

@@ -101,7 +101,7 @@ t.test('tail --violations filters recent and live rows', async (t) => {
   const { engine, commit } = await createInProcessEngine(t)
   const fetched = (pathname: string, robots_allowed: boolean | null) => agentRow({ pathname, robots_allowed })
   await commit({ events: [eventRow()], agent_events: [fetched('/1', false), fetched('/2', true), fetched('/3', null)] })
-  const reader = createTailStream(engine, TailQuery.parse({ violations: '1' })).getReader()
+  const reader = createTailStream(engine, TailQuery.parse({ violations: '1' }), [1]).getReader()
   const next = async () => JSON.parse(Buffer.from((await reader.read()).value ?? []).toString()).pathname
   t.equal(await next(), '/1')
   await commit({ events: [eventRow()], agent_events: [fetched('/4', true), fetched('/5', null), fetched('/6', false)] })

@@ -16,6 +16,7 @@ import { createIngestKeys } from '../../src/manage/ingest-keys.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
+import { openStoreLosses } from '../../src/manage/store-losses.js'
 import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
@@ -41,6 +42,7 @@ async function open(t: Test, more: readonly Route[] = []) {
         name === 'reclassify' ? { catalog_version: '', rows: 0, changed: 0, remaining: 0, moves: [] } : [],
     },
     health: () => parts.status,
+    losses: await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} }),
     sites,
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
     keys,
@@ -80,10 +82,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   return { ...parts, app, ask, bearer, keys, table, logged }
 }
 
-const bodyOf = async (response: Response) => {
-  const text = await response.text()
-  return text === '' ? undefined : JSON.parse(text)
-}
+const bodyOf = async (response: Response) => JSON.parse((await response.text()) || '{}')
 
 t.test('only the operator reaches control routes; test/http/access-matrix.ts has the other routes', async (t) => {
   const { ask, bearer, keys, table } = await open(t)
@@ -95,9 +94,12 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
     'post /control/agents/refresh': 200,
     'get /control/agents/holdings': 200,
     'post /control/agents/reclassify': 200,
+    'get /control/store': 200,
     // Required parameters are missing.
     'get /control/sql': 422,
     'get /control/agents/identify': 422,
+    'post /control/store/assign': 400,
+    'post /control/store/accept': 400,
   }
   for (const { method, path, access } of table) {
     const name = `${method} ${path}`
@@ -105,9 +107,8 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
     if (access !== 'operator') continue
     const url = `${path}?follow=0`
     for (const [caller, init] of Object.entries(callers)) {
-      const response = await ask(url, { method: method.toUpperCase(), ...init })
-      t.equal(response.status, 404, `${name} by ${caller}`)
-      await response.text()
+      const { status } = await ask(url, { method: method.toUpperCase(), ...init })
+      t.equal(status, 404, `${name} by ${caller}`)
     }
     const response = await ask(url, { method: method.toUpperCase(), operator: true })
     t.equal(response.status, expected[name], name)

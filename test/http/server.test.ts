@@ -190,7 +190,7 @@ async function startTail(t: Test) {
   const path = join(directory(t), 'control.sock')
   const control = await listenControl(async (request) => {
     const query = TailQuery.parse(Object.fromEntries(new URL(request.url).searchParams))
-    return new Response(createTailStream(parts.engine, query))
+    return new Response(createTailStream(parts.engine, query, [1]))
   }, path)
   t.teardown(() => control.close())
   return { ...parts, path }
@@ -262,7 +262,7 @@ t.test('tail sends a row once that is committed while the recent ones are read',
       },
     },
   }
-  const reader = createTailStream(slow, TailQuery.parse({ audience: 'agent' })).getReader()
+  const reader = createTailStream(slow, TailQuery.parse({ audience: 'agent' }), [1]).getReader()
   const paths: string[] = []
   while (paths.length < 2) {
     const { value } = await reader.read()
@@ -281,7 +281,7 @@ t.test('tail sends a row once that is committed while the recent ones are read',
 
 t.test('tail bounds the lines for a slow reader, and says how many it missed', async (t) => {
   const { engine, commit, listeners } = await createInProcessEngine(t)
-  const reader = createTailStream(engine, TailQuery.parse({ n: '0' })).getReader()
+  const reader = createTailStream(engine, TailQuery.parse({ n: '0' }), [1]).getReader()
   await until(t, 'listening', () => listeners.size === 1)
   await sleep(10)
   await commit({ agent_events: Array.from({ length: 5_000 }, () => agentRow()) })

@@ -32,7 +32,7 @@ t.test('the first start creates organisation 1 and site 1, once', async (t) => {
   })
   await bootstrap(records, { domains: ['b.com'], timezone: 'UTC', now: START })
   t.equal((await createSites(records).list()).length, 1, 'a second start makes nothing')
-  await sites.addDomains(1, ['b.com', 'a.com'])
+  await sites.addDomains(['b.com', 'a.com'])
   t.same((await sites.get(1))?.domains, ['a.com', 'b.com'], 'a hostname named later is added')
 })
 

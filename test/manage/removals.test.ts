@@ -26,6 +26,7 @@ async function open(
   let time = Date.parse('2026-11-21T10:00:00Z')
   const removals = createRemovals({
     records,
+    mayRemoveSites: () => true,
     sites: {
       list: async () =>
         (given.days?.() ?? [undefined, 30]).map((retention_days, i) => ({
@@ -190,6 +191,7 @@ for (const dies of [false, true])
                 await engine.records.write(...statements)
               },
             },
+            mayRemoveSites: () => true,
             sites: { list: async () => [] },
             async remove(leaving) {
               at('before')

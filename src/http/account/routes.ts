@@ -30,8 +30,8 @@ interface AccountDeps {
   limits: AccountLimits
   post: AccountMailer
   linkTo: LinkBuilder
-  /** Whether registration is closed. */
-  closed: boolean
+  /** Whether registration is open. */
+  mayRegister: () => boolean
 }
 
 /** All account routes, the pages of mailed links, and the operator's account routes. */

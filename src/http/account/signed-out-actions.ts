@@ -30,8 +30,8 @@ interface SignedOutDeps {
   readonly limits: Pick<AccountLimits, 'take'>
   readonly post: AccountMailer
   readonly linkTo: LinkBuilder
-  /** Whether registration is closed. */
-  readonly closed: boolean
+  /** Whether registration is open. */
+  readonly mayRegister: () => boolean
 }
 
 export type SignedOutActions = ReturnType<typeof createSignedOutActions>
@@ -54,7 +54,7 @@ async function composeRegistrationMail(
  * of another origin, `rate_limited` for too many attempts, and the errors of the account operation itself.
  */
 export function createSignedOutActions(deps: SignedOutDeps) {
-  const { accounts, invitations, passwords, limits, post, linkTo, closed } = deps
+  const { accounts, invitations, passwords, limits, post, linkTo, mayRegister } = deps
   const { registration, signIn, profile } = accounts
   const admit = ({ request, ip }: Attempt, what: Parameters<AccountLimits['take']>[0]) => {
     if (isKnownCrossOrigin(request)) throw new ApiError('forbidden', 'A page of another origin cannot do this.')
@@ -97,7 +97,7 @@ export function createSignedOutActions(deps: SignedOutDeps) {
      * closed, and without a mail server `conflict` for an address that has an account.
      */
     async register(attempt: Attempt, body: z.output<typeof Register>): Promise<string | undefined> {
-      if (closed) throw new ApiError('forbidden', 'Registration is closed: ask for an invitation.')
+      if (!mayRegister()) throw new ApiError('forbidden', 'Registration is closed: ask for an invitation.')
       admit(attempt, 'register')
       const { email, password } = body
       refuseAddressAsPassword(password, email)
