@@ -66,7 +66,8 @@ export async function openWithRepair(
   return { ...withoutLog, repairs: [repair], wal }
 }
 
-const REPLAY_ERROR = /while replaying WAL|Corrupt WAL/i
+/** Also the log of an older or newer copy of the file, as half of a backup leaves it: without it the file opens. */
+const REPLAY_ERROR = /while replaying WAL|Corrupt WAL|This WAL was created/i
 const NOT_A_DATABASE =
   /not a valid DuckDB database|Corrupt database file|Could not read enough bytes|Serialization Error/i
 
