@@ -76,7 +76,7 @@ const TELEVISION_SIGNS: readonly TelevisionSign[] = [
   { pattern: String.raw`\bTV Safari/|Safari/[\d.]+ TV\b`, source: 'Yandex and Samsung Internet on televisions' },
   // Models of Android
   {
-    pattern: String.raw`Android [\d.]+;[^)]*[\w-]*\b(?:TV|STB|TV_?BOX|MK8\d\d\w?)\b[^)]*\)`,
+    pattern: String.raw`Android [\d.]+;[^)]*\b(?:TV|STB|TV_?BOX|MK8\d\d\w?)\b[^)]*\)`,
     source: 'the model names itself a television or set-top box',
   },
   {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createDeviceReader } from '../../src/capture/device.js'
+import { isTelevision } from '../../src/capture/televisions.js'
 import { BROWSERS } from '../fixtures/user-agents.js'
 
 const CHROME =
@@ -78,6 +79,25 @@ t.test('a flood of hostile user agents costs a share of the time, not all of it'
   // Longer than it takes to make up for the slowest first parse on a busy machine.
   ahead = 1e9
   t.equal(read(`${CHROME} new`, {}).browser, 'Chrome', 'and later new ones are read again')
+})
+
+t.test('no user agent costs the signs of televisions much more than an ordinary one of its length', async (t) => {
+  const fastest = (userAgent: string): number => {
+    const times = Array.from({ length: 5 }, () => {
+      const start = performance.now()
+      for (let i = 0; i < 10; i++) isTelevision(userAgent)
+      return performance.now() - start
+    })
+    return Math.min(...times)
+  }
+  const ordinary = CHROME.repeat(5).slice(0, 512)
+  const rows: [string, string][] = [
+    ['Android 1;a'.repeat(46), 'many beginnings of a model'],
+    [`${'Android 1;'.repeat(20)}${'a'.repeat(310)}`, 'a long model without an end'],
+    ['Tizen '.repeat(85), 'a system named often'],
+  ]
+  fastest(ordinary)
+  for (const [userAgent, why] of rows) t.ok(fastest(userAgent) < 30 * fastest(ordinary), why)
 })
 
 t.test('televisions are tv, and each system has one name', async (t) => {
