@@ -6,8 +6,8 @@ import { classifier, site, view } from '../fixtures/page-classifier.js'
 t.test('finds hosts of the list, what the operator adds, and not what the operator takes off', async (t) => {
   const shipped = createReferrerSpam({ spam_referrers: [], trusted_referrers: [] })
   const changed = createReferrerSpam({
-    spam_referrers: ['spam.example', 'good.semalt.com'],
-    trusted_referrers: ['semalt.com', 'sub.spam.example'],
+    spam_referrers: ['spam.example', 'good.semalt.com', 'www.seo.example'],
+    trusted_referrers: ['semalt.com', 'sub.spam.example', 'www.7makemoneyonline.com'],
   })
   const rows: [host: string, shipped: boolean, changed: boolean, why: string][] = [
     ['semalt.com', true, false, 'on the list, and taken off'],
@@ -19,6 +19,8 @@ t.test('finds hosts of the list, what the operator adds, and not what the operat
     ['spam.example', false, true, 'added'],
     ['a.b.spam.example', false, true, 'below it'],
     ['sub.spam.example', false, false, 'taken off below an added host'],
+    ['seo.example', false, true, 'added with the www. that a referrer is read without'],
+    ['7makemoneyonline.com', true, false, 'taken off with it'],
     ['com', false, false, 'no ending is on the list'],
     ['google.com', false, false, 'a search engine'],
     ['', false, false, 'no host'],
