@@ -50,8 +50,11 @@ export interface Hit {
   user_agent: string
   /** The headers of the hit's own request, as in an observation. */
   headers?: Observation['headers']
-  /** For a request with `Signature-Input` only: its method and what else a signature may cover, as in an observation. */
-  signed?: { method: string } & NonNullable<Observation['signed']>
+  /**
+   * For a request with `Signature-Input` only: its method, when it arrived, and what else a signature may cover, as in an
+   * observation.
+   */
+  signed?: { method: string; at: string } & NonNullable<Observation['signed']>
 }
 
 /** The input from which rows are made. */

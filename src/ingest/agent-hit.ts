@@ -28,8 +28,8 @@ export function createHitRequests() {
     requestOf(hit: Hit): HitRequest {
       const input = hit.headers?.['signature-input']
       if (input === undefined) return readHitRequest(hit)
-      const { timestamp, ip, user_agent, headers } = hit
-      const key = JSON.stringify([timestamp, ip, user_agent, input, headers?.signature, hit.signed])
+      const { ip, user_agent, headers } = hit
+      const key = JSON.stringify([ip, user_agent, input, headers?.signature, hit.signed])
       const request = signed.get(key) ?? readHitRequest(hit)
       signed.set(key, request)
       return request

@@ -29,7 +29,7 @@ export interface TrackSender {
   /** Returns a header's value by its lower-case name; several are joined by commas. */
   header(name: string): string | undefined
   /** The parts of the request that an HTTP signature may cover; called only if there is a signature. */
-  signed(): Hit['signed']
+  signed(): Omit<NonNullable<Hit['signed']>, 'at'> | undefined
 }
 
 /** A request to one of the three endpoints: with a body, or with a query string. */
@@ -229,7 +229,7 @@ export function requestFields({ ip, header, signed }: TrackSender, at: number): 
   const covered = signed()
   // A truncated target would make the signature look wrong; without it the signature is merely not checked.
   if (covered !== undefined && covered.authority.length + covered.target.length <= MAX_TARGET_CHARS)
-    fields.signed = covered
+    fields.signed = { ...covered, at: fields.timestamp }
   return fields
 }
 
