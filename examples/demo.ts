@@ -1,22 +1,22 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { z } from 'zod'
+import { serviceUrl } from '../src/cli/client.js'
+import { loadConfig, SETTINGS, type SettingName } from '../src/config.js'
 import { startSite } from './site/server.js'
 import { startTraffic } from './traffic.js'
 import { AGENTS } from './visitors.js'
 import { createRandom } from './visits.js'
 
 interface DemoOptions {
-  /** Port of the proxy. */
-  port: number
-  /** Port of the service. */
-  admin_port: number
-  /** Directory in which the rows are stored. */
-  data: string
+  /** Flags of `readership proxy`. */
+  words: readonly string[]
+  /** Variables of the settings, and of the process. */
+  env: NodeJS.ProcessEnv
   /** Path of the compiled command line, `dist/bin/readership.js`. */
   program: string
   /** The same seed gives the same visits. */
@@ -40,43 +40,81 @@ interface Demo {
   close(signalled?: boolean): Promise<void>
 }
 
+/** The demo's rows must not mix with those of the operator's own site, which go to `./readership-data`. */
+const DEMO_DATA = './readership-demo'
+
+/** Flags of `readership proxy`, as `parseArgs` takes them. */
+const FLAGS: Record<string, { type: 'string' | 'boolean'; multiple: boolean }> = {
+  config: { type: 'string', multiple: false },
+}
+const flagOf = (name: SettingName): string => name.replaceAll('_', '-')
+for (const { name, flag, list } of SETTINGS)
+  if (flag) FLAGS[flagOf(name)] = { type: flag.includes('<') ? 'string' : 'boolean', multiple: list }
+
+/**
+ * Reads the settings as `readership proxy` does, from flags, variables and file, with the demo's defaults for those that
+ * no flag or variable sets: a data directory of its own, and no request to the outside.
+ */
+export function readDemoSettings(words: readonly string[], env: NodeJS.ProcessEnv) {
+  const { values, positionals } = parseArgs({ args: [...words], options: FLAGS, allowPositionals: true })
+  const variables: NodeJS.ProcessEnv = {
+    ...env,
+    READERSHIP_DATA: env.READERSHIP_DATA || DEMO_DATA,
+    READERSHIP_OFFLINE: env.READERSHIP_OFFLINE || 'true',
+  }
+  const config = loadConfig({
+    flags: { ...Object.fromEntries(SETTINGS.map(({ name }) => [name, values[flagOf(name)]])), origin: positionals[0] },
+    env: variables,
+    file: typeof values.config === 'string' ? values.config : undefined,
+    read: (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined),
+  })
+  return { config, variables }
+}
+
 /**
  * Starts the sample site, `readership proxy` in front of it, and visitors. Resolves to undefined when the proxy did not
- * start; the proxy prints the reason itself.
+ * start; the proxy prints the reason itself. Throws an error of one line for a wrong setting.
  */
 export async function startDemo(options: DemoOptions): Promise<Demo | undefined> {
-  const { port, admin_port, data, program, print: say } = options
+  const { words, program, print: say } = options
+  const { config, variables } = readDemoSettings(words, options.env)
+  const { data, host, port, admin_port } = config
+  if (config.collector !== undefined) throw new Error('The demo stores its rows itself: remove the setting collector.')
+  if (port === 0 || admin_port === 0) throw new Error('The demo needs ports that are known before: not 0.')
+  const [target, admin] = [serviceUrl({ admin_host: host, admin_port: port }), serviceUrl(config)]
+  const base = config.tls_cert === undefined ? target : target.replace('http:', 'https:')
+  say(`Starting a sample site, readership in front of it, and visitors. Rows go to ${data}.`)
   const taken = await isReady(data)
-  const site = await startSite({ port: 0, base: `http://localhost:${port}` })
-  const ports = ['--port', String(port), '--admin-port', String(admin_port)]
-  const where = ['--data', data, '--offline', '--ranges', writeRanges(data)]
-  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...ports, ...where], {
+  const site = await startSite({ port: 0, base })
+  const ranges = variables.READERSHIP_RANGES || writeRanges(data)
+  const env = { ...variables, READERSHIP_RANGES: ranges }
+  const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...words], {
     stdio: ['ignore', 'inherit', 'inherit'],
+    env,
   })
   const ended = new Promise<number>((done) => {
     proxy.on('error', () => done(1))
     proxy.on('exit', (code) => done(code ?? 1))
   })
-  const keys = async (...words: string[]): Promise<unknown> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, 'keys', ...words, '--data', data])
-    return words.includes('--json') ? JSON.parse(stdout) : undefined
+  const run = async (...command: string[]): Promise<unknown> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...command, '--data', data], { env })
+    return command.includes('--json') ? JSON.parse(stdout) : undefined
   }
-  const admin = `http://localhost:${admin_port}`
   try {
     // Another readership runs on the same data, so this one will not start; no request may go to that other one.
     if (taken) await ended
     else await waitUntilReady(data, proxy)
     if (proxy.exitCode !== null) throw new Error('the proxy ended')
-    const secret = await makeKey(keys)
-    const target = new URL(`http://localhost:${port}`)
+    const secret = await makeKey((...command) => run('keys', ...command))
     const traffic = startTraffic({
-      target,
+      target: new URL(base),
       pages: site.pages,
       random: createRandom(options.seed),
       burst: options.burst,
     })
-    const link = await signInLink(program, data)
-    say(formatHints({ site: target.origin, origin: site.url, admin, secret, data, link }))
+    // The proxy logs a link at its first start only.
+    const { link } = Link.parse(await run('login-link', '--json'))
+    say(formatHints({ site: base, origin: site.url, admin, secret, data, link, inject: config.inject }))
     return {
       secret,
       origin: site.url,
@@ -160,12 +198,6 @@ const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)
 
 const Link = z.object({ link: z.string() })
 
-/** Creates a sign-in link of the owner, because the proxy logs one at its first start only. */
-async function signInLink(program: string, data: string): Promise<string> {
-  const words = [program, 'login-link', '--data', data, '--json']
-  return Link.parse(JSON.parse((await promisify(execFile)(process.execPath, words)).stdout)).link
-}
-
 function formatHints(at: {
   site: string
   origin: string
@@ -173,9 +205,9 @@ function formatHints(at: {
   secret: string
   data: string
   link: string
+  inject: boolean
 }): string {
-  const data = at.data === './readership-data' ? '' : ` --data ${at.data}`
-  const command = (words: string) => `node dist/bin/readership.js ${words}${data}`
+  const command = (words: string) => `node dist/bin/readership.js ${words} --data ${at.data}`
   const ask = (path: string) => `curl -s -H 'Authorization: Bearer ${at.secret}' '${at.admin}${path}'`
   return `
   Open     ${at.site}/            the sample site, through the proxy (the site itself: ${at.origin}/)
@@ -191,10 +223,14 @@ function formatHints(at: {
   Agents   ${ask('/api/agents/overview?site=1&range=today')}
   Both     ${command('stats --range today')}
 
-  Pages are sent unchanged. To record clicks, time on page and Web Vitals of your own browser too, start with
-  READERSHIP_INJECT=true npm start
+  ${
+    at.inject
+      ? 'The tracker is added to pages: clicks, time on page and Web Vitals of your own browser are recorded too.'
+      : `Pages are sent unchanged. To record clicks, time on page and Web Vitals of your own browser too, start with
+  READERSHIP_INJECT=true npm start`
+  }
 
-  The next demo revokes this key. The demo's rows are in ${at.data}: remove that directory before you record your own site.
+  The next demo revokes this key. Remove ${at.data} when you have seen enough.
   Visitors and agents keep coming until Ctrl-C.
 `
 }

@@ -1,8 +1,7 @@
-// The program of `npm start`. Without an origin it runs the demo; flags set its ports and data directory.
-// With an origin, as in `npm start -- http://localhost:3000`, it is `readership proxy` with all of its flags.
+// The program of `npm start`. Without an origin it runs the demo. With an origin, as in
+// `npm start -- http://localhost:3000`, it is `readership proxy`. Both take its flags and variables.
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { startDemo } from './demo.js'
+import { readDemoSettings, startDemo } from './demo.js'
 
 const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
 const words = process.argv.slice(2)
@@ -18,19 +17,21 @@ if (process.env.npm_lifecycle_event === 'start') {
   watch.unref()
 }
 
-if (words[0] !== undefined && !words[0].startsWith('--')) {
-  process.argv = [process.execPath, program, 'proxy', ...words]
-  await import(program)
-} else {
-  await demo()
+try {
+  if (readDemoSettings(words, process.env).config.origin === undefined) await demo()
+  else {
+    process.argv = [process.execPath, program, 'proxy', ...words]
+    await import(program)
+  }
+} catch (error) {
+  console.error(`error: ${error instanceof Error ? error.message : error}`)
+  process.exit(2)
 }
 
 async function demo(): Promise<void> {
-  const { port, 'admin-port': admin_port, data } = options()
   const running = startDemo({
-    port: Number(port),
-    admin_port: Number(admin_port),
-    data,
+    words,
+    env: process.env,
     program,
     seed: 20261121,
     burst: 120,
@@ -52,21 +53,4 @@ async function demo(): Promise<void> {
   if (stopping) return
   await started.close()
   process.exit(code)
-}
-
-function options() {
-  try {
-    const { values } = parseArgs({
-      args: words,
-      options: {
-        port: { type: 'string', default: '8080' },
-        'admin-port': { type: 'string', default: '8081' },
-        data: { type: 'string', default: './readership-data' },
-      },
-    })
-    return values
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    process.exit(2)
-  }
 }

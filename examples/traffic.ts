@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { Agent, request } from 'node:http'
+import * as http from 'node:http'
+import * as https from 'node:https'
 import { setTimeout } from 'node:timers/promises'
 import { createVisits, type Step, type Visit } from './visits.js'
 
@@ -37,7 +38,9 @@ const MAX_CONCURRENT_VISITS = 60
 export function startTraffic(options: TrafficOptions): Traffic {
   const { target, pages, random, rate = 0.7, burst = 0, wait = sleep } = options
   const visits = createVisits(random, target.origin, pages)
-  const agent = new Agent({ keepAlive: true, maxSockets: 32 })
+  const { Agent, request } = target.protocol === 'https:' ? https : http
+  // A certificate for the demo is usually self-signed, and nothing that the visitors send is secret.
+  const agent = new Agent({ keepAlive: true, maxSockets: 32, rejectUnauthorized: false })
   const stop = new AbortController()
   // Every pause and every request adds a listener; this is not a leak.
   setMaxListeners(0, stop.signal)

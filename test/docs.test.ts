@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { listFlags } from '../src/cli/command.js'
+import { listFlags, listSettings } from '../src/cli/command.js'
 import { COMMANDS } from '../src/cli/program.js'
 import { loadConfig, SETTINGS } from '../src/config.js'
 import { openInstance } from '../src/instance/open-instance.js'
@@ -32,12 +32,17 @@ t.test('the table of commands is the program’s', async (t) => {
   t.same(table('Commands', CLI_README), expected)
 })
 
-t.test('the table of settings is the configuration’s', async (t) => {
+t.test('the table of settings is the configuration’s, and says which commands take each', async (t) => {
   const shown = (value: unknown) => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
+  const takers = (name: (typeof SETTINGS)[number]['name']) => {
+    const names = COMMANDS.filter((command) => listSettings(command).includes(name)).map((command) => command.name)
+    return names.length === COMMANDS.length ? 'every command' : names.join(', ')
+  }
   const expected = SETTINGS.map((setting) => [
     `\`${setting.flag ?? setting.name}\``,
     shown(setting.default),
     setting.doc,
+    takers(setting.name),
   ])
   t.same(table('Settings', CLI_README), expected)
 })

@@ -13,7 +13,6 @@ type StepResult = z.infer<typeof ReclassifyResult>
 export const agentsReclassify = defineCommand({
   name: 'agents reclassify',
   summary: 'identify agents and name systems in stored rows again after an update',
-  settings: ['data'],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
     const { flags, terminal } = call

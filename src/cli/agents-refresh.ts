@@ -3,6 +3,7 @@ import { RefreshResult } from '../agents/ranges/status.js'
 import { formatNumber } from '../export/format.js'
 import { isRunning, withClient } from './client.js'
 import { defineCommand, JSON_FLAG, printJson } from './command.js'
+import { showElapsed } from './progress.js'
 import { printTable, right } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -11,7 +12,7 @@ const RefreshResponse = z.object({ data: z.array(RefreshResult) })
 export const agentsRefresh = defineCommand({
   name: 'agents refresh',
   summary: "fetch the agents' published address ranges now",
-  settings: ['data', 'ranges', 'offline'],
+  settings: ['ranges', 'offline'],
   // The settings of the same name, to tell whether they were given as flags.
   flags: z.object({ json: JSON_FLAG, ranges: z.unknown().optional(), offline: z.unknown().optional() }),
   async run(call) {
@@ -23,11 +24,12 @@ export const agentsRefresh = defineCommand({
         2,
       )
     // If no instance runs, the one opened here fetches the lists and stores them in the data directory.
-    const results = await withClient(
+    const refresh = withClient(
       call,
       async (client) => RefreshResponse.parse(await client.call('POST', '/control/agents/refresh')).data,
       { create: true },
     )
+    const results = await showElapsed(terminal, () => 'Fetching the lists of addresses', refresh)
     if (flags.json) printJson(terminal, results)
     else printResults(terminal, results)
     const failed = results.filter(({ status }) => status === 'failed')

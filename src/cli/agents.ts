@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { parseAddress } from '../address.js'
 import { listAgents, loadCatalog, UNDOCUMENTED } from '../agents/catalog.js'
@@ -6,38 +8,85 @@ import { formatNumber } from '../export/format.js'
 import { AgentIdentification } from '../http/agent-control.js'
 import { openPlaceLookup, type Place } from '../ingest/place/place-lookup.js'
 import { isRunning, withClient } from './client.js'
-import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson, queryString } from './command.js'
+import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
 import { escapeText } from './escape.js'
-import { printTable } from './table.js'
+import { printTable, right } from './table.js'
 import { Failure, style } from './terminal.js'
+
+const SiteList = z.object({ data: z.array(z.object({ id: z.int() })) })
+const CatalogResponse = z.object({
+  data: z.array(
+    z.looseObject({
+      agent_id: z.string(),
+      operator: z.string(),
+      purpose: z.string(),
+      verification: z.array(z.string()),
+      docs_url: z.string().optional(),
+      seen: z.object({ fetches: z.number(), last_seen: z.string() }).optional(),
+    }),
+  ),
+})
 
 export const agents = defineCommand({
   name: 'agents',
-  summary: 'list known agents',
-  settings: [],
-  flags: z.object({ json: JSON_FLAG }),
-  async run({ flags, terminal }) {
-    const known = listAgents(loadCatalog())
+  summary: 'list known agents, with their fetches of a site',
+  flags: z.object({
+    site: flag('--site <id>', 'site whose fetches are counted (default: the only one)', idOf('a site').optional()),
+    range: flag('--range <range>', 'time range of the fetches (default 30d)', z.string().optional()),
+    json: JSON_FLAG,
+    // The setting of the same name, to tell whether it was given as a flag.
+    data: z.unknown().optional(),
+  }),
+  async run(call) {
+    const { flags, terminal } = call
+    const seen = await fetchSeen(call)
+    const known = seen ?? CatalogResponse.shape.data.parse(listAgents(loadCatalog()))
     if (flags.json) return printJson(terminal, known)
     printTable(
       terminal,
-      ['ID', 'OPERATOR', 'PURPOSE', 'VERIFIABLE BY', 'DOCS'],
-      known.map(({ agent_id, operator, purpose, verification, docs_url }) => [
-        agent_id,
-        operator,
-        purpose,
-        verification.join(','),
-        docs_url,
-      ]),
+      ['ID', 'OPERATOR', 'PURPOSE', ...(seen ? [right('FETCHES'), 'LAST SEEN'] : []), 'VERIFIABLE BY', 'DOCS'],
+      known
+        .toSorted((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
+        .map((agent) => [
+          agent.agent_id,
+          agent.operator,
+          agent.purpose,
+          ...(seen
+            ? [
+                agent.seen ? formatNumber(agent.seen.fetches) : '',
+                agent.seen?.last_seen.slice(0, 16).replace('T', ' ') ?? '',
+              ]
+            : []),
+          agent.verification.join(','),
+          agent.docs_url ?? '',
+        ]),
     )
   },
 })
+
+/** Returns the catalog with a site's fetches; undefined if there is no data and no flag asks for any. */
+async function fetchSeen(call: CommandCall<{ site?: number | undefined; range?: string | undefined; data?: unknown }>) {
+  const { config, flags, terminal } = call
+  const { site, range = '30d', data } = flags
+  const isAsked = site !== undefined || flags.range !== undefined || data !== undefined
+  if (!isAsked && !existsSync(join(config.data, 'control.duckdb'))) return undefined
+  return withClient(call, async (client) => {
+    const sites = SiteList.parse(await client.call('GET', '/api/sites')).data.map(({ id }) => id)
+    const id = site ?? (sites.length === 1 ? sites[0] : undefined)
+    if (id === undefined) {
+      terminal.err(`Fetches are counted for one site: choose it with --site (${sites.join(', ')}).\n`)
+      return undefined
+    }
+    const query = queryString({ site: id, range, limit: 1000 })
+    return CatalogResponse.parse(await client.call('GET', `/api/agents/catalog${query}`)).data
+  })
+}
 
 export const agentsIdentify = defineCommand({
   name: 'agents identify',
   summary: 'explain how a user agent is classified, and verify its claim',
   arguments: [{ syntax: '<user-agent>', doc: 'value of the User-Agent header' }],
-  settings: ['geoip', 'data'],
+  settings: ['geoip'],
   flags: z.object({
     ip: flag(
       '--ip <address>',

@@ -6,7 +6,6 @@ import { printTable, right } from './table.js'
 export const audit = defineRequest({
   name: 'audit',
   summary: 'print the audit log (who did what, from which address), newest last',
-  settings: ['data'],
   flags: z.object({
     org: flag('--org <id>', 'only this organisation (default: all)', idOf('an organisation').optional()),
     n: flag(

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Config } from '../config.js'
 import { socketPath } from '../http/server.js'
 import { createLog } from './log.js'
+import { showElapsed } from './progress.js'
 import { Failure, type Terminal } from './terminal.js'
 
 interface ControlResponse {
@@ -83,7 +84,8 @@ async function connect(config: Config, terminal: Terminal, { create = false }: C
     )
   // Loaded here, because a command that finds a running instance needs no store.
   const { openInstance } = await import('../instance/open-instance.js')
-  const instance = await openInstance(config, { log: createLog(terminal, 'silent'), service: serviceUrl(config) })
+  const opening = openInstance(config, { log: createLog(terminal, 'silent'), service: serviceUrl(config) })
+  const instance = await showElapsed(terminal, () => 'Opening the store', opening)
   const send: SendRequest = async (method, path, body) => {
     const init = body === undefined ? { method } : { method, body }
     const response = await instance.control(new Request(`http://readership${path}`, init))

@@ -20,8 +20,8 @@ interface CommandInfo<T extends z.ZodObject = z.ZodObject> {
   summary: string
   /** In commander's notation: `<id>` is required, `[url]` optional. */
   arguments?: readonly { syntax: string; doc: string }[]
-  /** Settings that the command accepts as flags. */
-  settings: readonly SettingName[]
+  /** Settings that the command accepts as flags, beside those that every command accepts. */
+  settings?: readonly SettingName[]
   /** The command's own flags, each made with `flag`. */
   flags: T
 }
@@ -49,6 +49,12 @@ export function flag<T extends z.ZodType>(syntax: string, doc: string, schema: T
 /** Lists a command's own flags in the order of `--help`. */
 export const listFlags = ({ flags }: CommandInfo): FlagInfo[] =>
   Object.values(flags.shape).flatMap((schema) => flagInfo.get(schema) ?? [])
+
+/** Settings that every command accepts as flags, as it does `--config`. */
+const COMMON_SETTINGS: readonly SettingName[] = ['data']
+
+/** Lists the settings that a command accepts as flags. */
+export const listSettings = ({ settings = [] }: CommandInfo): SettingName[] => [...COMMON_SETTINGS, ...settings]
 
 /** Switches the output of a command to JSON. */
 export const JSON_FLAG = flag('--json', 'print JSON', z.boolean().default(false))

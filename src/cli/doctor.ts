@@ -46,7 +46,7 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'check settings, data, origin and clock, and suggest fixes',
   arguments: [{ syntax: '[origin-url]', doc: 'site (default: from the settings, or from the running instance)' }],
-  settings: ['origin', 'data', 'min_free_disk', 'geoip', 'ranges', 'offline'],
+  settings: ['origin', 'min_free_disk', 'geoip', 'ranges', 'offline'],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
     const { config, flags, terminal } = call

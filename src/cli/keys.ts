@@ -10,7 +10,6 @@ const Scopes = z.string().transform((list) => list.split(',').map((scope) => sco
 export const keysCreate = defineRequest({
   name: 'keys create',
   summary: 'create an API key and print its secret once',
-  settings: ['data'],
   flags: z.object({
     name: flag('--name <name>', 'what the key is for', z.string('is missing: it says who uses the key')),
     org: flag('--org <id>', 'organisation (default 1)', idOf('an organisation').default(1)),
@@ -38,7 +37,6 @@ export const keysCreate = defineRequest({
 export const keysList = defineRequest({
   name: 'keys list',
   summary: 'list API keys with prefix and name',
-  settings: ['data'],
   flags: z.object({ org: flag('--org <id>', 'only this organisation', idOf('an organisation').optional()) }),
   result: z.array(Key),
   request: ({ flags }) => ['GET', `/api/keys${queryString(flags)}`],
@@ -65,7 +63,6 @@ export const keysRevoke = defineCommand({
   name: 'keys revoke',
   summary: 'revoke an API key, effective immediately',
   arguments: [{ syntax: '<id>', doc: 'key ID, from keys list' }],
-  settings: ['data'],
   flags: z.object({}),
   async run(call) {
     const id = idArgument(call, 'a key', 'keys list')

@@ -6,7 +6,7 @@ import { defineRequest, flag } from './command.js'
 export const loginLink = defineRequest({
   name: 'login-link',
   summary: 'print a link that signs in once, within 15 minutes',
-  settings: ['data', 'admin_host', 'admin_port', 'public_url'],
+  settings: ['admin_host', 'admin_port', 'public_url'],
   flags: z.object({
     email: flag(
       '--email <address>',

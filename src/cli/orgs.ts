@@ -7,7 +7,6 @@ import { printTable, right } from './table.js'
 export const orgsList = defineRequest({
   name: 'orgs list',
   summary: 'list organisations',
-  settings: ['data'],
   flags: z.object({}),
   result: z.array(OrgOfMember),
   request: () => ['GET', '/api/orgs'],
@@ -27,7 +26,6 @@ export const orgsList = defineRequest({
 export const orgsCreate = defineRequest({
   name: 'orgs create',
   summary: 'create an organisation without members',
-  settings: ['data'],
   flags: z.object({ name: flag('--name <name>', 'name of the organisation', z.string('is missing')) }),
   create: true,
   result: OrgOfMember,
@@ -39,7 +37,6 @@ export const orgsCreate = defineRequest({
 export const membersList = defineRequest({
   name: 'members list',
   summary: 'list the members of an organisation with their roles',
-  settings: ['data'],
   flags: z.object({ org: flag('--org <id>', 'organisation (default 1)', idOf('an organisation').default(1)) }),
   result: z.array(MemberView),
   request: ({ flags: { org } }) => ['GET', `/api/orgs/${org}/members`],

@@ -3,29 +3,24 @@ import { escapeText } from './escape.js'
 import { Failure, type Terminal } from './terminal.js'
 
 /**
- * Writes a file completely or not at all: as `FILE.part`, renamed at the end. Writes a pipe or device directly. Returns
- * the number of bytes. Throws `Failure` that names the file, and leaves the previous file unchanged.
+ * Writes a file completely or not at all: as `FILE.part`, renamed at the end. Writes a pipe or device directly. Throws
+ * `Failure` that names the file, and leaves the previous file unchanged.
  */
-export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<number> {
+export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
   const special = await stat(file).then(
     (found) => !found.isFile() && !found.isDirectory(),
     () => false,
   )
   const part = special ? file : `${file}.part`
-  let written = 0
   try {
     const handle = await open(part, 'w')
     try {
-      for await (const bytes of parts) {
-        await handle.writeFile(bytes)
-        written += bytes.length
-      }
+      for await (const bytes of parts) await handle.writeFile(bytes)
       if (!special) await handle.sync()
     } finally {
       await handle.close()
     }
     if (!special) await rename(part, file)
-    return written
   } catch (error) {
     if (!special) await rm(part, { force: true }).catch(() => {})
     if (error instanceof Failure) throw error

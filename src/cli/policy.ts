@@ -103,7 +103,6 @@ export const policy = defineCommand({
   name: 'policy',
   summary: 'show robots.txt and llms.txt as parsed, and what they allow each agent',
   arguments: [{ syntax: '[url]', doc: 'site to fetch them from (default: as stored in --data)' }],
-  settings: ['data'],
   flags: PolicyFlags.extend({ json: JSON_FLAG }),
   async run(call) {
     const { args, flags, terminal } = call

@@ -5,7 +5,7 @@ import { agents, agentsIdentify } from './agents.js'
 import { agentsReclassify } from './agents-reclassify.js'
 import { agentsRefresh } from './agents-refresh.js'
 import { audit } from './audit.js'
-import { type Command, listFlags } from './command.js'
+import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
@@ -97,8 +97,9 @@ function addCommand(root: Parser, command: Command, terminal: Terminal): void {
   // `agents` is a command and also has subcommands.
   const parser = parent.enablePositionalOptions().command(last).description(command.summary)
   for (const { syntax, doc } of command.arguments ?? []) parser.argument(syntax, doc)
+  const settings = listSettings(command)
   for (const setting of SETTINGS)
-    if (setting.flag && command.settings.includes(setting.name))
+    if (setting.flag && settings.includes(setting.name))
       parser.addOption(createOption(setting.flag, setting.doc + formatDefault(setting.default), setting.list))
   for (const { syntax, doc, repeatable } of listFlags(command))
     parser.addOption(createOption(syntax, doc, repeatable === true))
@@ -126,13 +127,14 @@ function loadCommandConfig(
   terminal: Terminal,
 ): Config {
   const given: Partial<Record<SettingName, string | string[]>> = {}
-  for (const name of command.settings) {
+  const settings = listSettings(command)
+  for (const name of settings) {
     const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
     if (typeof value === 'string') given[name] = value
     else if (Array.isArray(value)) given[name] = value.map(String)
     else if (value === true) given[name] = 'true'
   }
-  if (command.settings.includes('origin') && args[0] !== undefined) given.origin = args[0]
+  if (settings.includes('origin') && args[0] !== undefined) given.origin = args[0]
   return loadConfig({
     flags: given,
     env: terminal.env,

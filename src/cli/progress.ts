@@ -1,4 +1,5 @@
 import type { Terminal } from './terminal.js'
+import { cutToWidth } from './text-width.js'
 
 /** A progress bar on standard error; prints nothing if that is not a terminal. */
 interface Progress {
@@ -19,8 +20,34 @@ export function createProgress(terminal: Pick<Terminal, 'err' | 'errColumns'>, w
       const full = Math.round(share * BAR_COLUMNS)
       const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_COLUMNS - full)}`
       const line = `${what} ${bar} ${Math.floor(share * 100)} % (${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')})`
-      terminal.err(`${CLEAR_LINE}${line.slice(0, Math.max(0, columns - 1))}`)
+      terminal.err(`${CLEAR_LINE}${cutToWidth(line, columns - 1)}`)
     },
     clear: () => terminal.err(CLEAR_LINE),
+  }
+}
+
+/**
+ * Returns the result of `work`, and shows what it does and for how many seconds, from the first second on. Shows nothing
+ * if standard error is not a terminal.
+ */
+export async function showElapsed<T>(
+  terminal: Pick<Terminal, 'err' | 'errColumns'>,
+  what: () => string,
+  work: Promise<T>,
+): Promise<T> {
+  const { errColumns: columns } = terminal
+  if (columns === undefined) return work
+  const started = performance.now()
+  let shown = false
+  const timer = setInterval(() => {
+    shown = true
+    const line = `${what()} … ${Math.round((performance.now() - started) / 1000)} s`
+    terminal.err(`${CLEAR_LINE}${cutToWidth(line, columns - 1)}`)
+  }, 1000)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+    if (shown) terminal.err(CLEAR_LINE)
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatWarnings } from '../export/format.js'
+import { formatNumber, formatWarnings } from '../export/format.js'
 import { findReport, readTitle } from '../export/report-names.js'
 import type { Cell, Table } from '../export/sheet.js'
 import { createTables } from '../export/sheet-tables.js'
@@ -9,6 +9,7 @@ import type { Client } from './client.js'
 import { queryString } from './command.js'
 import { escapeText } from './escape.js'
 import { printOutput, writeOutputFile } from './output-file.js'
+import { showElapsed } from './progress.js'
 import { type Column, formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
@@ -41,9 +42,21 @@ export async function saveReport(
     ['pdf', pdf],
   ] as const) {
     if (file === undefined) continue
-    const parts = client.file(`/api/stats/export.${ending}${queryString({ ...query, report })}`)
-    if (file === '-') await printOutput(terminal, parts)
-    else terminal.err(`${escapeText(file)}: ${(await writeOutputFile(file, parts)).toLocaleString('en-US')} bytes\n`)
+    let bytes = 0
+    const count = async function* () {
+      for await (const part of client.file(`/api/stats/export.${ending}${queryString({ ...query, report })}`)) {
+        bytes += part.length
+        yield part
+      }
+    }
+    const done = () => `${escapeText(file)}: ${formatNumber(bytes)} bytes`
+    // A file that is printed on the terminal is its own progress.
+    if (file === '-' && terminal.columns !== undefined) await printOutput(terminal, count())
+    else if (file === '-') await showElapsed(terminal, done, printOutput(terminal, count()))
+    else {
+      await showElapsed(terminal, done, writeOutputFile(file, count()))
+      terminal.err(`${done()}\n`)
+    }
   }
 }
 

@@ -6,7 +6,6 @@ import type { Command } from './command.js'
 const SERVER_SETTINGS: readonly SettingName[] = [
   'host',
   'port',
-  'data',
   'domain',
   'trust_proxy',
   'cors_origins',

@@ -100,6 +100,8 @@ async function runUntilStopped(
   process.umask(0o077)
   makeDataDirectory(config.data)
   const closeStack = createCloseStack(log)
+  // Logged at once, because a store that was not closed takes seconds to open.
+  log.info({}, `opening ${config.data}`)
   try {
     const instance = await start(log, socket, closeStack.add)
     await logSignInLink(instance, log)

@@ -12,7 +12,6 @@ const siteIdArgument = (call: CommandCall<unknown>): string => idArgument(call, 
 export const sitesCreate = defineRequest({
   name: 'sites create',
   summary: 'create a site and print its ingest key',
-  settings: ['data'],
   flags: z.object({
     name: flag('--name <name>', 'name of the site', z.string('is missing: the name of the site')),
     domain: flag(
@@ -47,7 +46,6 @@ export const sitesCreate = defineRequest({
 export const sitesList = defineRequest({
   name: 'sites list',
   summary: 'list sites with their hostnames',
-  settings: ['data'],
   flags: z.object({ org: flag('--org <id>', 'only this organisation', idOf('an organisation').optional()) }),
   result: z.array(Site),
   request: ({ flags }) => ['GET', `/api/sites${queryString(flags)}`],
@@ -76,7 +74,6 @@ export const sitesUpdate = defineRequest({
   name: 'sites update',
   summary: 'change a site, effective immediately',
   arguments: SITE_ARGUMENT,
-  settings: ['data'],
   flags: z.object({
     name: flag('--name <name>', 'name of the site', z.string().optional()),
     domain: flag(
@@ -131,7 +128,6 @@ export const sitesDelete = defineCommand({
   name: 'sites delete',
   summary: 'delete a site and all its recorded data',
   arguments: SITE_ARGUMENT,
-  settings: ['data'],
   flags: z.object({
     yes: flag('--yes', 'confirm', z.literal(true, 'is missing: deleting a site cannot be undone')),
   }),
@@ -146,7 +142,6 @@ export const sitesIngestKey = defineRequest({
   name: 'sites ingest-key',
   summary: "print the key that a site's servers sign their deliveries with",
   arguments: SITE_ARGUMENT,
-  settings: ['data'],
   flags: z.object({
     rotate: flag('--rotate', 'create a new key; the previous one stays valid for 24 hours', z.boolean().default(false)),
   }),

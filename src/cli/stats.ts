@@ -28,6 +28,9 @@ const Agents = z.looseObject({
   indeterminate: count,
   unverifiable: count,
 })
+const Violations = z.object({ fetches: count, agents: count })
+/** The filter that fetches pass which robots.txt disallowed at the time. */
+const DISALLOWED = JSON.stringify([{ dimension: 'robots_allowed', op: 'is', value: false }])
 const Series = z.looseObject({
   granularity: z.string(),
   buckets: z.array(z.object({ t: z.string(), value: optionalCount })),
@@ -48,6 +51,7 @@ async function fetchSummary(client: Client, site: number, range: string) {
     pages: await top('stats/breakdown', 'pathname'),
     channels: await top('stats/breakdown', 'channel'),
     agents: Agents.parse(await read('agents/overview')),
+    violations: Violations.parse(await read('agents/overview', { filters: DISALLOWED })),
     agents_series: Series.parse(await read('stats/timeseries', { audience: 'agent' })),
     top_agents: await top('agents/breakdown', 'agent_id'),
     fetched: await top('agents/breakdown', 'pathname'),
@@ -68,7 +72,6 @@ const ReportFlags = z.object({
 export const stats = defineCommand({
   name: 'stats',
   summary: 'print a summary of people and agents in a time range, or one report',
-  settings: ['data'],
   flags: z.object({
     range: flag(
       '--range <range>',
@@ -145,7 +148,7 @@ const labelledCount = (name: string, n: number): [string, string] => [
 
 // Long because it lists the lines of the summary in the order in which they are printed.
 function formatSummary(terminal: Terminal, name: string, range: string, summary: Summary): string {
-  const { people, agents } = summary
+  const { people, agents, violations } = summary
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
     facts
       .flatMap(([label, value]) => (value === undefined ? [] : [`${style(terminal, 'bold', value)} ${label}`]))
@@ -188,6 +191,13 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
       ['indeterminate', formatNumber(agents.indeterminate)],
       ['unverifiable', agents.unverifiable > 0 ? formatNumber(agents.unverifiable) : undefined],
       ['sent', formatBytes(agents.bytes)],
+    ]),
+    line([
+      [`${violations.fetches === 1 ? 'violation' : 'violations'} of robots.txt`, formatNumber(violations.fetches)],
+      [
+        violations.agents === 1 ? 'agent that violates it' : 'agents that violate it',
+        violations.fetches > 0 ? formatNumber(violations.agents) : undefined,
+      ],
     ]),
     '',
     ranked('AGENT', summary.top_agents, 'fetches'),

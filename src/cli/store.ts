@@ -9,7 +9,6 @@ import { Failure } from './terminal.js'
 export const storeStatus = defineRequest({
   name: 'store status',
   summary: 'show lost data that you have to decide about, and rows of sites that do not exist',
-  settings: ['data'],
   flags: z.object({}),
   result: StoreStatus,
   request: () => ['GET', '/control/store'],
@@ -51,7 +50,6 @@ export const storeAssign = defineRequest({
     { syntax: '<old-site>', doc: 'number of the old site, from store status' },
     { syntax: '<site>', doc: 'site ID, from sites list' },
   ],
-  settings: ['data'],
   flags: z.object({}),
   result: AssignResult,
   request({ args }) {
@@ -67,7 +65,6 @@ export const storeAssign = defineRequest({
 export const storeAccept = defineRequest({
   name: 'store accept',
   summary: 'accept a loss of data, so that registration opens again',
-  settings: ['data'],
   flags: z.object({
     deleteOldRows: flag('--delete-old-rows', 'delete the rows of sites that do not exist', z.boolean().default(false)),
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withClient } from './client.js'
 import { defineCommand, flag, queryString } from './command.js'
 import { escapeJson } from './escape.js'
-import { formatTailLine, TailRow } from './tail-line.js'
+import { formatTailLegend, formatTailLine, TailRow } from './tail-line.js'
 
 /** Ends without an error if the instance is killed, which resets its connections. */
 async function* untilDisconnected(lines: AsyncIterable<unknown>): AsyncGenerator<unknown> {
@@ -20,7 +20,6 @@ const MissedRows = z.object({ missed: z.number() })
 export const tail = defineCommand({
   name: 'tail',
   summary: 'print recent rows and follow new ones, one line each',
-  settings: ['data'],
   flags: z.object({
     n: flag(
       '-n <rows>',
@@ -45,6 +44,7 @@ export const tail = defineCommand({
     const { config, terminal } = call
     const { violations, json, ...filters } = call.flags
     await withClient(call, async (client) => {
+      if (!json && terminal.columns !== undefined) terminal.out(`${formatTailLegend(terminal)}\n`)
       const follow = client.running ? '1' : '0'
       const query = queryString({ ...filters, violations: violations ? '1' : undefined, follow })
       for await (const value of untilDisconnected(client.lines(`/control/tail${query}`))) {

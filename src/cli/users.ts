@@ -28,7 +28,6 @@ async function readPassword(terminal: Terminal): Promise<string> {
 export const usersCreate = defineRequest({
   name: 'users create',
   summary: 'create a user account',
-  settings: ['data'],
   flags: z.object({
     email: flag(
       '--email <address>',
@@ -60,7 +59,6 @@ export const usersCreate = defineRequest({
 export const usersList = defineRequest({
   name: 'users list',
   summary: 'list user accounts with their roles',
-  settings: ['data'],
   flags: z.object({}),
   result: z.array(UserView),
   request: () => ['GET', '/control/users'],
@@ -82,7 +80,7 @@ export const usersResetPassword = defineRequest({
   name: 'users reset-password',
   summary: 'print a password reset link for an account, or set its password',
   arguments: [{ syntax: '<email>', doc: 'address of the account, from users list' }],
-  settings: ['data', 'admin_host', 'admin_port', 'public_url'],
+  settings: ['admin_host', 'admin_port', 'public_url'],
   flags: z.object({ passwordStdin: PasswordStdin }),
   result: UserLink.partial({ link: true }),
   async request({ args: [email], flags: { passwordStdin }, terminal }) {
@@ -100,7 +98,6 @@ export const usersDisableTotp = defineRequest({
   name: 'users disable-totp',
   summary: 'switch off two-factor sign-in for an account that lost its second factor',
   arguments: [{ syntax: '<email>', doc: 'address of the account, from users list' }],
-  settings: ['data'],
   flags: z.object({}),
   result: UserView,
   request: ({ args: [email] }) => ['POST', '/control/users/disable-totp', { email }],

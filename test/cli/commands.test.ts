@@ -159,7 +159,7 @@ t.test('commands with a running instance', async (t) => {
       seen += chunk
     })
     await eventually('the recent rows', () => seen.split('\n').length === 5)
-    t.match(seen, /^\d\d:\d\d:\d\d agent evil-crawler\/1\.0 \\x9b2J +200 +\d+ B +\d+ ms \/evil$/m)
+    t.match(seen, /^\d\d:\d\d:\d\d agent evil-crawler\/1\.0 \\x9b2J +unknown +200 +\d+ B +\d+ ms \/evil$/m)
     t.notOk(hasControls(seen), 'no control character, no colour in a pipe')
     t.notMatch(seen, '/seen', 'agents only')
     await rawGet(sitePort, '/live', GPTBOT)
@@ -186,6 +186,7 @@ t.test('commands with a running instance', async (t) => {
     t.equal(code, 0)
     t.match(stdout, /1 visitor {3}1 session {3}1 pageview/)
     t.match(stdout, /5 fetches {3}2 agents {3}/)
+    t.match(stdout, /^0 violations of robots\.txt$/m)
     t.match(stdout, /^ +2 {2}█+ +\/a$/m, 'with its bar')
     t.match(stdout, /^ +4 {2}█{16} {2}gptbot$/m)
     t.notOk(hasControls(stdout), 'text of clients is escaped')
@@ -194,7 +195,12 @@ t.test('commands with a running instance', async (t) => {
       people: { visitors: 1, events: 0 },
       people_series: { metric: 'visitors' },
       agents: { fetches: 5, operators: [{ operator: 'OpenAI' }] },
+      violations: { fetches: 0, agents: 0 },
     })
+    const seen = await command('agents', ...at, '--site', '1', '--range', 'today')
+    t.match(seen.stdout, /^gptbot +OpenAI +training +4 {2}\d{4}-\d\d-\d\d \d\d:\d\d /m, 'the fetches of an agent')
+    t.match(seen.stdout.split('\n')[1], /^(gptbot|other) /, 'agents that came stand first')
+    t.match(JSON.parse((await command('agents', ...at, '--json')).stdout)[0], { agent_id: String })
     const report = await command('stats', ...at, '--report', 'agents/breakdown', '--dimension', 'agent_id')
     t.match(report, { code: 0, stdout: /^FETCHES .*VALUE$/m })
     t.match(report.stdout, /^ +4 {2}█{16} .* gptbot$/m)

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bar, barWidth, sparkline } from '../../src/cli/charts.js'
 import { escapeJson, escapeText } from '../../src/cli/escape.js'
+import { showElapsed } from '../../src/cli/progress.js'
 import { formatTable } from '../../src/cli/table.js'
-import { formatTailLine } from '../../src/cli/tail-line.js'
+import { formatTailLegend, formatTailLine } from '../../src/cli/tail-line.js'
 import { cutToWidth, fitToWidth, textWidth } from '../../src/cli/text-width.js'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
@@ -154,12 +155,15 @@ t.test('tail formats a row as one line', async (t) => {
   const row = { timestamp: at.toISOString(), hostname: 'a.com', pathname: '/x\u009b31m', duration_ms: 12.4 }
   const agent = { ...row, audience: 'agent', agent_id: 'gptbot', user_agent: 'x', status: 200, bytes: 1234 } as const
   const plain = { colour: false }
-  t.equal(formatTailLine(plain, agent), '09:05:03 agent gptbot                     200   1.2 kB    12 ms /x\\x9b31m')
+  t.equal(
+    formatTailLine(plain, agent),
+    '09:05:03 agent gptbot                   unknown  200      1.2 kB    12 ms /x\\x9b31m',
+  )
   t.equal(
     formatTailLine(plain, { ...agent, verified: true }),
-    '09:05:03 agent gptbot                   ✓ 200   1.2 kB    12 ms /x\\x9b31m',
+    '09:05:03 agent gptbot                   verified 200      1.2 kB    12 ms /x\\x9b31m',
   )
-  t.match(formatTailLine(plain, { ...agent, verified: false, status: 404 }), / ✗ 404 /)
+  t.match(formatTailLine(plain, { ...agent, verified: false, status: 404 }), / spoofed {2}404 /)
   t.match(
     formatTailLine(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
     /agent odd\\x0abot /,
@@ -167,7 +171,7 @@ t.test('tail formats a row as one line', async (t) => {
   )
   t.equal(
     formatTailLine(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
-    '09:05:03 human Firefox Linux              200             12 ms /x\\x9b31m',
+    '09:05:03 human Firefox Linux                     200                12 ms /x\\x9b31m',
   )
   t.match(
     formatTailLine(plain, { ...row, audience: 'human', status: null, duration_ms: null }),
@@ -180,5 +184,43 @@ t.test('tail formats a row as one line', async (t) => {
     ['file_download', null, '/x\\x9b31m file download'],
   ] as const)
     t.ok(formatTailLine(plain, { ...human, kind, event_name }).endsWith(ending), `${kind}: its event`)
+  const rule = { robots_allowed: false, robots_rule: '/x', robots_line: 2 }
+  t.equal(
+    formatTailLine({ colour: true, columns: 70 }, { ...agent, ...rule }),
+    '\u001b[2m09:05:03\u001b[22m\u001b[36m agent\u001b[39m gptbot                  \u001b[2m unknown \u001b[22m 200      1.2 kB    12…',
+    'cut to the width, and no style is left open',
+  )
+  for (const columns of [200, 70, 40, 3]) {
+    const lines = [formatTailLine({ colour: false, columns }, { ...agent, ...rule })]
+    lines.push(...formatTailLegend({ colour: false, columns }).split('\n'))
+    t.same(
+      lines.filter((line) => textWidth(line) > columns),
+      [],
+      `no line is wider than ${columns} columns`,
+    )
+  }
+  const [titles = '', ...meaning] = formatTailLegend({ colour: false, columns: undefined }).split('\n')
+  const line = formatTailLine(plain, { ...agent, verified: false })
+  t.equal(titles.indexOf('CLAIM'), line.indexOf('spoofed'), 'the titles stand above their columns')
+  t.equal(titles.indexOf('PATH'), line.indexOf('/x'))
+  for (const word of ['verified', 'spoofed', 'unknown']) t.match(meaning.join(' '), `${word}: `, 'a word of the column')
   t.equal(formatTailLine({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'with colour')
+})
+
+t.test('work on a terminal shows what is done and for how long; in a pipe nothing', async (t) => {
+  for (const [errColumns, expected, why] of [
+    [80, ['\r\u001b[2KFetching 2 lists … 1 s', '\r\u001b[2K'], 'after a second, and the line is removed'],
+    [8, ['\r\u001b[2KFetchi…', '\r\u001b[2K'], 'cut'],
+    [undefined, [], 'in a pipe'],
+  ] as const) {
+    const printed: string[] = []
+    const terminal = { err: (text: string) => void printed.push(text), errColumns }
+    const work = new Promise<string>((resolve) => setTimeout(resolve, 1500, 'done'))
+    t.equal(await showElapsed(terminal, () => 'Fetching 2 lists', work), 'done')
+    t.same(printed, expected, why)
+  }
+  const printed: string[] = []
+  const terminal = { err: (text: string) => void printed.push(text), errColumns: 80 }
+  t.equal(await showElapsed(terminal, () => 'Short', Promise.resolve(1)), 1)
+  t.same(printed, [], 'short work shows nothing')
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { startDemo } from '../../examples/demo.js'
+import { readDemoSettings, startDemo } from '../../examples/demo.js'
 import { startSite } from '../../examples/site/server.js'
 import { freePort } from '../fixtures/instance.js'
 
@@ -38,9 +38,8 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
   const data = newData(t)
   const said: string[] = []
   const demo = await startDemo({
-    port,
-    admin_port,
-    data,
+    words: ['--port', `${port}`, '--admin-port', `${admin_port}`, '--data', data],
+    env: process.env,
     program: PROGRAM,
     seed: 1,
     burst: 20,
@@ -48,7 +47,7 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
   })
   if (!demo) return t.fail('the demo did not start')
   const site = `http://localhost:${port}`
-  const admin = `http://localhost:${admin_port}`
+  const admin = `http://127.0.0.1:${admin_port}`
   try {
     for (const word of [`${site}/`, `${admin}/api/docs`, demo.secret, 'tail', "curl -A 'Mozilla"])
       t.match(said.join('\n'), word, `it says ${word}`)
@@ -88,14 +87,33 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
   t.same([await isFree(port), await isFree(admin_port)], [true, true], 'and everything is closed')
 })
 
+t.test('the demo takes every setting of the proxy as a flag or variable', async (t) => {
+  for (const [words, env, expected, why] of [
+    [[], {}, { data: './readership-demo', offline: true, port: 8080, origin: undefined }, 'the defaults of the demo'],
+    [[], { READERSHIP_DATA: 'x', READERSHIP_OFFLINE: 'false' }, { data: 'x', offline: false }, 'over its defaults'],
+    [[], { READERSHIP_DATA: '' }, { data: './readership-demo' }, 'an empty variable counts as not set'],
+    [
+      ['--data', 'y', '--port', '1'],
+      { READERSHIP_DATA: 'x', READERSHIP_PORT: '2' },
+      { data: 'y', port: 1 },
+      'flags win',
+    ],
+    [['--inject', '--domain', 'a.com', '--domain', 'b.com'], {}, { inject: true, domain: ['a.com', 'b.com'] }, 'kinds'],
+    [[], { READERSHIP_ORIGIN: 'http://x.com' }, { origin: 'http://x.com' }, 'a site to proxy, instead of the demo'],
+  ] as const)
+    t.match(readDemoSettings(words, env).config, expected, why)
+  t.throws(() => readDemoSettings([], { READERSHIP_PROT: '1' }), /READERSHIP_PORT/)
+})
+
 interface Run {
   child: ChildProcess
   out: () => string
   /** The exit code. */
   ended: Promise<number | null>
 }
-function start(t: Test, ...words: string[]): Run {
-  const child = spawn(process.execPath, [START, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+function start(t: Test, words: string[], variables: Record<string, string> = {}): Run {
+  const env = { ...process.env, ...variables }
+  const child = spawn(process.execPath, [START, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env })
   let out = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (out += text))
   const ended = new Promise<number | null>((done) => child.once('exit', done))
@@ -111,8 +129,10 @@ t.test('npm start, then SIGTERM', async (t) => {
   const [port, admin] = [await freePort(), await freePort()]
   const data = newData(t)
   for (const time of ['the first time', 'and again on the same data']) {
-    const run = start(t, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
+    const settings = { READERSHIP_PORT: `${port}`, READERSHIP_ADMIN_PORT: `${admin}`, READERSHIP_DATA: data }
+    const run = start(t, [], settings)
     await until(run, /until Ctrl-C/)
+    t.match(run.out(), /^Starting a sample site, .* Rows go to /, 'the first line says what happens')
     t.match(run.out(), `http://localhost:${port}/`, time)
     run.child.kill('SIGTERM')
     t.equal(await run.ended, 0)
@@ -126,7 +146,7 @@ t.test('a taken port is named in one line, and no process remains', async (t) =>
     const free = await freePort()
     const other = which === '--port' ? '--admin-port' : '--port'
     const data = newData(t)
-    const run = start(t, which, `${taken.port}`, other, `${free}`, '--data', data)
+    const run = start(t, [which, `${taken.port}`, other, `${free}`, '--data', data])
     t.equal(await run.ended, 1, which)
     const lines = run.out().trim().split('\n')
     t.equal(lines.filter((line) => line.includes(String(taken.port))).length, 1, `one line: ${run.out()}`)
@@ -140,12 +160,12 @@ t.test('npm start -- ORIGIN is readership proxy ORIGIN', async (t) => {
   t.teardown(site.close)
   const [port, admin] = [await freePort(), await freePort()]
   const data = newData(t)
-  const run = start(t, site.url, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data)
+  const run = start(t, [site.url, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data])
   await until(run, new RegExp(`${admin}`))
   t.equal((await fetch(`http://127.0.0.1:${port}/about`)).status, 200)
   t.equal((await fetch(`http://127.0.0.1:${admin}/readyz`)).status, 200)
   run.child.kill('SIGTERM')
   t.equal(await run.ended, 0)
-  const wrong = start(t, 'not-a-url', '--port', `${port}`)
+  const wrong = start(t, ['not-a-url', '--port', `${port}`])
   t.equal(await wrong.ended, 2, 'a malformed origin is wrong usage')
 })
