@@ -13,8 +13,24 @@ export interface Readership {
    * returns true, or leaves any other request untouched and returns false. Optional; without it `fetch` answers all.
    */
   hit?(req: IncomingMessage | Http2ServerRequest, res: ServerResponse | Http2ServerResponse, to: TrackTarget): boolean
+  /**
+   * Tells where the adapter serves the service, which is known at the first request only. The adapter calls it once.
+   * Optional, and only for messages and links.
+   */
+  mounted?(at: MountPoint): void
   /** Stores what is buffered and releases files, sockets and processes. */
   close(): Promise<void>
+}
+
+/** The place at which an adapter serves the service. */
+export interface MountPoint {
+  scheme: 'http' | 'https'
+  /** `Host` or `:authority` of the first request: its sender may have made it up. */
+  host: string
+  /** The port on which the application listens; undefined if it listens on a socket without one. */
+  port: number | undefined
+  /** Path of the service, without a trailing slash. */
+  basePath: string
 }
 
 /** The facts about a tracker request that its receiver knows better than the request itself. */

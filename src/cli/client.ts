@@ -84,7 +84,7 @@ async function connect(config: Config, terminal: Terminal, { create = false }: C
     )
   // Loaded here, because a command that finds a running instance needs no store.
   const { openInstance } = await import('../instance/open-instance.js')
-  const opening = openInstance(config, { log: createLog(terminal, 'silent'), service: serviceUrl(config) })
+  const opening = openInstance(config, { log: createLog(terminal, 'silent'), service: () => serviceUrl(config) })
   const instance = await showElapsed(terminal, () => 'Opening the store', opening)
   const send: SendRequest = async (method, path, body) => {
     const init = body === undefined ? { method } : { method, body }

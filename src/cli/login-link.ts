@@ -19,6 +19,8 @@ export const loginLink = defineRequest({
   request: ({ flags }) => ['POST', '/control/login-link', flags],
   print({ link, email, expires_at }, { terminal }) {
     terminal.out(`${link}\n`)
+    if (link.startsWith('/'))
+      terminal.err('Open this path below /_readership of your site; its address is known after its first request.\n')
     terminal.err(`The link signs ${email} in, once, until ${expires_at}.\n`)
   },
 })

@@ -45,7 +45,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       version: terminal.version,
       proxy: () => listener?.stats(),
       status: () => ({ origin: config.origin }),
-      service: serviceUrl(config),
+      service: () => serviceUrl(config),
     }
     const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
     addClose(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
@@ -78,7 +78,7 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   if (isShipping(config)) throw new Failure('serve stores rows itself: remove the setting collector.', 2)
   await runUntilStopped({ config, terminal }, async (log, socket, addClose) => {
     const service = { ...config, admin_host: config.host, admin_port: config.port }
-    const instance = await openInstance(config, { log, version: terminal.version, service: serviceUrl(service) })
+    const instance = await openInstance(config, { log, version: terminal.version, service: () => serviceUrl(service) })
     addClose('the store', () => instance.close())
     logUncaughtErrors(terminal, log)
     const url = await openServiceListeners(instance, service, socket, addClose)

@@ -3,7 +3,7 @@ import type { SendMail } from '../notify/mail-message.js'
 import type { Readership } from '../readership.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */
-export interface Instance extends Required<Readership> {
+export interface Instance extends Required<Omit<Readership, 'mounted'>> {
   /** Answers a request of the operator, which came through the control socket. */
   control(request: Request): Promise<Response>
   /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */
@@ -30,6 +30,6 @@ export interface InstanceDeps {
   status?(): Record<string, unknown>
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
   send?: SendMail
-  /** The URL at which the service listens; without it and without `public_url`, links are paths. */
-  service?: string
+  /** Returns the URL at which the service answers, as far as it is known; without it and `public_url`, links are paths. */
+  service?(): string | undefined
 }

@@ -18,7 +18,7 @@ export function createMail(
   if (send !== undefined && public_url === undefined)
     log.warn(
       {},
-      `public_url is not set: links in mails begin with ${service ?? 'nothing'}, which only this machine can reach`,
+      `public_url is not set: links in mails begin with ${service?.() ?? 'the address of the service'}, which only this machine can reach`,
     )
   return {
     send,

@@ -4,7 +4,8 @@ import { plainAddress } from '../address.js'
 import { type Config, ConfigError, loadConfig } from '../config.js'
 import { listenControl, socketPath } from '../http/server.js'
 import { userAgent } from '../outbound/guarded-outbound.js'
-import type { Readership } from '../readership.js'
+import { BASE_PATH } from '../proxy/node-handler.js'
+import type { MountPoint, Readership } from '../readership.js'
 import type { Log } from './instance.js'
 import { openInstance } from './open-instance.js'
 import { isShipping, openShipping } from './open-shipping.js'
@@ -33,7 +34,14 @@ export async function openReadership({ log = toConsole, ...options }: Readership
   if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option of openReadership.`, unknown)
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)
-  const deps = { log, version, status: () => (config.origin === undefined ? {} : { origin: config.origin }) }
+  // `origin` names the site itself, so until the first request its pages are expected there.
+  let service = config.origin === undefined ? undefined : config.origin.replace(/\/$/, '') + BASE_PATH
+  const deps = {
+    log,
+    version,
+    status: () => (config.origin === undefined ? {} : { origin: config.origin }),
+    service: () => service,
+  }
   const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
   try {
     const control = await listenControl((request) => instance.control(request), socket)
@@ -45,6 +53,12 @@ export async function openReadership({ log = toConsole, ...options }: Readership
       },
       fetch: (request, peer) => instance.fetch(request, peer),
       hit: (req, res, to) => instance.hit(req, res, to),
+      mounted(at) {
+        if (isShipping(config)) return
+        service = localUrl(at) ?? service
+        const pages = config.public_url ?? requestUrl(at) ?? service ?? at.basePath
+        log.info({}, `pages at ${pages}/; to sign in, run: npx readership login-link --data ${config.data}`)
+      },
       async close() {
         await control.close()
         await instance.close()
@@ -63,9 +77,20 @@ const { version } = z
 const USER_AGENT = userAgent(version)
 const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.')
 
-/** Writes only warnings and errors, because the console is the application's. */
+/**
+ * Returns the service's URL by the port of the application's own socket. Links with a token begin with it, and never with
+ * a request's `Host`: the sender of the first request could send the operator's token elsewhere.
+ */
+const localUrl = ({ scheme, port, basePath }: MountPoint): string | undefined =>
+  port === undefined ? undefined : `${scheme}://localhost:${port}${basePath}`
+
+/** Returns the service's URL as the first request named it; undefined unless its host is a plain name or address. */
+const requestUrl = ({ scheme, host, basePath }: MountPoint): string | undefined =>
+  /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host) ? `${scheme}://${host}${basePath}` : undefined
+
+/** Details of information are left out, because the console is the application's. */
 const toConsole: Log = {
-  info() {},
+  info: (_, message) => console.info(`readership: ${message}`),
   warn: (details, message) => console.warn(`readership: ${message}`, details),
   error: (details, message) => console.error(`readership: ${message}`, details),
 }

@@ -27,7 +27,13 @@ export const peerAddress = (req: Incoming): string => clientAddress(req.socket.r
 export function mount(readership: Readership, options: MountOptions = {}) {
   const basePath = options.basePath ?? BASE_PATH
   const serve = toNodeHandler(readership, options)
+  let isNoted = false
   return (req: IncomingMessage, res: ServerResponse, ip: string, overrides: RequestOverrides = {}): boolean => {
+    if (!isNoted) {
+      isNoted = true
+      const scheme = schemeOf(req, overrides.hop)
+      readership.mounted?.({ scheme, host: hostOf(req, overrides), port: req.socket.localPort, basePath })
+    }
     if (isUnderBasePath(basePath, overrides.url ?? req.url ?? '/')) {
       void serve(req, res, ip, overrides)
       return true
@@ -57,7 +63,8 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     ip: string = peerAddress(req),
     overrides: RequestOverrides = {},
   ): Promise<void> => {
-    const target = stripBasePath(basePath, overrides.url ?? req.url ?? '/')
+    const url = overrides.url ?? req.url ?? '/'
+    const target = stripBasePath(basePath, url)
     const host = hostOf(req, overrides)
     if (app.hit?.(req, res, { target, host, ip, asked: schemeAndTarget(req, overrides), body: parsedBody(req) })) return
     const left = new AbortController()
@@ -70,7 +77,9 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     let response: Response
     try {
       const request = toWebRequest(req, res, `${schemeOf(req, overrides.hop)}://${host}${target}`, left.signal)
-      response = request === undefined ? textResponse(400, 'Bad Request\n') : await app.fetch(request, { ip })
+      const lacksSlash = basePath !== '' && splitTarget(url)[0] === basePath
+      if (request === undefined) response = textResponse(400, 'Bad Request\n')
+      else response = lacksSlash ? slashRedirect(basePath, target) : await app.fetch(request, { ip })
     } catch {
       response = textResponse(500, 'Internal Server Error\n')
     }
@@ -86,6 +95,13 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
 
 const textResponse = (status: number, text: string): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+
+/**
+ * Adds the slash after the base path, because links of the service's pages are relative. So is this one: a proxy may serve
+ * the site under another path.
+ */
+const slashRedirect = (basePath: string, target: string): Response =>
+  new Response(null, { status: 302, headers: { location: basePath.slice(basePath.lastIndexOf('/') + 1) + target } })
 
 /**
  * Returns undefined if a web Request cannot express the request: a forbidden method, an invalid host, a target without a

@@ -7,6 +7,7 @@ import { startCollector } from '../fixtures/collector.js'
 import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import { eventually, GPTBOT } from '../fixtures/instance.js'
+import { exchangeBytes } from '../proxy/fixtures/sockets.js'
 import { onNode, SITES, type Start } from './sites.js'
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'
@@ -54,6 +55,36 @@ for (const [name, start] of Object.entries(SITES))
       },
     )
     t.equal((await fetch(`${url}/page`)).status, 200, 'the site goes on')
+  })
+
+for (const [name, start] of Object.entries(SITES))
+  t.test(`${name}: the first request tells where the pages are, and login-link prints an address there`, async (t) => {
+    for (const [host, pages, why] of [
+      ['shop.example:8000', /^pages at http:\/\/shop\.example:8000\/_readership\/; .* login-link --data /, 'its Host'],
+      ['a.com/x#\u009b2J', /^pages at http:\/\/localhost:\d+\/_readership\/; /, 'no Host that is not a hostname'],
+    ] as const) {
+      const data = directory(t)
+      const said: string[] = []
+      const readership = await openReadership({
+        data,
+        offline: true,
+        log: { ...log, info: (_, text) => said.push(text) },
+      })
+      const url = await serve(t, start, readership)
+      t.match((await command('login-link', '--data', data)).stderr, /known after its first request/)
+      const { port } = new URL(url)
+      const head = `Host: ${host}\r\nConnection: close\r\n\r\n`
+      for (const path of ['/page', '/page']) await exchangeBytes(Number(port), [`GET ${path} HTTP/1.1\r\n${head}`])
+      t.equal(said.length, 1, 'once')
+      t.match(said[0], pages, why)
+      const { stdout } = await command('login-link', '--data', data)
+      t.match(stdout, `http://localhost:${port}/_readership/sign-in?token=`, 'a token goes to this application only')
+      const page = await fetch(stdout.trim().replace('localhost', '127.0.0.1'))
+      t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], 'and the address works')
+      const root = await fetch(`${url}/_readership`)
+      t.match([root.status, root.url], [200, `${url}/_readership/api/docs`], 'the path works without a slash')
+      await readership.close()
+    }
   })
 
 t.test('plain http, with a store: serves the base path, and close flushes buffered rows', async (t) => {

@@ -33,7 +33,9 @@ t.test('passes requests to fetch', async (t) => {
       /"url":"http:\/\/site:1\/api\/x\?a=1\?2".*"ip":"127\.0\.0\.1"/,
       'the base path is taken off',
     ],
-    [`GET /_readership ${head}\r\n`, /"url":"http:\/\/site:1\/"/, 'the base path alone is the root'],
+    [`GET /_readership ${head}\r\n`, /302 Found\r\nlocation: _readership\/\r\n/i, 'a slash is added to the base path'],
+    [`GET /_readership?a=/b ${head}\r\n`, /location: _readership\/\?a=\/b\r\n/i, 'and the query stays'],
+    [`GET /_readership/ ${head}\r\n`, /"url":"http:\/\/site:1\/"/, 'the base path with a slash is the root'],
     [`GET /_readership//evil/x ${head}\r\n`, /"url":"http:\/\/site:1\/\/evil\/x"/, 'two slashes make no host'],
     [`GET http://other/_readership/a ${head}\r\n`, /"url":"http:\/\/site:1\/a"/, 'the absolute form'],
     [

@@ -12,15 +12,15 @@ export type LinkBuilder = (
 
 /**
  * Starts links with `public_url`; otherwise with the origin of the request if that is loopback, because the sender chooses
- * any other `Host` and would receive the token of another person; otherwise with `service`, where the service listens.
+ * any other `Host` and would receive the token of another person; otherwise with what `service` returns, where the service listens.
  */
 export function createLinkBuilder(known: {
   public_url?: string | undefined
-  service?: string | undefined
+  service?: (() => string | undefined) | undefined
 }): LinkBuilder {
   return (request, path, token) => {
     const { hostname, origin } = new URL(request.url)
-    const base = known.public_url ?? (LOOPBACK.test(hostname) ? origin : known.service) ?? ''
+    const base = known.public_url ?? (LOOPBACK.test(hostname) ? origin : known.service?.()) ?? ''
     return `${base.replace(/\/+$/, '')}${path}${token === undefined ? '' : `?token=${token}`}`
   }
 }
