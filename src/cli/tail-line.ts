@@ -111,7 +111,7 @@ function formatParts(terminal: Shape, parts: readonly Styled[]): string {
     .map(([text, name]) => {
       const shown = left < 1 ? '' : cutToWidth(text, left)
       left -= textWidth(shown)
-      return name ? style(terminal, name, shown) : shown
+      return name && shown !== '' ? style(terminal, name, shown) : shown
     })
     .join('')
 }

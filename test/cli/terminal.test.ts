@@ -187,7 +187,7 @@ t.test('tail formats a row as one line', async (t) => {
   const rule = { robots_allowed: false, robots_rule: '/x', robots_line: 2 }
   t.equal(
     formatTailLine({ colour: true, columns: 70 }, { ...agent, ...rule }),
-    '\u001b[2m09:05:03\u001b[22m\u001b[36m agent\u001b[39m gptbot                  \u001b[2m unknown \u001b[22m 200      1.2 kB    12…',
+    '\u001b[2m09:05:03\u001b[22m\u001b[36m agent\u001b[39m gptbot                  \u001b[2m unknown \u001b[22m 200      1.2 kB    1…',
     'cut to the width, and no style is left open',
   )
   for (const columns of [200, 70, 40, 3]) {
@@ -204,7 +204,7 @@ t.test('tail formats a row as one line', async (t) => {
   t.equal(titles.indexOf('CLAIM'), line.indexOf('spoofed'), 'the titles stand above their columns')
   t.equal(titles.indexOf('PATH'), line.indexOf('/x'))
   for (const word of ['verified', 'spoofed', 'unknown']) t.match(meaning.join(' '), `${word}: `, 'a word of the column')
-  t.equal(formatTailLine({ colour: true }, agent).includes('\u001b[36magent\u001b[39m'), true, 'with colour')
+  t.equal(formatTailLine({ colour: true }, agent).includes('\u001b[36m agent\u001b[39m'), true, 'with colour')
 })
 
 t.test('work on a terminal shows what is done and for how long; in a pipe nothing', async (t) => {
