@@ -10,6 +10,7 @@ import {
   formatWarnings,
   formatWindow,
 } from './format.js'
+import { createPictures } from './pictures.js'
 import type { Chart, Sheet } from './sheet.js'
 import { AgentTimeSeries, createTables, type Points, TimeSeries } from './sheet-tables.js'
 
@@ -34,6 +35,7 @@ export function createSheet(
 ): Sheet {
   const [first] = answers
   const plan = first?.plan
+  const pictures = answers.map(({ read, plan, answered }) => createPictures(read, answered, plan.tz))
   const warnings = answers.flatMap(({ answered }) => answered.meta.warnings ?? [])
   return {
     title: of.site,
@@ -49,21 +51,28 @@ export function createSheet(
       : [],
     notes: formatWarnings(warnings),
     charts: answers.flatMap(createCharts),
-    tables: answers.flatMap(({ title, read, plan, answered: { data, metrics, meta } }) =>
-      createTables({
-        title,
-        read,
-        tz: plan.tz,
-        compared: plan.comparison !== undefined,
-        data,
-        metrics,
-        total: meta.total,
-      }),
+    flows: pictures.flatMap(({ flows }) => flows),
+    grids: pictures.flatMap(({ grids }) => grids),
+    tables: answers.flatMap(({ title, read, plan, answered: { data, metrics, meta } }, i) =>
+      isDrawn(pictures[i])
+        ? []
+        : createTables({
+            title,
+            read,
+            tz: plan.tz,
+            compared: plan.comparison !== undefined,
+            data,
+            metrics,
+            total: meta.total,
+          }),
     ),
     attribution: ATTRIBUTION,
     created: of.now,
   }
 }
+
+const isDrawn = (pictures: ReturnType<typeof createPictures> | undefined): boolean =>
+  pictures !== undefined && pictures.flows.length + pictures.grids.length > 0
 
 function createCharts({ answered, plan }: SheetPart): Chart[] {
   const one = TimeSeries.safeParse(answered.data).data

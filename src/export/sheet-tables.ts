@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { VERIFICATION_COUNTS } from '../query/metrics.js'
+import { isCount, VERIFICATION_COUNTS } from '../query/metrics.js'
 import type { Read } from '../query/read.js'
 import { columnFormat, formatChange, formatInstant, formatLabel, formatNumber, isInstant } from './format.js'
 import {
@@ -151,13 +151,36 @@ function createTimeSeriesTable(
 ): Table {
   const format = columnFormat({ path: [metric], kind: 'number' })
   const written = (value: number | undefined) => (value === undefined ? '' : format(value))
-  const rows = buckets.slice(0, MAX_PRINTED_ROWS)
-  const counts = VERIFICATION_COUNTS.filter((name) => rows.some((row) => row[name] !== undefined))
+  const counts = VERIFICATION_COUNTS.filter((name) => buckets.some((bucket) => bucket[name] !== undefined))
+  const label = (t: string) =>
+    granularity === 'day' ? (formatInstant(new Date(t), tz).split(',')[0] ?? '') : formatInstant(new Date(t), tz)
+  // Zero is a value of a share or a mean, but nothing of a count.
+  const isNothing = (value: number | undefined) => value === undefined || (value === 0 && isCount(metric))
+  const isEmpty = (i: number) =>
+    isNothing(buckets[i]?.value) &&
+    isNothing(comparison?.[i]?.value) &&
+    counts.every((name) => (buckets[i]?.[name] ?? 0) === 0)
+  const rows: string[][] = []
+  for (let i = 0; i < buckets.length; i++) {
+    const from = i
+    while (isEmpty(i + 1) && isEmpty(from) && i + 1 < buckets.length) i++
+    const [first, last, next] = [buckets[from]?.t ?? '', buckets[i]?.t ?? '', buckets[i + 1]?.t]
+    if (i === from) {
+      const values = [buckets[i]?.value, ...(comparison ? [comparison[i]?.value] : [])]
+      rows.push([label(first), ...values.map(written), ...counts.map((name) => formatNumber(buckets[i]?.[name] ?? 0))])
+    } else {
+      // A run of empty buckets is one line.
+      const none = isCount(metric) ? `no ${formatLabel(metric).toLowerCase()}` : 'no data'
+      const when =
+        from > 0 ? `${label(first)} to ${label(last)}: ${none}` : next ? `${none} until ${label(next)}` : none
+      rows.push([when, '', ...(comparison ? [''] : []), ...counts.map(() => '')])
+    }
+  }
   return {
     title: `${formatLabel(metric)} per ${granularity}`,
     remark:
-      buckets.length > MAX_PRINTED_ROWS
-        ? `the first ${MAX_PRINTED_ROWS} of ${buckets.length}; the CSV file has all`
+      rows.length > MAX_PRINTED_ROWS
+        ? `the first ${MAX_PRINTED_ROWS} of ${rows.length} lines; the CSV file has all`
         : `${buckets.length} buckets`,
     columns: [
       { title: formatLabel(granularity), right: false },
@@ -165,11 +188,6 @@ function createTimeSeriesTable(
       ...(comparison ? [{ title: 'Before', right: true }] : []),
       ...counts.map((name) => ({ title: formatLabel(name), right: true })),
     ],
-    rows: rows.map(({ t, value, ...row }, i) => [
-      granularity === 'day' ? (formatInstant(new Date(t), tz).split(',')[0] ?? '') : formatInstant(new Date(t), tz),
-      written(value),
-      ...(comparison ? [written(comparison[i]?.value)] : []),
-      ...counts.map((name) => formatNumber(row[name] ?? 0)),
-    ]),
+    rows: rows.slice(0, MAX_PRINTED_ROWS),
   }
 }

@@ -7,6 +7,8 @@ export interface Sheet {
   /** Warnings about the numbers. */
   readonly notes: readonly string[]
   readonly charts: readonly Chart[]
+  readonly flows: readonly Flow[]
+  readonly grids: readonly Grid[]
   readonly tables: readonly Table[]
   /** Printed on every page. */
   readonly attribution: { readonly text: string; readonly link: string }
@@ -27,6 +29,38 @@ interface Series {
   readonly values: readonly (number | undefined)[]
   /** Set for the comparison, which is drawn dashed and below the others. */
   readonly before?: true
+}
+
+/** Sessions that go from step to step. */
+export interface Flow {
+  readonly title: string
+  readonly nodes: readonly {
+    readonly id: string
+    /** From 1. */
+    readonly step: number
+    readonly name: string
+    readonly sessions: number
+    /** The sessions as they are printed. */
+    readonly count: string
+    /** False for pages that are not named, and for leaving. */
+    readonly isPage: boolean
+  }[]
+  /** Each leads from one node's id to that of a node of the next step. */
+  readonly links: readonly { readonly source: string; readonly target: string; readonly sessions: number }[]
+}
+
+/** Shares of rows that begin one after the other, by the number of periods since. */
+export interface Grid {
+  readonly title: string
+  /** Printed below the title. */
+  readonly remark?: string
+  readonly columns: readonly string[]
+  readonly rows: readonly {
+    readonly name: string
+    readonly count: string
+    /** Undefined where nothing can be said. */
+    readonly cells: readonly ({ readonly share: number; readonly text: string } | undefined)[]
+  }[]
 }
 
 export interface Table {

@@ -58,3 +58,31 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     'each page repeats the header row',
   )
 })
+
+t.test('journeys and retention are drawn, and a run of empty buckets is one line', async (t) => {
+  const hit = (visitor_id: bigint, session_id: bigint, at: string, pathname: string) =>
+    eventRow({ visitor_id, session_id, pathname, timestamp: new Date(at) })
+  // Two visitors come on 24 October; one reads on, and comes back the next day.
+  const events = [
+    hit(1n, 1n, '2026-10-24T10:00:00Z', '/a'),
+    { ...hit(1n, 1n, '2026-10-24T10:01:00Z', '/b'), session_start: new Date('2026-10-24T10:00:00Z') },
+    hit(2n, 2n, '2026-10-24T11:00:00Z', '/a'),
+    hit(1n, 3n, '2026-10-25T10:00:00Z', '/a'),
+  ]
+  const { ask } = await exportService(t, { events, agent_events: [] })
+  const textOf = async (query: string) =>
+    pdfText(new Uint8Array(await (await ask(`stats/export.pdf?site=1&range=7d&${query}`)).arrayBuffer()))
+  for (const [query, says, never] of [
+    [
+      'report=retention&granularity=day',
+      [/no visitors until 24 Oct/, /Visitors +0 +1/, /24 Oct +2 +100\.0 % +50\.0 %/],
+      /Periods|Rate|23 Oct /,
+    ],
+    ['report=journeys', [/Step 1 +Step 2/, /\/a +3/, /\/b +1/, /left the site +2/], /Source|Target|Depth/],
+    ['report=timeseries&granularity=day', [/no visitors until 24 Oct 2026/, /24 Oct 2026 +2/], /2[123] Oct 2026 +0/],
+  ] as const) {
+    const text = await textOf(query)
+    for (const pattern of says) t.match(text, pattern, query)
+    t.notMatch(text, never, query)
+  }
+})

@@ -2,7 +2,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import { filterQuery, openReads, sessionRows } from '../fixtures/ask-reads.js'
-import { agentRow } from '../fixtures/rows.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
 const at = (time: string) => `2026-10-${time}Z`
@@ -224,6 +224,29 @@ t.test('stats/locations', async (t) => {
     },
     'nothing that both have but pageviews',
   )
+})
+
+t.test('stats/locations without a region or city in any row', async (t) => {
+  const at = NOW.getTime() - 60_000
+  const visit = (id: bigint, country: string | null, more: { region?: string; city?: string } = {}) =>
+    eventRow({ visitor_id: id, session_id: id, timestamp: new Date(at), country, ...more })
+  const many = Array.from({ length: 3 }, (_, i) => visit(BigInt(i + 1), ['DE', 'FR', null][i] ?? null))
+  for (const [events, query, regions, cities, warned, why] of [
+    [many, '', 0, 0, ['no_city_data'], 'no row that only says unknown'],
+    [[...many, visit(9n, 'US', { region: 'Ohio' })], '', 4, 0, ['no_city_data'], 'regions alone'],
+    [[...many, visit(9n, 'US', { region: 'Ohio', city: 'Xenia' })], '&limit=1', 1, 1, [], 'named beyond the limit'],
+    [[], '', 0, 0, [], 'without rows there is nothing to warn of'],
+  ] as const) {
+    const ask = await openReads(t, { events: [...events], agent_events: [] }, NOW)
+    const { data, meta } = await ask('locations', `range=today${query}`)
+    const lists = z.object({ regions: z.array(z.unknown()), cities: z.array(z.unknown()) }).parse(data)
+    t.same([lists.regions.length, lists.cities.length], [regions, cities], why)
+    t.same(
+      (meta.warnings ?? []).map(({ code }) => code).filter((code) => code === 'no_city_data'),
+      warned,
+      why,
+    )
+  }
 })
 
 t.test('stats/devices', async (t) => {

@@ -1,8 +1,13 @@
 import type { Sheet } from '../sheet.js'
 import { drawChart } from './chart.js'
+import { drawFlow } from './flow.js'
+import { drawGrid } from './grid.js'
 import { CONTENT_WIDTHS, createPage, drawFooters, GREY, type Page } from './page.js'
 import { comfortableWidth, drawFigures, drawTable } from './table.js'
 import { createTypesetter, type Fonts } from './typesetter.js'
+
+/** The columns of a grid whose shares are still written in portrait. */
+const MAX_PORTRAIT_PERIODS = 14
 
 /** Draws a sheet as a PDF: heading, figures, charts, tables and page numbers. Throws if a font cannot be read. */
 export async function drawSheet(sheet: Sheet, fonts: Fonts): Promise<Buffer> {
@@ -17,11 +22,16 @@ export async function drawSheet(sheet: Sheet, fonts: Fonts): Promise<Buffer> {
   const ended = new Promise<void>((resolve, reject) => type.doc.on('end', resolve).on('error', reject))
 
   const tables = sheet.tables.filter(({ figures }) => !figures)
-  const wide = tables.some((table) => comfortableWidth(type, table) > CONTENT_WIDTHS.portrait)
+  const wide =
+    sheet.flows.length > 0 ||
+    sheet.grids.some(({ columns }) => columns.length > MAX_PORTRAIT_PERIODS) ||
+    tables.some((table) => comfortableWidth(type, table) > CONTENT_WIDTHS.portrait)
   const page = createPage(type, wide ? 'landscape' : 'portrait')
   drawHeading(page, sheet)
   for (const table of sheet.tables) if (table.figures) drawFigures(page, table)
   for (const chart of sheet.charts) drawChart(page, chart)
+  for (const flow of sheet.flows) drawFlow(page, flow)
+  for (const grid of sheet.grids) drawGrid(page, grid)
   for (const table of tables) drawTable(page, table)
   drawFooters(type, sheet)
   type.doc.end()
