@@ -238,7 +238,7 @@ t.test('stats/locations without a region or city in any row', async (t) => {
     [[], '', 0, 0, [], 'without rows there is nothing to warn of'],
   ] as const) {
     const ask = await openReads(t, { events: [...events], agent_events: [] }, NOW)
-    const { data, meta } = await ask('locations', `range=today${query}`)
+    const { data, meta } = await ask('locations', `site=1&range=today${query}`)
     const lists = z.object({ regions: z.array(z.unknown()), cities: z.array(z.unknown()) }).parse(data)
     t.same([lists.regions.length, lists.cities.length], [regions, cities], why)
     t.same(

@@ -17,7 +17,7 @@ interface Box {
   readonly x: number
   readonly y: number
   readonly height: number
-  /** Where the next band leaves and arrives. */
+  /** The heights at which the next band leaves and arrives. */
   out: number
   in: number
 }
