@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { EventRow } from '../../src/rows.js'
 import { type AnswerRow, rank } from './compare.js'
 import type { recount } from './recount.js'
@@ -89,4 +90,16 @@ function properties(rows: readonly EventRow[], only: string | undefined): Answer
     )
     return { key, values: best.slice(0, only === undefined ? 10 : 100) }
   })
+}
+
+const PlaceRows = z.array(z.record(z.string(), z.unknown()))
+const PlaceTables = z.object({ countries: PlaceRows, regions: PlaceRows, cities: PlaceRows })
+/** A list in which no row has the place that it is about is empty. */
+export const withoutUnknownPlaces = (data: unknown) => {
+  const { countries, regions, cities } = PlaceTables.parse(data)
+  return {
+    countries,
+    regions: regions.some(({ region }) => region !== undefined) ? regions : [],
+    cities: cities.some(({ city }) => city !== undefined) ? cities : [],
+  }
 }
