@@ -54,6 +54,10 @@ export function listBuckets(window: Window, tz: string, unit: Granularity, limit
   return window.start < window.end ? found.slice(first) : []
 }
 
+/** Returns the end of each bucket: the start of the next, and for the last one the end of the window. */
+export const bucketEnds = (buckets: readonly Pick<Bucket, 't'>[], window: Window): Date[] =>
+  buckets.map((_, i) => buckets[i + 1]?.t ?? window.end)
+
 /**
  * The key of a row's bucket in SQL: arithmetic on whole milliseconds with the zone's offset as a CASE, so that the
  * engine looks up no time zone per row.

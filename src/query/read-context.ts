@@ -85,6 +85,8 @@ interface ReadContextOptions {
   policy(question: PolicyQuery): Promise<unknown>
   /** The downloaded address ranges of all agents that have some. */
   agentRanges(): Promise<readonly AgentRanges[]>
+  /** The time of the site's first stored row, of people or agents; undefined if the site has no row. */
+  firstRow(): Promise<Date | undefined>
   /** A funnel of the site by the id in the path. */
   funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
@@ -210,6 +212,24 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
       const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
       const byName = new Map(others.map((row) => [nameOf(row), row]))
       return page.map((row) => withComparison(row, byName.get(nameOf(row)) ?? {}, metrics))
+    },
+
+    /**
+     * Tells, by their ends, which buckets lie before the site's first row: 0 would claim that nothing happened when nothing
+     * was recorded. Adds the warning that names the time.
+     */
+    async beforeFirstRow(ends: readonly Date[]): Promise<readonly boolean[]> {
+      const first = await options.firstRow()
+      const marks = ends.map((end) => first === undefined || end <= first)
+      if (marks.includes(true))
+        warn({
+          code: 'not_recorded',
+          message:
+            first === undefined
+              ? 'Nothing is recorded yet: values are absent.'
+              : `Nothing is recorded before ${first.toISOString()}: values before it are absent.`,
+        })
+      return marks
     },
 
     /** Returns the requested page of rows that come from no table. */

@@ -231,6 +231,7 @@ export async function prepareRead(
     name: read.path,
     onStatement,
     ...lookups(dependencies, site),
+    firstRow: () => firstRowTime(site.id, store),
   }
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
     if (note) context.warn(note)

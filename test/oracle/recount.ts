@@ -36,6 +36,13 @@ export function recount(all: Rows, q: Question) {
     keyOf: named,
   } = siteView(all, q)
 
+  let firstRow = Number.POSITIVE_INFINITY
+  for (const row of [...all.events, ...all.agent_events])
+    if (row.site_id === q.site) firstRow = Math.min(firstRow, row.timestamp.getTime())
+  /** Whether a bucket ended before the site's first row. */
+  const isUnrecorded = (buckets: readonly { t: number }[], i: number): boolean =>
+    Math.min(buckets[i + 1]?.t ?? q.window[1], q.window[1]) <= firstRow
+
   /** The metrics of people, by key. */
   function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
     const byKey = groupByMany(hits, keyOf)
@@ -149,8 +156,9 @@ export function recount(all: Rows, q: Question) {
       const values = metricsBy((_, moment) => bucketLabel(moment.getTime(), q.tz, unit))
       const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
       return (metric: string) =>
-        buckets.map(({ t, label: name }) => {
+        buckets.map(({ t, label: name }, i) => {
           const all = values.get(name) ?? NOTHING[q.audience]
+          if (isUnrecorded(buckets, i)) return { t: new Date(t).toISOString() }
           const found = all[metric]
           const { verified_fetches, spoofed, indeterminate } = all
           return {
@@ -213,7 +221,10 @@ export function recount(all: Rows, q: Question) {
           agent_id: key,
           fetches: rows.length,
           spoofed: rows.filter((row) => row.verified === false).length,
-          buckets: buckets.map((b) => ({ t: new Date(b.t).toISOString(), value: values.get(b.label)?.length ?? 0 })),
+          buckets: buckets.map((b, i) => ({
+            t: new Date(b.t).toISOString(),
+            ...(isUnrecorded(buckets, i) ? {} : { value: values.get(b.label)?.length ?? 0 }),
+          })),
         }
       })
     },

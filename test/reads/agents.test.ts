@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { AgentEventRow } from '../../src/rows.js'
-import { agentRow } from '../fixtures/rows.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 import { asker, IN, proven, spoofed } from './url-rows.js'
 
 t.test('warnings explain the verified share', async (t) => {
@@ -28,7 +28,8 @@ t.test('warnings explain the verified share', async (t) => {
     [[], none, [nothing], 'nothing was fetched'],
   ]
   for (const [agent_events, wanted, warnings, why] of worlds) {
-    const ask = await asker({ events: [], agent_events })
+    // A person came before, so that the time of the fetches is known to be recorded.
+    const ask = await asker({ events: [eventRow({ timestamp: new Date(IN.getTime() - 60_000) })], agent_events })
     for (const [path, more] of [['agents/overview'], ['stats/overview', 'audience=agent']] as const) {
       const { data, meta } = await ask(path, more)
       t.match(data, wanted, `${path}: ${why}`)

@@ -297,22 +297,34 @@ t.test('agents/overview and agents/timeseries', async (t) => {
   t.strictSame((await ask('agents/overview', DAY)).data, { ...totals, operators: [operator] })
   const { data, meta } = await ask('agents/timeseries', 'site=1&range=7d&granularity=day&limit=1&compare=previous')
   const days = ['19T22', '20T22', '21T22', '22T22', '23T22', '24T22', '25T23']
-  const buckets = (values: number[]) => values.map((value, i) => ({ t: `2026-10-${days[i]}:00:00.000Z`, value }))
+  const buckets = (values: (number | undefined)[]) =>
+    values.map((value, i) => ({ t: `2026-10-${days[i]}:00:00.000Z`, ...(value === undefined ? {} : { value }) }))
+  // The site's first row is of 24 October, ten o'clock UTC: nothing is known of the days before.
+  const early = [undefined, undefined, undefined, undefined]
   const before = { comparison: { fetches: 0, spoofed: 0 }, change: {} }
   t.strictSame(data, {
     granularity: 'day',
     series: [
       {
         ...{ agent_id: 'gptbot', name: 'GPTBot', operator: 'OpenAI', fetches: 2, spoofed: 1, ...before },
-        buckets: buckets([0, 0, 0, 0, 0, 2, 0]),
+        buckets: buckets([...early, 0, 2, 0]),
       },
       {
         ...{ agent_id: 'other', name: 'Other agents', fetches: 2, spoofed: 0, ...before },
-        buckets: buckets([0, 0, 0, 0, 1, 0, 1]),
+        buckets: buckets([...early, 1, 0, 1]),
       },
     ],
   })
   t.equal(meta.rows, 2)
+  const warning = { code: 'not_recorded', message: /before 2026-10-24T10:00:00\.000Z/ }
+  t.match(meta.warnings, [warning], 'and a warning names the first row')
+  const people = await ask('stats/timeseries', 'site=1&range=7d&granularity=day&metric=pageviews&compare=previous')
+  const Points = z.array(z.object({ value: z.number().optional() }))
+  const series = z.object({ buckets: Points, comparison: Points }).parse(people.data)
+  const known = (points: z.infer<typeof Points>) => points.map(({ value }) => value !== undefined)
+  t.same(known(series.buckets), [false, false, false, false, true, true, true], 'the same for people')
+  t.same(known(series.comparison), Array(7).fill(false), 'and for the comparison')
+  t.same(people.meta.warnings?.filter(({ code }) => code === 'not_recorded').length, 1, 'one warning for both')
 })
 
 t.test('stats/realtime', async (t) => {

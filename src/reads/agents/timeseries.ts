@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bucketKey, listBuckets } from '../../query/buckets.js'
+import { bucketEnds, bucketKey, listBuckets } from '../../query/buckets.js'
 import { whereClause } from '../../query/conditions.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
@@ -26,7 +26,9 @@ export default defineRead({
         name: z.string(),
         operator: z.string().optional().describe('Absent for the others together.'),
         ...metricShapes(METRICS),
-        buckets: z.array(z.object({ t: Instant, value: z.int() })),
+        buckets: z.array(
+          z.object({ t: Instant, value: z.int().optional().describe("Absent before the site's first row.") }),
+        ),
       }),
     ),
   }),
@@ -56,11 +58,16 @@ export default defineRead({
       group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = listBuckets(window, tz, granularity)
+    const isFirstFilled = found.some((each) => each.bucket === times[0]?.key)
+    const before = isFirstFilled ? [] : await context.beforeFirstRow(bucketEnds(times, window))
     const names = new Map(context.catalog.map((agent) => [agent.agent_id, agent.name]))
     const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
       ...agent,
       name: agent.agent_id === OTHER_AGENTS ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),
-      buckets: times.map(({ t, key }) => ({ t: t.toISOString(), value: values.get(`${key} ${agent.agent_id}`) ?? 0 })),
+      buckets: times.map(({ t, key }, i) => ({
+        t: t.toISOString(),
+        ...(before[i] ? {} : { value: values.get(`${key} ${agent.agent_id}`) ?? 0 }),
+      })),
     }))
     return { data: { granularity, series }, rows: series.length }
   },

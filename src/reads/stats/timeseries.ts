@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bucketKey, listBuckets } from '../../query/buckets.js'
+import { bucketEnds, bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
 import {
   agentMetrics,
@@ -52,7 +52,12 @@ export default defineRead({
       const found = await context.rows(sql`select value as bucket, ${columns} from (${source(p)}) b`)
       const values = new Map(found.map(({ bucket, ...row }) => [bucket, row]))
       const zeros = Object.fromEntries([...(isCount(metric) ? ['value'] : []), ...counts].map((name) => [name, 0]))
-      return timesOf(p).map(({ t, key }) => ({ t: t.toISOString(), ...zeros, ...values.get(key) }))
+      const times = timesOf(p)
+      const before = values.has(times[0]?.key) ? [] : await context.beforeFirstRow(bucketEnds(times, p.window))
+      return times.map(({ t, key }, i) => ({
+        t: t.toISOString(),
+        ...(before[i] ? {} : { ...zeros, ...values.get(key) }),
+      }))
     }
     if (present === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)
