@@ -7,8 +7,9 @@ const CONVENTIONAL_FILE =
 const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
 
 /**
- * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML, and no file such as `/favicon.ico`. A 304 without a type was a page if the request
- * asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents accept anything) by its path.
+ * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML, and no file such as `/favicon.ico`. A 304
+ * without a type was a page if the request asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents
+ * accept anything) by its path.
  */
 export function isPage(observation: Observation): boolean {
   const { method, status } = observation

@@ -205,8 +205,16 @@ class UpgradeExchange {
     incoming.setTimeout(idle, () => incoming.destroy(new Error(`no progress within ${idle} ms`)))
     client.setTimeout(idle, this.#destroyClient)
     // No `pipeline`, which would destroy the client's connection with what is still to be sent on it. A body that breaks
-    // off breaks off for the client too, after all that came before.
-    incoming.once('error', (error) => this.#fail('cut', error))
+    // off breaks off for the client too, after all that came before. Node ends a body without a length as if it were
+    // complete when its connection is reset, and reports the reset on the request only.
+    let cut = false
+    const breakOff = (error: Error): void => {
+      if (cut) return
+      cut = true
+      this.#fail('cut', error)
+    }
+    incoming.once('error', breakOff)
+    this.#upstream.on('error', (error) => incoming.complete || breakOff(error))
     res.write(Buffer.alloc(0))
     incoming.pipe(res)
   }

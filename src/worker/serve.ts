@@ -108,12 +108,15 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     tailing = on
   }
   listen(port, { events, records, sites, api, writer, setTailing, end, log })
-  const losses = [
+  post({ type: 'ready', position: from, losses: formatLosses(events, records) })
+  post({ type: 'usage', usage: processUsage() })
+}
+
+function formatLosses(events: EventStore, records: RecordStore): string[] {
+  return [
     ...events.losses.map((loss) => `${formatLoss(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
     ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (sites, accounts or keys may be lost)`),
   ]
-  post({ type: 'ready', position: from, losses })
-  post({ type: 'usage', usage: processUsage() })
 }
 
 function openFiles(options: WorkerOptions, log: Log, onRepaired: () => void) {

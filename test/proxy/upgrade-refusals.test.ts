@@ -106,15 +106,17 @@ t.test('a refusal that breaks off stays visibly incomplete', async (t) => {
   await waitFor('observed', () => records.length === 1)
   t.match(records, [{ status: 403, bytes: 5 }])
 
-  for (const [framing, body, why] of [
-    ['Content-Length: 9', '', 'nothing follows the head'],
-    ['Content-Length: 9', 'half', 'half of a body in the same packet'],
-    ['Transfer-Encoding: chunked', '', 'no chunk'],
-    ['X-Until: the end', '', 'a body that only the end would end'],
-  ]) {
+  const cuts: [framing: string, body: string, ms: number, why: string][] = [
+    ['Content-Length: 9', '', 0, 'nothing follows the head'],
+    ['Content-Length: 9', 'half', 0, 'half of a body in the same packet'],
+    ['Transfer-Encoding: chunked', '', 0, 'no chunk'],
+    // Later: Node reports a reset that arrives together with bytes as an end in good order.
+    ['X-Until: the end', 'half', 20, 'a body that only the end would end'],
+  ]
+  for (const [framing, body, ms, why] of cuts) {
     const cutting = await startRawOrigin(t, (socket) => {
       socket.write(`HTTP/1.1 401 Nope\r\nWWW-Authenticate: Basic\r\n${framing}\r\n\r\n${body}`, () =>
-        socket.resetAndDestroy(),
+        setTimeout(() => socket.resetAndDestroy(), ms),
       )
     })
     const front = await startFront(t, cutting.port)

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { runProgram } from '../../src/cli/index.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
+import { openStores } from '../../src/duckdb/open-stores.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { sql } from '../../src/sql.js'
 import { command } from '../fixtures/command.js'
@@ -12,7 +14,14 @@ import { storeOptions } from '../fixtures/store.js'
 
 t.test('the command works with an instance, without one, and reports a missing data directory', async (t) => {
   const data = dataDir(t)
-  const store = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
+  const { settings, ...common } = storeOptions('').options
+  const { events: store, records } = await openStores({
+    ...common,
+    data,
+    settings: { events: settings, records: settings },
+    random: randomBytes,
+  })
+  await records.close()
   const gptbot = { user_agent: 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)' }
   const past = { catalog_version: '2025-01-01', agent_id: 'other', operator: 'Unknown', purpose: 'other' }
   const rows = (n: number) => ({
