@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { request } from 'node:http'
@@ -7,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
+import { openStores } from '../../src/duckdb/open-stores.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { socketPath } from '../../src/http/server.js'
 import { raw, sql } from '../../src/sql.js'
@@ -62,10 +64,14 @@ async function kill(child: ChildProcess, which: 'both' | 'main'): Promise<void> 
   await exited
 }
 
-/** Stores the rows of all people, in visits of ten views each, and aggregates them. */
+/** Stores the rows of all people, in visits of ten views each, and aggregates them. The files belong to each other. */
 async function fill(data: string): Promise<void> {
   mkdirSync(data, { recursive: true })
-  const store = await openStoreAt(join(data, 'events.duckdb'))
+  const { settings, ...common } = storeOptions('').options
+  const { events: store, records } = await openStores({
+    ...{ ...common, data, random: randomBytes },
+    settings: { events: settings, records: settings },
+  })
   const at = (seconds: string) => `make_timestamp((1797408000 + ${seconds})::bigint * 1000000)`
   await store.updateRows(async () => [
     raw(`insert into events (site_id, timestamp, kind, visitor_id, session_id, session_start, hostname, pathname,
@@ -76,6 +82,7 @@ async function fill(data: string): Promise<void> {
   ])
   await store.aggregate(new Date('2027-06-01'))
   await store.close()
+  await records.close()
 }
 
 /** How far a person's erasure had come at the kill, read from copies that the next start does not see. */

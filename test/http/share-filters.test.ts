@@ -65,6 +65,8 @@ const fetched = (hours: number, country: string, pathname: string, agent_id = 'g
 
 const INSIDE = {
   events: [
+    // Before everything outside: a share tells since when the site is recorded, by whichever row that was.
+    ...visit(5, 400, 'DE', ['/a']),
     ...visit(1, 2, 'DE', ['/', '/a', '/b'], 'AI Assistants'),
     ...visit(1, 50, 'DE', ['/a']),
     ...visit(2, 30, 'DE', ['/b', '/']),
@@ -221,6 +223,20 @@ t.test('no read through a share shows anything outside its filters', async (t) =
     }
   t.notMatch((await among.ask('/api/stats/pages', '')).text, 'secret')
   t.strictSame([...alone.logged, ...among.logged], [])
+})
+
+t.test('since when the site is recorded does not depend on the filters of a share', async (t) => {
+  const { ask } = await open(t, {
+    events: [...visit(1, 2, 'DE', ['/a']), ...visit(2, 50, 'FR', ['/a'])],
+    agent_events: [],
+  })
+  const { data, meta } = JSON.parse((await ask('/api/stats/timeseries', '&range=7d&granularity=day')).text)
+  t.strictSame(
+    data.buckets.map(({ value }: { value?: number }) => value),
+    [undefined, undefined, undefined, undefined, 0, 0, 1],
+    'the visit of 19 November is outside the filter, and days without value end with it',
+  )
+  t.match(meta.warnings, [{ code: 'not_recorded', message: /before 2026-11-19T08:00/ }])
 })
 
 t.test('nor do numbers that are measured against the whole site', async (t) => {
