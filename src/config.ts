@@ -119,7 +119,7 @@ const Settings = z.strictObject({
   inject: switchSetting("add the tracker script to the site's HTML pages"),
   expose: listSetting(
     'part',
-    'part of the service (ingest, api) to serve under the base path too',
+    'part of the service to serve under the base path too: ingest, or api (with the dashboard)',
     z.enum(['ingest', 'api'], { error: 'must be ingest or api' }),
   ),
   cors_origins: listSetting('origin', 'origins whose pages may call the reads with an API key (CORS)', pageOrigin),

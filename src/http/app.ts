@@ -5,6 +5,7 @@ import { ApiError } from '../errors.js'
 import { checkParameterNames } from '../query/envelope.js'
 import { authorize, type Credentials } from './auth.js'
 import { corsForAnyOrigin, corsForOrigins } from './cors.js'
+import type { Dashboard } from './dashboard-files.js'
 import { docsPage } from './docs-page.js'
 import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
@@ -72,6 +73,8 @@ export function createApp(deps: {
   now?(): Date
   /** Origins whose pages may read the analytics reads. */
   cors_origins?: readonly string[]
+  /** Serves the addresses that are no route's. */
+  dashboard?: Dashboard
   log(error: unknown): void
 }): App {
   const app = new Hono<{ Bindings: Peer }>()
@@ -131,11 +134,18 @@ export function createApp(deps: {
   const docs = memoize(() => docsPage(document()))
   app.get('/api/openapi.json', (c) => c.json(document()))
   app.get('/api/docs', (c) => c.html(docs()))
-  app.get('/', (c) => c.redirect('api/docs'))
   app.notFound(() => renderError(notFound(), deps.log))
   app.onError((error) => renderError(error, deps.log))
-  return async (request, peer) => direct.get(new URL(request.url).pathname)?.(request, peer) ?? app.fetch(request, peer)
+  // Programs use what lies below these; an unknown address there is JSON for every client.
+  const areas = new Set(['api', ...deps.routes.map(({ path }) => firstSegment(path))])
+  return async (request, peer) => {
+    const { pathname } = new URL(request.url)
+    const page = areas.has(firstSegment(pathname)) ? undefined : await deps.dashboard?.(request)
+    return page ?? direct.get(pathname)?.(request, peer) ?? app.fetch(request, peer)
+  }
 }
+
+const firstSegment = (path: string): string => path.split('/')[1] ?? ''
 
 const notFound = () => new ApiError('not_found', 'Not found.')
 
@@ -146,8 +156,10 @@ export type ExposedPart = 'ingest' | 'api'
 const PUBLIC_PATHS = /^\/api\/(?:track(?:\/batch|\/pixel\.gif)?|flags\/evaluate)$/
 const EXPOSED_PATHS: Record<ExposedPart, (path: string) => boolean> = {
   ingest: (path) => path === '/api/log/edge',
-  api: (path) => path.startsWith('/api/'),
+  /** The API with its pages: the dashboard, and those that mailed links lead to. */
+  api: (path) => !OPERATIONAL_PATH.test(path),
 }
+const OPERATIONAL_PATH = /^\/(?:control|metrics|healthz|readyz)(?:\/|$)/
 
 /**
  * The service on the public listener, below its base path: the tracker script, the public endpoints and the exposed

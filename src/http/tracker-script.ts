@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { acceptsEncoding, CACHE_IMMUTABLE, matchesEtag } from './static-file.js'
 
-/** `/script.js` is cached for an hour; the name with the content's hash is cached permanently. */
+/** For `/script.js`; the name with the content's hash is cached permanently. */
 const CACHE_ONE_HOUR = 'public, max-age=3600'
-const CACHE_IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const readScript = (): Buffer => readFileSync(new URL('../tracker/script.js', import.meta.url))
 const digest = (content: Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 8)
@@ -58,14 +58,3 @@ export function createScriptHandler(): (request: Request) => Response | undefine
     })
   }
 }
-
-/** Whether an `If-None-Match` header contains an entity tag, by weak comparison (RFC 9110 8.8.3.2). */
-const matchesEtag = (header: string | null, etag: string): boolean =>
-  (header ?? '').split(',').some((one) => one.trim() === '*' || `W/${one.trim().replace(/^W\//, '')}` === etag)
-
-/** Whether an `Accept-Encoding` header names a coding with a weight above 0. No browser asks for one by `*`. */
-const acceptsEncoding = (header: string | null, encoding: string): boolean =>
-  (header ?? '').split(',').some((one) => {
-    const [coding = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase())
-    return coding === encoding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-  })

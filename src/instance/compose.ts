@@ -1,8 +1,10 @@
+import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
 import type { PdfRenderer } from '../export/pdf.js'
 import { alertRoutes } from '../http/alerts.js'
 import { createApp } from '../http/app.js'
+import { createDashboard } from '../http/dashboard-files.js'
 import { flagRoutes } from '../http/flags.js'
 import { createMetrics } from '../http/metrics.js'
 import { reportRoutes } from '../http/reports.js'
@@ -25,6 +27,8 @@ export type ServiceConfig = Partial<
   Pick<Config, 'cors_origins' | 'public_url' | 'smtp' | 'mail_from' | 'disable_registration' | 'private_webhooks'>
 >
 
+/** The folder into which the build writes the dashboard. */
+const DASHBOARD = new URL('../../dashboard/', import.meta.url)
 /** Milliseconds that `close` waits for buffered rows; a full store accepts none, and the engine has a timeout of its own. */
 const DRAIN_TIMEOUT_MS = 5_000
 /** Policy changes on their way to the worker. Beyond this bound the worker finds changes at its own interval. */
@@ -129,6 +133,7 @@ function createServiceApp(
     version,
     now,
     cors_origins,
+    dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD)),
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
 }

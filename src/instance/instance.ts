@@ -32,4 +32,6 @@ export interface InstanceDeps {
   send?: SendMail
   /** Returns the URL at which the service answers, as far as it is known; without it and `public_url`, links are paths. */
   service?(): string | undefined
+  /** The folder of the built dashboard; by default the one that the build makes. */
+  dashboard?: URL
 }

@@ -100,7 +100,7 @@ for (const [name, start, host, pages, why] of [
       const page = await fetch(stdout.trim().replace('localhost', '127.0.0.1'))
       t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], 'and the address works')
       const root = await fetch(`${url}/_readership`)
-      t.match([root.status, root.url], [200, `${url}/_readership/api/docs`], 'the path works without a slash')
+      t.match([root.status, root.url], [200, `${url}/_readership/`], 'the path works without a slash')
     },
   )
 

@@ -24,7 +24,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   await owner.page.goto(`${at}/sign-in?token=${await linkToken()}`)
   t.same(await owner.context.cookies(), [], 'to open it changes nothing')
   await owner.page.click('button:has-text("Sign in")')
-  await owner.page.waitForURL(`${at}/api/docs`)
+  await owner.page.waitForURL(`${at}/`)
   const [cookie] = await owner.context.cookies()
   t.match(cookie, { name: 'service_session', httpOnly: true, sameSite: 'Lax', secure: false })
   t.equal(await owner.page.evaluate('document.cookie'), '', 'no script sees it')
@@ -37,7 +37,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   await guest.page.fill('input[name=name]', 'Guest')
   await guest.page.fill('input[autocomplete=new-password]', PASSWORD)
   await guest.page.click('text=Create account and accept')
-  await guest.page.waitForURL(`${at}/api/docs`)
+  await guest.page.waitForURL(`${at}/`)
   t.match((await me(guest.page)).text, /"email":"guest@example.com".*"role":"viewer"/s)
 
   await guest.page.goto(`${at}/reset-password`)
@@ -56,7 +56,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
     await guest.page.fill('input[name=email]', GUEST)
     await guest.page.fill('input[name=password]', password)
     await guest.page.click('button')
-    await (next === undefined ? guest.page.waitForURL(`${at}/api/docs`) : guest.page.waitForSelector(next))
+    await (next === undefined ? guest.page.waitForURL(`${at}/`) : guest.page.waitForSelector(next))
   }
   t.equal((await me(guest.page)).status, 200)
 
@@ -64,6 +64,6 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   const made = await host.ask('POST', '/api/orgs/1/invitations', { email: GUEST, role: 'member' })
   await guest.page.goto(made.data.link)
   await guest.page.click('button:has-text("Accept")')
-  await guest.page.waitForURL(`${at}/api/docs`)
+  await guest.page.waitForURL(`${at}/`)
   t.match((await me(guest.page)).text, /"role":"member"/, 'signed in already: one button')
 })

@@ -155,7 +155,11 @@ t.test('the public listener serves only exposed parts', async (t) => {
     [['api'], '/control/status', 404, 'nor control'],
     [['api'], '/api/../control/status', 404, 'by no detour'],
     [['api'], '/api/%2e%2e/control/status', 404, 'however it is written'],
-    [['api'], '/', 404, 'the path itself'],
+    [['api'], '/control', 404, 'and nothing at its root'],
+    [['api'], '/', 200, 'the dashboard'],
+    [['api'], '/sites/1', 200, 'and its addresses'],
+    [['api'], '/sign-in', 200, 'and the way into it'],
+    [['ingest'], '/', 404, 'which rows alone do not need'],
   ]
   for (const [exposed, path, status, why] of rows) {
     const part = createPublicApp(app, exposed)
