@@ -15,16 +15,18 @@ const RANKING = {
 
 /**
  * Returns the values of one dimension with the audience's metrics, sorted. Hits without a value have a row of their
- * own, so rows add up; dimensions that only some hits are meant to have leave that row out.
+ * own, so rows add up; dimensions that only some hits are meant to have leave that row out. `more`: `last_seen` of agents.
  */
-export async function breakdown(context: ReadContext, name: string) {
+export async function breakdown(context: ReadContext, name: string, more: readonly 'last_seen'[] = []) {
   const { audience } = context.plan
   const dimension = findDimension(name, 'dimension')
   requireDimension(dimension, audience, 'dimension')
   const named = dimension.optional ? raw(' where value is not null') : raw('')
+  const metrics = METRICS[audience]
+  const by = groupByDimension(dimension, context.plan.dialect)
   const data = await context.list(
-    { key: 'value', order: RANKING[audience], metrics: METRICS[audience] },
-    (plan) => sql`select * from (${metricsBy(plan, groupByDimension(dimension, context.plan.dialect))}) v${named}`,
+    { key: 'value', order: RANKING[audience], metrics },
+    (plan) => sql`select * from (${metricsBy(plan, by, [...metrics, ...more])}) v${named}`,
   )
   return { data, rows: data.length }
 }

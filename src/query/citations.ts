@@ -2,7 +2,7 @@ import { type Dialect, isIn, join, raw, type Sql, sql } from '../sql.js'
 import { sourceRows, whereClause } from './conditions.js'
 import { NOT_SPOOFED } from './metrics.js'
 import { type Plan, planForTable, withoutUrlFilters } from './plan.js'
-import type { Assistant, ReadContext } from './read-context.js'
+import type { Assistant, ReadContext, Site } from './read-context.js'
 
 /** In the order in which they are tried: the first that applies is the verdict. */
 export const CITATION_VERDICTS = [
@@ -82,18 +82,23 @@ const HAS_ENOUGH_DATA = raw(
 
 /**
  * Returns a statement with each URL's verdict, the policy left aside: `hostname, pathname, fetches, arrivals, ratio,
- * verdict`. The median is taken over the whole site, whatever filters on URLs the plan has.
+ * verdict`. The median is taken over the whole site, whatever filters on URLs the plan has. `withMedian` adds it to each
+ * row, 0 if no URL has enough data; without any URL there is one row, which has the median alone.
  */
-export function citationVerdicts({ plan, site }: Pick<ReadContext, 'plan' | 'site'>, of: CitationScope) {
+export function citationVerdicts(
+  { plan, site }: Pick<ReadContext, 'plan' | 'site'>,
+  of: CitationScope,
+  withMedian = false,
+) {
   const whole = withoutUrlFilters(plan)
-  const high = sql`median * ${site.citation_threshold ?? DEFAULT_GAP_THRESHOLD}`
+  const high = sql`median * ${citationThreshold(site)}`
   // Without a median no URL has a ratio, so the last three verdicts do not occur.
   return (p: Plan): Sql => sql`
     with c as materialized (${urlCounts(p, of)}),
     m as materialized (
       select coalesce(${plan.dialect.quantile(raw('ratio'), 0.5)}, 0) as median
       from (${p === whole ? raw('select * from c') : urlCounts(whole, of)}) w where ${HAS_ENOUGH_DATA})
-    select hostname, pathname, fetches, arrivals, ratio,
+    select hostname, pathname, fetches, arrivals, ratio,${raw(withMedian ? ' median,' : '')}
       case when refused then 'blocked'
         when fetches = 0 and arrivals = 0 then 'unseen'
         when fetches < ${MIN_FETCHES} and arrivals < ${MIN_ARRIVALS} then 'insufficient'
@@ -101,8 +106,12 @@ export function citationVerdicts({ plan, site }: Pick<ReadContext, 'plan' | 'sit
         when arrivals = 0 or ratio > ${high} then 'gap'
         when ratio < median / 3 then 'earning'
         else 'balanced' end as verdict
-    from c cross join m`
+    from ${raw(withMedian ? 'm left join c on true' : 'c cross join m')}`
 }
+
+/** The multiple of the site's median above which a ratio is a gap. */
+export const citationThreshold = ({ citation_threshold = DEFAULT_GAP_THRESHOLD }: Pick<Site, 'citation_threshold'>) =>
+  citation_threshold
 
 /** Selects `fetches, arrivals, ratio` of all URLs together. */
 export const citationTotals = (plan: Plan, of: CitationScope): Sql => sql`

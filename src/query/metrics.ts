@@ -188,11 +188,13 @@ export const VERIFICATION_COUNTS = ['verified_fetches', 'spoofed', 'indeterminat
 const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
 
 /**
- * Selects what agents fetched in the window: `value` and these metrics of agents. Rows are counted by their verification,
- * which has few values, and summed from there: the engine does that fastest.
+ * Selects what agents fetched in the window: `value` and these metrics of agents; with `last_seen` also the time of the
+ * last fetch. Rows are counted by their verification, which has few values, and summed from there: the engine does that
+ * fastest.
  */
 export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS.agent): Sql {
   const agents = metrics.includes('agents')
+  const lastSeen = metrics.includes('last_seen')
   const groups = raw(agents ? 'value, verification, agent_id' : 'value, verification')
   const [proven, spoofed] = [countVerifiedAs(...VERIFIED_BY), countVerifiedAs('spoofed')]
   return sql`
@@ -200,16 +202,16 @@ export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[
       ${proven} * 1.0 / nullif(${countVerifiedAs(...VERIFIED_BY, 'spoofed')}, 0) as verified,
       ${proven} as verified_fetches, ${spoofed} as spoofed,
       ${countVerifiedAs('indeterminate')} as indeterminate, ${countVerifiedAs('unverifiable')} as unverifiable,
-      sum(size) as bytes
+      ${raw(lastSeen ? 'max(last) as last_seen,' : '')} sum(size) as bytes
     from (
       select ${by.value(raw('timestamp'))} as value, verification, ${raw(agents ? 'agent_id,' : '')} count(*) as n,
-        count(*) filter (where is_pageview) as pages, sum(bytes) as size
+        count(*) filter (where is_pageview) as pages, ${raw(lastSeen ? 'max(timestamp) as last,' : '')} sum(bytes) as size
       from agent_events where ${whereClause(plan)} group by ${groups}) f
     group by value`
 }
 
 /** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */
-export function metricsBy(plan: Plan, by: Grouping, metrics: readonly Metric[] = METRICS[plan.audience]): Sql {
+export function metricsBy(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS[plan.audience]): Sql {
   if (plan.audience === 'agent') return agentMetrics(plan, by, metrics)
   if (plan.audience === 'all') {
     return sql`

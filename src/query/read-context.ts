@@ -34,6 +34,9 @@ export interface CatalogAgent {
   readonly ranges?: { readonly count: number; readonly refreshed_at: string; readonly source: string }
 }
 
+/** The id of agents that are in no catalogue. */
+export const OTHER_AGENTS = 'other'
+
 /** A traffic source that is an AI assistant, with its operator (by the catalog's name if it is in the catalog). */
 export interface Assistant {
   readonly source: string
@@ -110,6 +113,7 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
   const warnings: Warning[] = []
   const requestedMetrics = new Set<string>()
   let total: number | undefined
+  let agents: Map<string, CatalogAgent> | undefined
   const tagged = (statement: Sql): Sql => {
     const named = sql`${raw(`/* ${name} */ `)}${statement}`
     onStatement?.(named)
@@ -230,6 +234,14 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
               : `Nothing is recorded before ${first.toISOString()}: values before it are absent.`,
         })
       return marks
+    },
+
+    /** Returns an agent's name, operator and purpose; for an agent that is in no catalogue a name only. */
+    agentNames(id: string): { name: string; operator?: string; purpose?: string } {
+      agents ??= new Map(options.catalog.map((agent) => [agent.agent_id, agent]))
+      const agent = agents.get(id)
+      if (!agent) return { name: id === OTHER_AGENTS ? 'Other agents' : id }
+      return { name: agent.name, operator: agent.operator, purpose: agent.purpose }
     },
 
     /** Returns the requested page of rows that come from no table. */

@@ -220,7 +220,10 @@ async function agentReads(t: Test, q: Question, query: string, unit: string) {
   }))
   const totals = pick(own.overview(), ['fetches', 'agents', 'bytes', ...PROOF])
   t.strictSame((await ask('/api/agents/overview', q, query)).data, rounded({ ...totals, operators }), 'agents/overview')
-  const rowsOf = own.breakdown('purpose').map(({ key, metrics }) => ({ value: key, ...metrics }))
+  const last = own.lastFetches('purpose')
+  const rowsOf = own
+    .breakdown('purpose')
+    .map(({ key, metrics }) => ({ value: key, ...metrics, last_seen: last.get(key) }))
   t.strictSame((await ask('/api/agents/breakdown', q, query, 'dimension=purpose')).data, rounded(rowsOf))
   const { data } = await ask('/api/agents/timeseries', q, query, `limit=3&granularity=${unit}`)
   t.match(data, { granularity: unit, series: own.series(3, unit) }, 'agents/timeseries')

@@ -229,6 +229,15 @@ export function recount(all: Rows, q: Question) {
       })
     },
 
+    /** The last fetch of each value of a dimension. */
+    lastFetches: (dimension: string): Map<Key, string> =>
+      new Map(
+        [...groupByMany(fetched, named(dimension))].map(([key, rows]) => [
+          key,
+          new Date(Math.max(...rows.map((row) => row.timestamp.getTime()))).toISOString(),
+        ]),
+      ),
+
     seen: () =>
       new Map(
         [...groupBy(fetched, (row) => row.agent_id)].map(([id, rows]) => [

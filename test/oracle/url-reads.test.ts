@@ -215,9 +215,16 @@ t.test('overview, breakdown by every dimension, timeseries and catalog', async (
           if (query !== 'range=30d' && name !== 'verification') continue
           const wanted = own.breakdown(name)
           const { data, meta } = await ask('agents/breakdown', q, `${query}&dimension=${name}&limit=1000`)
+          const last = own.lastFetches(name)
+          const namesOf = (id: unknown) => {
+            const agent = AGENTS.find(([known]) => known === id)
+            return agent && { name: agent[0], operator: agent[1], purpose: agent[2] }
+          }
           const shaped = wanted.map(({ key, metrics }) => ({
             ...(key === undefined ? {} : { value: key }),
+            ...(name === 'agent_id' ? namesOf(key) : {}),
             ...metrics,
+            last_seen: last.get(key),
           }))
           assertEqual(t, data, rounded(shaped), `by ${name}`)
           t.equal(meta.total, wanted.length)

@@ -239,6 +239,8 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
       rows,
       summary: {
         ...totals(rows),
+        ...(ratios.length > 0 ? { median } : {}),
+        threshold,
         urls: Object.fromEntries(verdicts.map((name) => [name, rows.filter((url) => url.verdict === name).length])),
         operators: rankRows(
           operators,

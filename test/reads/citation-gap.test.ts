@@ -139,7 +139,17 @@ t.test('citation-gap: verdicts', async (t) => {
   t.match(nested, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], 'also where only a part of a filter picks URLs')
   const summary = await ask('citation-gap/summary')
   const urls = { blocked: 3, unseen: 1, insufficient: 3, unfetched: 1, gap: 2, earning: 1, balanced: 7 }
-  t.match(summary.data, { urls })
+  t.match(summary.data, { urls, median: 4, threshold: 3 })
+  const noUrl = { fetches: 0, arrivals: 0, operators: [] }
+  const noVerdict = { blocked: 0, unseen: 0, insufficient: 0, unfetched: 0, gap: 0, earning: 0, balanced: 0 }
+  const medians: [pathname: string, wanted: object, why: string][] = [
+    ['/gap', { urls: { ...noVerdict, gap: 1 }, fetches: 39, arrivals: 3, ratio: 13, median: 4 }, "the site's median"],
+    ['/unread', { urls: noVerdict, ...noUrl, median: 4, threshold: 3 }, 'also of a page that has no rows'],
+  ]
+  for (const [value, wanted, why] of medians) {
+    const filters = JSON.stringify([{ dimension: 'pathname', op: 'is', value }])
+    t.match((await ask('citation-gap/summary', `filters=${encodeURIComponent(filters)}`)).data, wanted, why)
+  }
   const open = await asker(world)
   t.match(
     (await open('citation-gap/summary')).data,
@@ -151,10 +161,12 @@ t.test('citation-gap: verdicts', async (t) => {
   })
   const { data: judged } = await strict('citation-gap')
   t.match(judged, rowsWith(judged, { ...{ pathname: '/thrice', verdict: 'gap' } }), "the site's own threshold")
-  t.strictSame((await (await asker(all()))('citation-gap/summary')).data, {
-    ...{ fetches: 0, arrivals: 0, operators: [] },
-    urls: { blocked: 0, unseen: 0, insufficient: 0, unfetched: 0, gap: 0, earning: 0, balanced: 0 },
-  })
+  t.match((await strict('citation-gap/summary')).data, { threshold: 2.5 }, 'here too')
+  t.strictSame(
+    (await (await asker(all()))('citation-gap/summary')).data,
+    { ...noUrl, threshold: 3, urls: noVerdict },
+    'no median without a URL',
+  )
 })
 
 t.test('citation-gap/summary: operators', async (t) => {

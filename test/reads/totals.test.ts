@@ -249,17 +249,51 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
     'agents/breakdown',
     'site=1&range=7d&dimension=verified&audience=human',
     [
-      { value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, ...proof(2, 0, 0, 0), bytes: 2000 },
-      { value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 },
-      { fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 0, 1), bytes: 50 },
+      {
+        ...{ value: true, fetches: 2, pageviews: 2, agents: 2, verified: 1, ...proof(2, 0, 0, 0), bytes: 2000 },
+        last_seen: '2026-10-25T05:00:00.000Z',
+      },
+      {
+        ...{ value: false, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 },
+        last_seen: '2026-10-25T06:00:00.000Z',
+      },
+      {
+        ...{ fetches: 1, pageviews: 0, agents: 1, ...proof(0, 0, 0, 1), bytes: 50 },
+        last_seen: '2026-10-26T09:00:00.000Z',
+      },
     ],
     3,
     'proven, spoofed, neither; about agents whoever is asked for',
   ],
   [
     'agents/breakdown',
+    'site=1&range=7d&dimension=agent_id',
+    [
+      {
+        ...{ value: 'gptbot', name: 'GPTBot', operator: 'OpenAI', purpose: 'training', fetches: 2, pageviews: 1 },
+        ...{ agents: 1, verified: 0.5, ...proof(1, 1, 0, 0), bytes: 1200, last_seen: '2026-10-25T06:00:00.000Z' },
+      },
+      {
+        ...{ value: 'bingbot', name: 'bingbot', fetches: 1, pageviews: 1, agents: 1, verified: 1 },
+        ...{ ...proof(1, 0, 0, 0), bytes: 1000, last_seen: '2026-10-24T10:00:00.000Z' },
+      },
+      {
+        ...{ value: 'other', name: 'Other agents', fetches: 1, pageviews: 0, agents: 1 },
+        ...{ ...proof(0, 0, 0, 1), bytes: 50, last_seen: '2026-10-26T09:00:00.000Z' },
+      },
+    ],
+    3,
+    'agents with what the catalogue says, the last fetch with a spoofed one',
+  ],
+  [
+    'agents/breakdown',
     `site=1&range=7d&dimension=status${filters([{ dimension: 'status', op: 'gte', value: 400 }])}`,
-    [{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 }],
+    [
+      {
+        ...{ value: 404, fetches: 1, pageviews: 0, agents: 1, verified: 0, ...proof(0, 1, 0, 0), bytes: 200 },
+        last_seen: '2026-10-25T06:00:00.000Z',
+      },
+    ],
     1,
     'a number is a number',
   ],

@@ -4,11 +4,10 @@ import { whereClause } from '../../query/conditions.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
+import { OTHER_AGENTS } from '../../query/read-context.js'
 import { GRANULARITIES, isIn, raw, sql } from '../../sql.js'
 import { comparableRow, Instant, metricShapes } from '../shapes.js'
 
-/** The id of agents that are in no catalog, and of the series of all agents that are not shown. */
-const OTHER_AGENTS = 'other'
 const METRICS = ['fetches', 'spoofed'] as const
 const SPOOFED = sql`count(*) filter (where not ${NOT_SPOOFED})`
 
@@ -60,10 +59,9 @@ export default defineRead({
     const times = listBuckets(window, tz, granularity)
     const isFirstFilled = found.some((each) => each.bucket === times[0]?.key)
     const before = isFirstFilled ? [] : await context.beforeFirstRow(bucketEnds(times, window))
-    const names = new Map(context.catalog.map((agent) => [agent.agent_id, agent.name]))
     const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
       ...agent,
-      name: agent.agent_id === OTHER_AGENTS ? 'Other agents' : (names.get(String(agent.agent_id)) ?? agent.agent_id),
+      name: context.agentNames(String(agent.agent_id)).name,
       buckets: times.map(({ t, key }, i) => ({
         t: t.toISOString(),
         ...(before[i] ? {} : { value: values.get(`${key} ${agent.agent_id}`) ?? 0 }),

@@ -7,10 +7,11 @@ from (
         sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) * 1.0 / nullif(sum(case when verification in ('ranges', 'rdns', 'web_bot_auth', 'spoofed') then n else 0 end), 0) as verified,
         sum(case when verification in ('ranges', 'rdns', 'web_bot_auth') then n else 0 end) as verified_fetches,
         sum(case when verification in ('spoofed') then n else 0 end) as spoofed, sum(case when verification in ('indeterminate') then n else 0 end) as indeterminate,
-        sum(case when verification in ('unverifiable') then n else 0 end) as unverifiable, sum(size) as bytes
+        sum(case when verification in ('unverifiable') then n else 0 end) as unverifiable, max(last) as last_seen,
+        sum(size) as bytes
     from (
       select operator as value, verification, agent_id, count(*) as n, count(*) filter (where is_pageview) as pages,
-          sum(bytes) as size
+          max(timestamp) as last, sum(bytes) as size
       from agent_events
       where site_id = 1
         and timestamp >= timestamp '2026-10-24 22:00:00.000'

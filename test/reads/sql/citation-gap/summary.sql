@@ -40,23 +40,24 @@
       and arrivals > 0
       and (fetches >= 10 or arrivals >= 3)
   )
-  select hostname, pathname, fetches, arrivals, ratio, case when refused then 'blocked' when fetches = 0 and arrivals = 0 then 'unseen' when fetches < 10 and arrivals < 3 then 'insufficient' when fetches = 0 then 'unfetched' when arrivals = 0 or ratio > median * 3 then 'gap' when ratio < median / 3 then 'earning' else 'balanced' end as verdict
-  from c
-  cross join m
+  select hostname, pathname, fetches, arrivals, ratio, median, case when refused then 'blocked' when fetches = 0 and arrivals = 0 then 'unseen' when fetches < 10 and arrivals < 3 then 'insufficient' when fetches = 0 then 'unfetched' when arrivals = 0 or ratio > median * 3 then 'gap' when ratio < median / 3 then 'earning' else 'balanced' end as verdict
+  from m
+  left join c on true
 )
 select *
 from (
   select *
   from (
-    select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals
+    select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals, median
     from v
-    where false
+    where hostname is not null
+      and false
     order by hostname, pathname
     limit 2000
   ) c
   union all
-  select null as hostname, null as pathname, verdict, count(*) as n, sum(fetches) as fetches,
-      sum(arrivals) as arrivals
+  select null as hostname, null as pathname, verdict, count(hostname) as n, sum(fetches) as fetches,
+      sum(arrivals) as arrivals, max(median) as median
   from v
   group by verdict
 ) u
