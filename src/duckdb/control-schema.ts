@@ -120,4 +120,13 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'create table first_site (id integer)',
     "insert into first_site select 1 from last_ids where kind = 'organisations' and id > 0",
   ],
+  [
+    // Notes on the time line; the name is the text. A person's note has `user_id` or `author`, an automatic one its cause.
+    `create table annotations (
+      id integer, site integer, name varchar, version integer, happened_at timestamp, kind varchar, author varchar,
+      user_id integer, cause varchar, data varchar)`,
+    // Causes of automatic notes, also of deleted ones, which do not come back.
+    'create table annotation_causes (site integer, cause varchar, happened_at timestamp)',
+    "insert into last_ids values ('annotations', 0)",
+  ],
 ]

@@ -57,6 +57,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   goals: 'Pages and events that count as conversions.',
   funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',
+  annotations: 'Notes on the time line, written by people and by readership itself.',
   flags: 'Feature flags for a share of the visitors.',
   shares: 'Links that open some reads of a site without an account.',
   alerts: 'Webhooks and mails when a metric, an agent or a policy changes.',

@@ -46,12 +46,17 @@ interface RecordKind<O extends SiteRecord, N> {
   readonly records: Collection<O>
   /** The access levels; `manage:read` and `manage:write` if absent. */
   readonly access?: { readonly read: Access; readonly write: Access }
+  /** Further parameters of the list, and the records that they select; if absent, the list has all records of the site. */
+  readonly list?: {
+    readonly query: z.ZodObject
+    select(all: readonly WithId<O>[], call: Call, site: Site): WithId<O>[]
+  }
   /** Makes the record to store; throws `validation_error`. */
-  normalise(body: N): Promise<O>
+  normalise(body: N, call: Call): Promise<O>
   /** The record as the API shows it; as stored if absent. */
-  present?(record: WithId<O>): { readonly version: number }
+  present?(record: WithId<O>): { readonly version: number } | Promise<{ readonly version: number }>
   /** Applies a body of `changeShape`; if absent, `normalise` gets the record's fields with the changed ones. */
-  applyChange?(current: WithId<O>, change: Readonly<Record<string, unknown>>): Promise<O>
+  applyChange?(current: WithId<O>, change: Readonly<Record<string, unknown>>, call: Call): Promise<O>
   /** Fields that only the response to the creation contains. */
   readonly shownOnce?: { readonly shape: z.ZodRawShape; read(record: WithId<O>): Promise<object> }
 }
@@ -120,10 +125,11 @@ export const createRecordAccess =
 export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>, kind: RecordKind<O, N>): Route[] {
   const { name, singular, shape, newShape, changeShape, records, normalise, shownOnce } = kind
   const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
-  const { present = (record) => record } = kind
   const {
-    applyChange = (current, change) =>
-      normalise(validate(newShape, mergeChange(fieldsOf(current, changeShape), change))),
+    list = { query: SiteQuery, select: (all) => [...all] },
+    present = (record) => record,
+    applyChange = (current, change, call) =>
+      normalise(validate(newShape, mergeChange(fieldsOf(current, changeShape), change)), call),
   } = kind
   const recordOfPath = createRecordAccess(sites, kind)
   const path = `/api/${name}`
@@ -131,12 +137,12 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
   return [
     route('get', path, read, {
       summary: `List the ${name} of a site`,
-      query: SiteQuery,
+      query: list.query,
       data: z.array(shape),
       meta: TotalMeta,
       run: async (call) => {
         const site = await requireSite(call, sites, parseQuery(call, SiteQuery).site, 'site')
-        return (await records.list(site.id)).map(present)
+        return Promise.all(list.select(await records.list(site.id), call, site).map(present))
       },
     }),
     route('post', path, write, {
@@ -148,14 +154,14 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       run: async (call) => {
         const body = await parseBody(call, newShape)
         const site = await requireSite(call, sites, validate(SiteQuery, body).site, 'site')
-        const record = await records.create(await normalise(body), auditContext(call, site.org))
-        return jsonWithEtag({ ...present(record), ...(await shownOnce?.read(record)) }, 201)
+        const record = await records.create(await normalise(body, call), auditContext(call, site.org))
+        return jsonWithEtag({ ...(await present(record)), ...(await shownOnce?.read(record)) }, 201)
       },
     }),
     route('get', `${path}/{id}`, read, {
       summary: `Get a ${singular}`,
       data: shape,
-      run: async (call) => jsonWithEtag(present((await recordOfPath(call)).record)),
+      run: async (call) => jsonWithEtag(await present((await recordOfPath(call)).record)),
     }),
     route('patch', `${path}/{id}`, write, {
       summary: `Change fields of a ${singular}`,
@@ -165,8 +171,8 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       run: async (call) => {
         const { record, context } = await recordOfPath(call)
         const change = await parseBody(call, changeShape)
-        const update = (current: WithId<O>) => applyChange(current, change)
-        return jsonWithEtag(present(await records.change(record.id, update, context, ifMatchVersion(call))))
+        const update = (current: WithId<O>) => applyChange(current, change, call)
+        return jsonWithEtag(await present(await records.change(record.id, update, context, ifMatchVersion(call))))
       },
     }),
     route('delete', `${path}/{id}`, write, {

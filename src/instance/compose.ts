@@ -3,6 +3,7 @@ import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
 import type { PdfRenderer } from '../export/pdf.js'
 import { alertRoutes } from '../http/alerts.js'
+import { annotationRoutes } from '../http/annotations.js'
 import { createApp } from '../http/app.js'
 import { createDashboard } from '../http/dashboard-files.js'
 import { flagRoutes } from '../http/flags.js'
@@ -93,7 +94,7 @@ function createServiceApp(
   deps: InstanceDeps,
 ) {
   const { engine, manage, recorder, removals, losses, health, log, now } = core
-  const { sites, keys, ingestKeys, people, drops, managed, flags, alerts, reports } = manage
+  const { sites, keys, ingestKeys, people, users, drops, managed, annotations, flags, alerts, reports } = manage
   const { version = '0' } = deps
   const started = now()
   const metrics = createMetrics({
@@ -107,6 +108,7 @@ function createServiceApp(
       ...reads.routes,
       ingest.edgeRoute,
       ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
+      ...annotationRoutes({ sites, annotations, users }),
       ...accounts.shareRoutes,
       // Before the routes of flags, where `evaluate` would be read as an id.
       ingest.evaluationRoute,

@@ -6,7 +6,7 @@ import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
-/** A record of which a site has several, with unique names. */
+/** A record of which a site has several. */
 export interface SiteRecord {
   readonly site: number
   readonly name: string
@@ -22,7 +22,7 @@ export interface Collection<O extends SiteRecord> {
   all(): Promise<readonly WithId<O>[]>
   /** Throws `not_found`. */
   get(id: number): Promise<WithId<O>>
-  /** Throws `conflict` for a name that the site has already and for too many records, `not_found` if the site is deleted meanwhile. */
+  /** Throws `conflict` for a name that the site has already (if names are unique) and for too many records, `not_found` if the site is deleted meanwhile. */
   create(record: O, audit: AuditContext): Promise<WithId<O>>
   /** Replaces a record by what `change` returns. Throws what `get`, `create` and `change` throw, and `conflict` for another `version`. */
   change(
@@ -39,10 +39,14 @@ export interface Collection<O extends SiteRecord> {
 
 /** How a kind of record is stored in a table of `control.duckdb`. */
 interface CollectionTable<O extends SiteRecord> {
-  readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports'
+  readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports' | 'annotations'
   /** The kind of record in messages: `goal`. */
   readonly label: string
   readonly maxPerSite: number
+  /** Returns whether a record counts towards `maxPerSite`; all do if absent. */
+  isCounted?(record: O): boolean
+  /** Records of one site may have the same name. */
+  readonly repeatsNames?: true
   /** The API's field for `name`; `name` if absent. */
   readonly nameField?: string
   fromRow(row: ResultRow): WithId<O>
@@ -53,13 +57,15 @@ interface CollectionTable<O extends SiteRecord> {
 }
 
 /**
- * Makes a collection over one table, cached in memory. Writes run one after the other, so names stay unique. Long because
+ * Makes a collection over one table, cached in memory. Writes run one after the other, so unique names stay unique. Long because
  * its methods share the cache, the lock and the checks.
  */
 export function createCollection<O extends SiteRecord>(
   records: Records,
-  { table, label, maxPerSite, nameField = 'name', fromRow, toColumns, initialColumns }: CollectionTable<O>,
+  definition: CollectionTable<O>,
 ): Collection<O> {
+  const { table, label, maxPerSite, repeatsNames, nameField = 'name', fromRow, toColumns, initialColumns } = definition
+  const { isCounted = () => true } = definition
   const tableName = raw(table)
   const cache = createTableCache(async () =>
     (await records.query(sql`select * from ${tableName} order by id`)).map(fromRow),
@@ -77,12 +83,12 @@ export function createCollection<O extends SiteRecord>(
   }
   const lock = createLock()
   const write = createInvalidatingWrite(records, cache)
-  /** Checks that the name is unused; returns the number of the site's other records. */
+  /** Checks that the name may be used; returns the number of the site's other records that count. */
   const checkName = async (record: SiteRecord, id?: number) => {
     const others = (await cache.get()).filter((each) => each.site === record.site && each.id !== id)
-    if (others.some((each) => each.name === record.name))
+    if (!repeatsNames && others.some((each) => each.name === record.name))
       throw new ApiError('conflict', `The site already has a ${label} with this ${nameField}.`, nameField)
-    return others.length
+    return others.filter(isCounted).length
   }
   return {
     all: () => cache.get(),
@@ -104,7 +110,7 @@ export function createCollection<O extends SiteRecord>(
           ),
           ...auditStatements(audit, { action: 'create', object: label, id: lastId(table), details: { site, name } }),
         )
-        const created = (await cache.get()).find((each) => each.site === site && each.name === name)
+        const created = (await cache.get()).findLast((each) => each.site === site && each.name === name)
         // The site was deleted meanwhile, and the record with it.
         if (!created) throw new ApiError('not_found', 'There is no such site.', 'site')
         return created

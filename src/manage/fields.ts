@@ -1,13 +1,18 @@
 import { z } from 'zod'
 import { parseFilters } from '../query/filters.js'
 
-/** Accepts a name: trimmed, 1 to 100 characters, without control characters that a terminal or a page would act on. */
-export const Name = z
-  .string()
-  .trim()
-  .min(1, 'A name is required.')
-  .max(100, 'A name has at most 100 characters.')
-  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'A name must not contain control characters.')
+/** One line of text, trimmed and not empty, without control characters that a terminal or a page would act on. */
+const line = (what: string, most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, `${what} is required.`)
+    .max(most, `${what} has at most ${most} characters.`)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, `${what} must not contain control characters.`)
+/** Accepts a name: one line of 1 to 100 characters. */
+export const Name = line('A name', 100)
+/** Accepts a note's text: one line of 1 to 500 characters. */
+export const NoteText = line('A text', 500)
 /** A record's number of changes, starting at 1. */
 export const Version = z.int().describe('Number of changes, from 1: the value of `ETag`, accepted by `If-Match`.')
 /** A site's id: a positive 32-bit integer. */

@@ -9,6 +9,7 @@ type IdKind =
   | 'shares'
   | 'alerts'
   | 'reports'
+  | 'annotations'
   | 'sites'
   | 'organisations'
   | 'users'

@@ -1,6 +1,7 @@
 import type { randomBytes } from 'node:crypto'
 import type { Records } from '../store.js'
 import { createAlerts } from './alerts.js'
+import { createAnnotations } from './annotations.js'
 import { createAuditLog } from './audit-log.js'
 import { createDrops } from './drops.js'
 import { createFlags } from './flags.js'
@@ -32,7 +33,17 @@ interface ManageDeps {
 export function createManage({ records, now, random, onSitesChanged }: ManageDeps) {
   const sites = createSites(records, async () => {
     // A deleted site takes its records, keys and memberships along.
-    for (const each of [keys, ingestKeys, members, flags, shares, alerts, reports, ...Object.values(managed)])
+    for (const each of [
+      keys,
+      ingestKeys,
+      members,
+      flags,
+      shares,
+      alerts,
+      reports,
+      annotations,
+      ...Object.values(managed),
+    ])
       each.invalidate()
     await onSitesChanged()
   })
@@ -51,6 +62,7 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
   const shares = createShares(records)
   const alerts = createAlerts({ records, random })
   const reports = createReports(records)
+  const annotations = createAnnotations(records)
   return {
     sites,
     keys,
@@ -65,6 +77,7 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
     shares,
     alerts,
     reports,
+    annotations,
     managed,
     drops: createDrops({ records, now }),
     people: createPeople({ sessions, users, members, orgs }),
@@ -74,6 +87,7 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
       await orgs.expire(at, (org, along) => sites.deleteAllOfOrg(org, at, along))
       await invitations.prune(at)
       await audit.prune(at)
+      await annotations.prune(await sites.list(), at)
     },
     /** Reads everything again: after the engine's restart the records may differ from what was read. */
     async invalidate(): Promise<void> {

@@ -2,7 +2,10 @@ import { join, raw, type Sql, sql } from '../sql.js'
 import { insertWithNextId } from './ids.js'
 
 /** Tables whose rows belong to one site each. */
-const SITE_TABLES = ['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'ingest_keys'] as const
+const SITE_TABLES = [
+  ...['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'annotations', 'annotation_causes'],
+  'ingest_keys',
+]
 
 /**
  * Returns the statements that delete a site, for one transaction: its records and policies go at once, its API keys are

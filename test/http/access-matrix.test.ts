@@ -67,9 +67,8 @@ async function open(t: Test) {
   }
 
   await makeRecords()
-  for (const path of ['/api/flags', '/api/alerts', '/api/reports', '/api/shares', '/api/orgs/1/invitations']) {
-    await make(path, BODIES[`post ${path.replace('/1/', '/{id}/')}`] ?? {})
-  }
+  for (const name of ['annotations', 'flags', 'alerts', 'reports', 'shares', 'orgs/1/invitations'])
+    await make(`/api/${name}`, BODIES[`post /api/${name.replace('/1/', '/{id}/')}`] ?? {})
 
   const callers = new Map<Caller, (row: Row, body: string | undefined) => Sent>()
   const as = (caller: Caller, sent: Sent) => callers.set(caller, () => sent)

@@ -138,6 +138,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...kept('goals'),
   ...kept('funnels'),
   ...kept('segments'),
+  ...kept('annotations'),
   ...kept('flags'),
   ...kept('alerts'),
   ...kept('reports'),

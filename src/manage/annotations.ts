@@ -1,0 +1,234 @@
+import { z } from 'zod'
+import { join, sql } from '../sql.js'
+import type { Records } from '../store.js'
+import { createCollection } from './collection.js'
+import { JsonText, NoteText, omitNulls, SiteId, Version } from './fields.js'
+import { insertWithNextId } from './ids.js'
+import { createLock } from './lock.js'
+import { createInvalidatingWrite } from './table-cache.js'
+
+/** Kinds of notes: `note` is a person's, the others readership writes by itself. */
+const ANNOTATION_KINDS = [
+  'note',
+  'policy_changed',
+  'not_recorded',
+  'first_visit',
+  'server_errors',
+  'deployment',
+  'catalog_updated',
+] as const
+type AnnotationKind = (typeof ANNOTATION_KINDS)[number]
+
+/** The facts of an automatic note; each kind has some of these fields. */
+const AnnotationData = z
+  .object({
+    hostname: z.string(),
+    file: z.string().describe('`/robots.txt` or `/llms.txt`.'),
+    status: z.int().describe('The status with which the file was served; 404 or 410 if it is gone.'),
+    sha256: z.string().describe('Digest of the file; empty if it is gone.'),
+    version: z.string().describe('The version of the catalogue of agents.'),
+    before: z
+      .object({ status: z.int(), sha256: z.string(), version: z.string() })
+      .partial()
+      .describe('The same facts of the version before.'),
+    start: z.iso.datetime(),
+    end: z.iso.datetime().describe('The last instant so far, if what the note is about goes on.'),
+    agent_id: z.string(),
+    name: z.string(),
+    operator: z.string(),
+    verification: z.string(),
+    pathname: z.string().describe('The first path that the agent requested.'),
+    responses: z.int().describe('Responses of the site from `start` to `end`.'),
+    errors: z.int().describe('Those of them with a status of 500 or more.'),
+    statuses: z.record(z.string(), z.int()).describe('The errors by status.'),
+    assets: z.array(z.string()).describe('Paths of scripts and styles that are new; at most 20.'),
+  })
+  .partial()
+export type AnnotationData = z.infer<typeof AnnotationData>
+
+const At = z.iso.datetime({
+  offset: true,
+  error: '`at` must be an ISO-8601 date and time, such as 2026-11-21T08:00:00Z.',
+})
+const shape = { at: At.describe('The instant on the time line; may be in the future.'), text: NoteText }
+
+/** A note as the API shows it. */
+export const AnnotationView = z.object({
+  id: z.int(),
+  version: Version,
+  site: z.int(),
+  at: z.iso.datetime(),
+  text: z.string(),
+  by: z
+    .string()
+    .describe(
+      "Author of the text: `readership`, a person's e-mail address, the prefix of an API key, `operator`, or `deleted account`.",
+    ),
+  kind: z.enum(ANNOTATION_KINDS).describe('`note` for notes by hand; any other kind was written by readership itself.'),
+  data: AnnotationData.optional().describe('The facts of an automatic note.'),
+})
+
+/** A note as it is stored; `name` is its text. */
+export interface Annotation {
+  readonly site: number
+  readonly name: string
+  readonly happened_at: Date
+  readonly kind: AnnotationKind
+  /** The account of the text's author; absent if the author is no person. */
+  readonly user_id?: number
+  /** The author where it is no person. */
+  readonly author?: string
+  /** Names what an automatic note is about, uniquely in its site. */
+  readonly cause?: string
+  readonly data?: AnnotationData
+}
+
+/** The body of `POST /api/annotations`. */
+export const NewAnnotation = z.strictObject({ site: SiteId, ...shape })
+/** The body of `PATCH /api/annotations/{id}`. */
+export const AnnotationChange = z.strictObject(shape).partial()
+
+const StoredAnnotation = z
+  .object({
+    id: z.int(),
+    version: Version,
+    site: z.int(),
+    name: z.string(),
+    happened_at: z.date(),
+    kind: z.enum(ANNOTATION_KINDS),
+    user_id: z.int().nullable(),
+    author: z.string().nullable(),
+    cause: z.string().nullable(),
+    data: JsonText.pipe(AnnotationData).nullable(),
+  })
+  .transform(omitNulls)
+
+/** A note that readership writes by itself. Without a text only its cause is remembered, so that no note is written later. */
+export interface AutomaticNote {
+  readonly site: number
+  readonly cause: string
+  readonly kind: AnnotationKind
+  readonly at: Date
+  readonly text?: string
+  readonly data?: AnnotationData
+}
+
+/** The author of automatic notes. */
+const AUTOMATIC_AUTHOR = 'readership'
+const MAX_BY_HAND = 1_000
+/** Automatic notes of a site; the oldest are deleted first. */
+const MAX_AUTOMATIC = 1_000
+const DAY_MS = 86_400_000
+/** Nothing that happened longer ago is ever found again. */
+const CAUSE_RETENTION_MS = 400 * DAY_MS
+/** Selects causes that stay as long as their site: an agent that returns after years was here before. */
+const isPermanent = sql`(cause like 'first_visit:%' or cause like 'catalog_updated:%')`
+
+export type Annotations = ReturnType<typeof createAnnotations>
+
+/** The notes of all sites, by hand and automatic. Long because its methods share the collection and the lock. */
+export function createAnnotations(records: Records) {
+  const collection = createCollection<Annotation>(records, {
+    table: 'annotations',
+    label: 'annotation',
+    maxPerSite: MAX_BY_HAND,
+    isCounted: ({ cause }) => cause === undefined,
+    repeatsNames: true,
+    fromRow: (row) => StoredAnnotation.parse(row),
+    toColumns: ({ happened_at, kind, user_id, author, cause, data }) => ({
+      happened_at,
+      kind,
+      user_id: user_id ?? null,
+      author: author ?? null,
+      cause: cause ?? null,
+      data: data === undefined ? null : JSON.stringify(data),
+    }),
+  })
+  const lock = createLock()
+  const write = createInvalidatingWrite(records, collection)
+  const findCauses = async (site: number, causes: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
+    if (causes.length === 0) return new Map()
+    const list = join(
+      causes.map((cause) => sql`${cause}`),
+      ', ',
+    )
+    const rows = await records.query(
+      sql`select cause, happened_at from annotation_causes where site = ${site} and cause in (${list})`,
+    )
+    return new Map(rows.map((row) => CauseRow.parse(row)).map(({ cause, happened_at }) => [cause, happened_at]))
+  }
+
+  return {
+    ...collection,
+    /** Returns when each of the causes happened that a site has had already, whether or not its note still exists. */
+    findCauses,
+    /**
+     * Writes automatic notes, each once: a cause that the site has had already is left out, also if its note was deleted
+     * since.
+     */
+    addAutomatic: (notes: readonly AutomaticNote[]): Promise<void> =>
+      lock(async () => {
+        const known = new Set<string>()
+        for (const site of new Set(notes.map((note) => note.site))) {
+          const causes = notes.flatMap((note) => (note.site === site ? [note.cause] : []))
+          for (const cause of (await findCauses(site, causes)).keys()) known.add(`${site} ${cause}`)
+        }
+        const added = notes.filter(({ site, cause }) => {
+          const key = `${site} ${cause}`
+          return !known.has(key) && known.add(key)
+        })
+        if (added.length === 0) return
+        await write(...added.flatMap(insertStatements))
+      }),
+    /** Replaces the facts of an automatic note, and its text unless a person has changed it; a deleted note stays deleted. */
+    updateAutomatic: ({ site, cause, at, text, data }: AutomaticNote & { readonly text: string }): Promise<void> =>
+      lock(() =>
+        write(
+          sql`update annotations set data = ${JSON.stringify(data ?? {})},
+              name = case when author = ${AUTOMATIC_AUTHOR} then ${text} else name end
+            where site = ${site} and cause = ${cause}`,
+          sql`update annotation_causes set happened_at = ${at} where site = ${site} and cause = ${cause}`,
+        ),
+      ),
+    /**
+     * Deletes automatic notes that are older than their site keeps rows, the oldest beyond `MAX_AUTOMATIC`, notes of
+     * deleted sites, and old causes.
+     */
+    prune: (sites: readonly { readonly id: number; readonly retention_days?: number | undefined }[], now: Date) =>
+      lock(async () => {
+        const all = await collection.all()
+        const kept = new Set(
+          sites.flatMap(({ id, retention_days = Number.POSITIVE_INFINITY }) => {
+            const notes = all.filter(({ site }) => site === id)
+            const automatic = notes
+              .filter(({ cause }) => cause !== undefined)
+              .sort((a, b) => b.happened_at.getTime() - a.happened_at.getTime())
+            const oldest = now.getTime() - retention_days * DAY_MS
+            return [
+              ...notes.filter(({ cause }) => cause === undefined),
+              ...automatic.slice(0, MAX_AUTOMATIC).filter(({ happened_at }) => happened_at.getTime() >= oldest),
+            ]
+          }),
+        )
+        const ids = all.flatMap((note) => (kept.has(note) ? [] : [note.id]))
+        const oldCauses = sql`from annotation_causes
+          where happened_at < ${new Date(now.getTime() - CAUSE_RETENTION_MS)} and not ${isPermanent}`
+        const [row] = await records.query(sql`select count(*) as n ${oldCauses}`)
+        if (ids.length === 0 && Number(row?.n) === 0) return
+        await write(...ids.map((id) => sql`delete from annotations where id = ${id}`), sql`delete ${oldCauses}`)
+      }),
+  }
+}
+
+const CauseRow = z.object({ cause: z.string(), happened_at: z.date() })
+
+const insertStatements = ({ site, cause, kind, at, text, data }: AutomaticNote) => [
+  ...(text === undefined
+    ? []
+    : insertWithNextId(
+        'annotations',
+        sql`insert into annotations (id, site, name, version, happened_at, kind, author, cause, data)`,
+        sql`${site}, ${text}, 1, ${at}, ${kind}, ${AUTOMATIC_AUTHOR}, ${cause}, ${data === undefined ? null : JSON.stringify(data)}`,
+      )),
+  sql`insert into annotation_causes values (${site}, ${cause}, ${at})`,
+]
