@@ -131,6 +131,7 @@ async function openServiceListeners(
   addClose('the service', () => admin.close(SERVICE_GRACE_MS))
   const control = await listenControl((request) => instance.control(request), socket)
   addClose('the control socket', () => control.close())
+  addClose('the streams', async () => instance.endStreams())
   return admin.at
 }
 

@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.js'
 import type { TailRow } from '../engine/protocol.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
+import { createRowStream, omitNull } from './row-stream.js'
 
 /** The query of `/control/tail`. */
 export const TailQuery = z.object({
@@ -20,75 +21,22 @@ export const TailQuery = z.object({
 })
 export type TailQuery = z.infer<typeof TailQuery>
 
-/** Bounds the lines that wait for a slow reader. Further rows are left out, and a line says how many. */
-const MAX_WAITING_LINES = 2_000
-
 /** Streams rows as NDJSON: the recent ones of `sites`, then each row as it is committed, until the reader disconnects. */
-export function createTailStream(
+export const createTailStream = (
   engine: Pick<Engine, 'events' | 'tail'>,
   query: TailQuery,
   sites: readonly number[],
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let stop = () => {}
-  let missed = 0
-  return new ReadableStream<Uint8Array>(
-    {
-      async start(controller) {
-        const send = (value: unknown) => controller.enqueue(encoder.encode(`${JSON.stringify(value, omitNull)}\n`))
-        const sendLive = (row: TailRow) => {
-          if (!matchesTailQuery(query, row)) return
-          if ((controller.desiredSize ?? 0) <= 0) {
-            missed++
-            return
-          }
-          if (missed > 0) send({ missed })
-          missed = 0
-          send(row)
-        }
-        // Listens before it reads, so that no row falls between the recent and the live ones.
-        let early: TailRow[] | undefined = []
-        if (query.follow === '1')
-          stop = engine.tail((row) => {
-            if (!early) sendLive(row)
-            else if (early.length < MAX_WAITING_LINES) early.push(row)
-            else missed++
-          })
-        try {
-          const recent = query.n === 0 ? [] : await recentRows(engine.events, query, sites)
-          for (const row of recent) send(row)
-          const sent = new Set(recent.map(rowKey))
-          const waiting = early.filter((row) => !sent.has(rowKey(row)))
-          early = undefined
-          for (const row of waiting) sendLive(row)
-        } catch (error) {
-          stop()
-          throw error
-        }
-        if (query.follow === '0') controller.close()
-      },
-      cancel() {
-        stop()
-      },
-    },
-    { highWaterMark: MAX_WAITING_LINES },
-  )
-}
+): ReadableStream<Uint8Array> =>
+  createRowStream({
+    engine,
+    readRecent: async () => (query.n === 0 ? [] : recentRows(engine.events, query, sites)),
+    matches: (row) => matchesTailQuery(query, row),
+    format: formatLine,
+    formatMissed: (missed) => formatLine({ missed }),
+    follow: query.follow === '1',
+  })
 
-/** Unknown values are left out of the JSON, never null. */
-const omitNull = (_: string, value: unknown): unknown => value ?? undefined
-
-/** Two rows with the same key are the same row, read from the store and live. */
-const rowKey = (row: Record<string, unknown>): string =>
-  JSON.stringify([
-    row.timestamp,
-    row.visitor_id,
-    row.ip_hash,
-    row.user_agent,
-    row.pathname,
-    row.status,
-    row.duration_ms,
-  ])
+const formatLine = (value: unknown): string => `${JSON.stringify(value, omitNull)}\n`
 
 const matchesTailQuery = (query: TailQuery, row: TailRow): boolean => {
   if (query.audience !== 'all' && query.audience !== row.audience) return false

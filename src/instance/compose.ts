@@ -47,7 +47,8 @@ export async function compose(
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   const ingest = createIngest(core)
-  const reads = createReads(core, config.pdf)
+  const streams = new AbortController()
+  const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
   const app = createServiceApp({ core, accounts, ingest, reads, notify }, config, deps)
   await core.refreshSites()
@@ -62,7 +63,9 @@ export async function compose(
     control: (request) => app(request, { ip: '', operator: true }),
     policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
     siteOf: (hostname) => core.siteOf(hostname)?.id,
+    endStreams: () => streams.abort(),
     async close() {
+      streams.abort()
       await timers.stop()
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()

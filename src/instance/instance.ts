@@ -10,6 +10,8 @@ export interface Instance extends Required<Omit<Readership, 'mounted'>> {
   policySeen(hostname: string, path: string, at: number): void
   /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
   siteOf(hostname: string): number | undefined
+  /** Ends responses that would last until their reader leaves, so that listeners need not wait for them. */
+  endStreams(): void
 }
 
 /** The logger that an instance writes to; `details` are the fields of a structured log line. */

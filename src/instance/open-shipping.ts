@@ -90,6 +90,7 @@ export async function openShipping(
     control: (request) => app(request, { ip: '', operator: true }),
     // The collector fetches the site's policies itself.
     policySeen() {},
+    endStreams() {},
     async close() {
       await shipper.close()
       await transport.close()

@@ -4,12 +4,19 @@ import { RangesStatus } from '../agents/ranges/status.js'
 import type { PdfRenderer } from '../export/pdf.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
 import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
+import { realtimeStreamRoute } from '../http/realtime-stream.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
 
-/** The routes of reads and exports, and the same reads with the operator's rights, for alerts and reports. */
-export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer) {
+/** No proxy in common use closes a connection that was silent for less. */
+const HEARTBEAT_MS = 15_000
+
+/**
+ * The routes of reads, exports and the stream of rows, and the same reads with the operator's rights, for alerts and
+ * reports. Streams of rows end when `ended` aborts.
+ */
+export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
   const read = {
     store: engine.events,
     now,
@@ -33,6 +40,7 @@ export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
+      realtimeStreamRoute({ ...read, engine, ended, heartbeat_ms: HEARTBEAT_MS }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],
   }

@@ -111,6 +111,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     .concat(['funnel/{id}', 'journeys', 'retention', 'performance', 'errors', 'export.csv', 'export.pdf'])
     .map((name): [string, Row] => [`get /api/stats/${name}`, read]),
   ['get /api/stats/realtime', row('narrow', 200)],
+  ['get /api/stats/realtime/stream', row('narrow', 200)],
   ['get /api/stats/dimensions', row('free', 200)],
   ...['sessions', 'sessions/{id}', 'visitors'].map((name): [string, Row] => [
     `get /api/stats/${name}`,

@@ -98,7 +98,8 @@ async function open(t: Test) {
   }
   const share = () => {
     const word = randomBytes(12).toString('base64url')
-    shared.set(word, { id: 1, site: 1, filters: [], assertDimension: () => true, allowsUrl: () => true })
+    const all = { includes: () => true, assertDimension: () => true, allowsUrl: () => true }
+    shared.set(word, { id: 1, site: 1, filters: [], ...all })
     return { word, headers: {} }
   }
   const remove = async (user: number) => {

@@ -12,6 +12,7 @@ export interface ShareGrant {
   readonly site: number
   /** Applied to every read; the reader cannot remove them. */
   readonly filters: readonly Filter[]
+  includes(scope: ShareScope): boolean
   /** Whether the share's scopes include the URL. */
   allowsUrl(url: URL): boolean
   /** Throws `forbidden` for a dimension that the share does not show. */
@@ -96,6 +97,7 @@ export function createShareAccess(deps: {
         id,
         site,
         filters,
+        includes: (scope) => scopes.includes(scope),
         allowsUrl: (url) => scopesAllow(scopes, url),
         assertDimension: (dimension, field) => assertDimension(scopes, dimension, field),
       }

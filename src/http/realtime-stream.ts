@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Engine } from '../engine/engine.js'
+import { ApiError } from '../errors.js'
+import type { ShareScope } from '../manage/shares.js'
+import { sourceRows, whereClause } from '../query/conditions.js'
+import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../query/envelope.js'
+import type { Plan } from '../query/plan.js'
+import { defineRead, prepareRead } from '../query/read.js'
+import type { CatalogAgent } from '../query/read-context.js'
+import { requireRowFilters, rowMatches } from '../query/row-match.js'
+import { isIn, raw, type Sql, sql } from '../sql.js'
+import type { Store } from '../store.js'
+import { createReadDeps, type ReadDeps } from './reads.js'
+import { type Route, routeMaker } from './route.js'
+import { createRowStream } from './row-stream.js'
+
+/** Streams that are open at once, of all readers. */
+const MAX_STREAMS = 100
+const RECENT_MINUTES = 30
+/** What a person did; the tracker's reports about a page it showed are no rows of the stream. */
+const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_download', 'form']
+
+type Fields = Readonly<Record<string, unknown>>
+
+const { site, filters, segment, audience } = ENVELOPE_SHAPE
+const own = {
+  n: wholeNumber(200, 0)
+    .default(50)
+    .describe('Number of rows of the last 30 minutes before the live ones; default 50.'),
+  follow: z.enum(['0', '1']).default('1').describe('`0`: no live rows; the stream ends after the recent ones.'),
+}
+
+/** The envelope of the stream; its rows are not computed by a read. */
+const envelope = defineRead({
+  path: '/api/stats/realtime/stream',
+  summary:
+    'Rows as they are stored, as server-sent events: `row`, and `missed` with the number of rows that were left out',
+  params: own,
+  audience: { default: 'all' },
+  window: (now) => ({ start: new Date(now.getTime() - RECENT_MINUTES * 60_000), end: now }),
+  data: z.unknown(),
+  run: async () => ({ data: undefined, rows: 0 }),
+})
+
+/** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. `ended` aborts when the service stops. */
+export function realtimeStreamRoute(
+  deps: ReadDeps & { engine: Pick<Engine, 'tail'>; ended: AbortSignal; heartbeat_ms: number },
+): Route {
+  const { engine, ended, heartbeat_ms, store, catalog } = deps
+  let open = 0
+  return routeMaker('stats')('get', envelope.path, 'stats:read', {
+    summary: envelope.summary,
+    query: z.object({ site, audience, filters, segment, ...own }),
+    contentType: 'text/event-stream',
+    async run(call) {
+      if (open >= MAX_STREAMS) throw new ApiError('rate_limited', 'Too many streams are open; try again later.')
+      const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
+      requireRowFilters(plan.filters)
+      const { n, follow } = parseParameters(z.object(own), call.query)
+      const { principal } = call
+      const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)
+      open += 1
+      const stream = createRowStream(
+        {
+          engine,
+          readRecent: async () => (n === 0 ? [] : readRecentRows(store, plan, n)),
+          matches: (row) => isInPlan(plan, row) && rowMatches(plan.filters, row),
+          format: (row) => formatEvent('row', describeRow(row, catalog, shows)),
+          formatMissed: (rows) => formatEvent('missed', { rows }),
+          follow: follow === '1',
+          head: 'retry: 3000\n\n',
+          heartbeat: { text: ': alive\n\n', ms: heartbeat_ms },
+          onEnd() {
+            open -= 1
+          },
+        },
+        ended,
+      )
+      return new Response(stream, { headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } })
+    },
+  })
+}
+
+const formatEvent = (name: 'row' | 'missed', data: unknown): string =>
+  `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+const isInPlan = (plan: Plan, row: Fields): boolean =>
+  row.site_id === plan.site &&
+  (plan.audience === 'all' || plan.audience === row.audience) &&
+  (row.audience === 'agent' || KINDS.includes(String(row.kind)))
+
+/** Reads the last rows of the plan's window, oldest first. */
+async function readRecentRows(store: Pick<Store, 'query'>, plan: Plan, n: number): Promise<Fields[]> {
+  const last = (from: Sql, audience: 'human' | 'agent', condition: Sql) => sql`
+    select ${audience} as audience, * from ${from} where ${whereClause(plan)} and ${condition}
+    order by timestamp desc limit ${n}`
+  const people = last(sql`${sourceRows('events', plan)} as e`, 'human', isIn(raw('kind'), KINDS))
+  const agents = last(raw('agent_events'), 'agent', raw('true'))
+  const queries = { human: [people], agent: [agents], all: [people, agents] }[plan.audience]
+  const rows = (await Promise.all(queries.map((query) => store.query(query)))).flat()
+  return rows.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp)).slice(-n)
+}
+
+/**
+ * The fields of a row that a reader of the stream sees, without unknown ones. Through a share link, a single row tells no
+ * more than the reads of the link's scopes.
+ */
+function describeRow(row: Fields, catalog: readonly CatalogAgent[], shows: (scope: ShareScope) => boolean): Fields {
+  const pick = (scope: ShareScope | undefined, ...names: readonly string[]): Fields =>
+    scope === undefined || shows(scope) ? Object.fromEntries(names.map((name) => [name, row[name] ?? undefined])) : {}
+  const common = {
+    audience: row.audience,
+    t: row.timestamp,
+    ...pick(undefined, 'hostname', 'pathname', 'status', 'duration_ms'),
+  }
+  if (row.audience === 'human')
+    return {
+      ...common,
+      ...pick(undefined, 'kind', 'suspected'),
+      ...pick('events', 'event_name'),
+      ...pick('locations', 'country'),
+      ...pick('devices', 'browser', 'os', 'device_type'),
+      ...pick('sources', 'source', 'channel'),
+    }
+  if (!shows('agents')) return common
+  return {
+    ...common,
+    ...pick(undefined, 'method', 'content_type', 'country', 'agent_id', 'operator', 'purpose'),
+    ...pick(undefined, 'verification', 'verified', 'robots_allowed'),
+    ...(row.robots_allowed === false
+      ? { rule: row.robots_rule ?? undefined, line: row.robots_line ?? undefined, severity: severityOf(row, catalog) }
+      : {}),
+  }
+}
+
+/** How serious a disallowed fetch is, as GET /api/policy/violations grades it. */
+function severityOf(row: Fields, catalog: readonly CatalogAgent[]): string {
+  if (row.robots_grace === true) return 'grace'
+  if (row.verified !== true) return 'unverified'
+  const agent = catalog.find(({ agent_id }) => agent_id === row.agent_id)
+  return { yes: 'breach', no: 'unbound', unknown: 'unclear' }[agent?.respects_robots ?? 'unknown']
+}

@@ -1,0 +1,104 @@
+import type { Engine } from '../engine/engine.js'
+import type { TailRow } from '../engine/protocol.js'
+
+/** Bounds the texts that wait for a slow reader. Further rows are left out, and a text says how many. */
+const MAX_WAITING_TEXTS = 2_000
+
+/** The rows of a stream, and how they are written. */
+interface RowStream {
+  engine: Pick<Engine, 'tail'>
+  /** Returns the rows before the live ones, oldest first. */
+  readRecent(): Promise<readonly Readonly<Record<string, unknown>>[]>
+  matches(row: TailRow): boolean
+  format(row: Readonly<Record<string, unknown>>): string
+  /** Says how many rows were left out. */
+  formatMissed(rows: number): string
+  /** Whether live rows follow the recent ones. */
+  follow: boolean
+  /** The first text. */
+  head?: string
+  /** A text that is sent each `ms`, so that no proxy takes the connection for dead. */
+  heartbeat?: { text: string; ms: number }
+  /** Called once when the stream is over. */
+  onEnd?(): void
+}
+
+/** Streams rows as text: the recent ones, then each row as it is committed, until the reader leaves or `signal` aborts. */
+export function createRowStream(rows: RowStream, signal?: AbortSignal): ReadableStream<Uint8Array> {
+  const { engine, readRecent, matches, format, formatMissed, follow, head, heartbeat, onEnd } = rows
+  const encoder = new TextEncoder()
+  let stop = () => {}
+  let missed = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      async start(controller) {
+        const send = (text: string) => controller.enqueue(encoder.encode(text))
+        const isFull = () => (controller.desiredSize ?? 0) <= 0
+        const sendLive = (row: TailRow) => {
+          if (!matches(row)) return
+          if (isFull()) {
+            missed++
+            return
+          }
+          if (missed > 0) send(formatMissed(missed))
+          missed = 0
+          send(format(row))
+        }
+        // Listens before it reads, so that no row falls between the recent and the live ones.
+        let early: TailRow[] | undefined = []
+        const leave = follow
+          ? engine.tail((row) => {
+              if (!early) sendLive(row)
+              else if (early.length < MAX_WAITING_TEXTS) early.push(row)
+              else missed++
+            })
+          : () => {}
+        const beat = heartbeat && setInterval(() => isFull() || send(heartbeat.text), heartbeat.ms).unref()
+        const close = () => {
+          stop()
+          controller.close()
+        }
+        stop = () => {
+          stop = () => {}
+          leave()
+          clearInterval(beat)
+          signal?.removeEventListener('abort', close)
+          onEnd?.()
+        }
+        signal?.addEventListener('abort', close)
+        try {
+          if (head !== undefined) send(head)
+          const recent = await readRecent()
+          for (const row of recent) send(format(row))
+          const sent = new Set(recent.map(rowKey))
+          const waiting = early.filter((row) => !sent.has(rowKey(row)))
+          early = undefined
+          for (const row of waiting) sendLive(row)
+        } catch (error) {
+          stop()
+          throw error
+        }
+        if (!follow || signal?.aborted) close()
+      },
+      cancel() {
+        stop()
+      },
+    },
+    { highWaterMark: MAX_WAITING_TEXTS },
+  )
+}
+
+/** Unknown values are left out of the JSON, never null. */
+export const omitNull = (_: string, value: unknown): unknown => value ?? undefined
+
+/** Two rows with the same key are the same row, read from the store and live. */
+const rowKey = (row: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify([
+    row.timestamp,
+    row.visitor_id,
+    row.ip_hash,
+    row.user_agent,
+    row.pathname,
+    row.status,
+    row.duration_ms,
+  ])

@@ -1,0 +1,339 @@
+import { get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { ApiError } from '../../src/errors.js'
+import { createApp } from '../../src/http/app.js'
+import { realtimeStreamRoute } from '../../src/http/realtime-stream.js'
+import { listenAdmin } from '../../src/http/server.js'
+import type { ShareGrant } from '../../src/http/share/access.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import type { ShareScope } from '../../src/manage/shares.js'
+import { createSites } from '../../src/manage/sites.js'
+import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+
+const NOW = new Date('2026-11-21T10:00:00.000Z')
+const before = (seconds: number) => new Date(NOW.getTime() - seconds * 1_000)
+const agent = (agent_id: string, respects_robots: 'yes' | 'no') => ({
+  ...{ agent_id, respects_robots, name: agent_id, operator: 'O', purpose: 'p', docs_url: '', verification: [] },
+})
+const CATALOG = [agent('gptbot', 'yes'), agent('bytespider', 'no')]
+
+type Event = { event: string; data: Record<string, unknown> }
+
+/** The stream of site 1 over a real socket; shares are named by their scopes, as `realtime+events`. */
+async function open(t: Test, heartbeat_ms = 60_000) {
+  const { engine, commit, listeners } = await createInProcessEngine(t)
+  await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: NOW })
+  const ended = new AbortController()
+  const revoked = new Set<string>()
+  const grant = (word: string): ShareGrant => {
+    if (revoked.has(word)) throw new ApiError('unauthorized', 'This link does not exist, or has ended.')
+    const scopes = word.split(' ')
+    const pattern = { dimension: 'pathname', op: 'matches', value: 'a' } as const
+    const filters = word.startsWith('pattern')
+      ? [pattern]
+      : word.startsWith('german')
+        ? [{ dimension: 'country', op: 'is', value: 'DE' } as const]
+        : []
+    const includes = (scope: ShareScope) => scopes.includes(scope)
+    return { id: 1, site: 1, filters, includes, allowsUrl: () => includes('realtime'), assertDimension() {} }
+  }
+  const route = realtimeStreamRoute({
+    ...{ engine, store: engine.events, now: () => NOW, catalog: CATALOG, sites: createSites(engine.records) },
+    ...{ ended: ended.signal, heartbeat_ms },
+  })
+  const app = createApp({
+    routes: [route],
+    credentials: {
+      keys: { authenticate: () => Promise.reject(new ApiError('unauthorized', 'no')), isActive: async () => false },
+      shares: { authenticate: async (word) => grant(word) },
+    },
+    version: '0',
+    log: () => {},
+  })
+  const { at, close } = await listenAdmin(
+    (request, peer) => app(request, { ...peer, operator: !request.url.includes('share=') }),
+    '127.0.0.1',
+    0,
+  )
+  t.teardown(() => close())
+  const start = (query: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      get(`${at}/api/stats/realtime/stream?site=1&${query}`, { agent: false }, resolve).on('error', reject)
+    })
+  /** Follows a stream; `text` grows as it arrives. */
+  const follow = async (query: string) => {
+    const response = await start(query)
+    const stream = {
+      status: response.statusCode,
+      headers: response.headers,
+      text: '',
+      over: false,
+      leave: () => response.destroy(),
+    }
+    response.on('data', (chunk: Buffer) => {
+      stream.text += chunk
+    })
+    response.on('error', () => {})
+    response.on('close', () => {
+      stream.over = true
+    })
+    return { stream, events: () => parseEvents(stream.text) }
+  }
+  const read = async (query: string) => {
+    const found = await follow(`${query}&follow=0`)
+    await until(t, 'the end', () => found.stream.over)
+    return { ...found.stream, events: found.events() }
+  }
+  return { commit, listeners, ended, revoked, follow, read }
+}
+
+const parseEvents = (text: string): Event[] =>
+  [...text.matchAll(/event: (\w+)\ndata: ([^\n]*)\n\n/g)].map(([, event = '', data = '']) => ({
+    event,
+    data: JSON.parse(data),
+  }))
+
+const until = async (t: Test, what: string, check: () => boolean) => {
+  for (let i = 0; i < 300 && !check(); i++) await sleep(10)
+  t.ok(check(), what)
+}
+
+t.test('rows of the last half hour, oldest first, then each row as it is committed', async (t) => {
+  const { commit, listeners, follow } = await open(t)
+  const disallowed = { robots_allowed: false, robots_rule: '/internal/*', robots_line: 9, robots_grace: false }
+  await commit({
+    events: [
+      eventRow({ timestamp: before(1_900), pathname: '/long-ago' }),
+      eventRow({ timestamp: before(40), pathname: '/left', kind: 'engagement' }),
+      eventRow({ timestamp: before(30), pathname: '/elsewhere', site_id: 2 }),
+      eventRow({ timestamp: before(20), pathname: '/b', country: 'DE', browser: 'Firefox', source: 'ChatGPT' }),
+    ],
+    agent_events: [agentRow({ timestamp: before(50), pathname: '/a', verified: true, verification: 'ranges' })],
+  })
+  const { stream, events } = await follow('')
+  await until(t, 'the recent rows', () => events().length === 2)
+  t.match(stream.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  t.match(stream.text, /^retry: 3000\n\n/)
+  const late = before(5)
+  await commit({
+    events: [
+      eventRow({ timestamp: late, pathname: '/left', kind: 'engagement' }),
+      eventRow({ timestamp: late, pathname: '/elsewhere', site_id: 2 }),
+      eventRow({ timestamp: late, pathname: '/a\r\n\ndata: "\u2028' }),
+    ],
+    agent_events: [
+      agentRow({ timestamp: late, pathname: '/c', verified: true, verification: 'ranges', ...disallowed }),
+    ],
+  })
+  await until(t, 'the live rows', () => events().length === 4)
+  const rows = events().map(({ data }) => data)
+  t.same(
+    rows.map(({ pathname }) => pathname),
+    ['/a', '/b', '/a\r\n\ndata: "\u2028', '/c'],
+  )
+  t.match(rows[1], {
+    ...{ audience: 'human', t: before(20).toISOString(), kind: 'pageview', suspected: false },
+    ...{ country: 'DE', browser: 'Firefox', source: 'ChatGPT', status: 200 },
+  })
+  t.match(rows[3], {
+    ...{ audience: 'agent', t: late.toISOString(), agent_id: 'gptbot', verification: 'ranges', verified: true },
+    ...{ rule: '/internal/*', line: 9, severity: 'breach', status: 200, method: 'GET' },
+  })
+  const secret = /visitor_id|session|ip_hash|user_agent|identified|props|traits|asn|referrer|null/
+  t.notMatch(stream.text.replaceAll('"\u2028', ''), secret, 'nothing that tells one reader from another')
+  stream.leave()
+  await until(t, 'a reader who left costs nothing', () => listeners.size === 0)
+})
+
+t.test('the verdict is that of the list of violations', async (t) => {
+  const { commit, read } = await open(t)
+  const rows: [Partial<Parameters<typeof agentRow>[0]>, string | undefined, string][] = [
+    [{ robots_allowed: true }, undefined, 'allowed'],
+    [{ robots_allowed: null }, undefined, 'no policy was known'],
+    [{ robots_allowed: false, verified: true }, 'breach', 'its operator says that it obeys'],
+    [{ robots_allowed: false, verified: true, agent_id: 'bytespider' }, 'unbound', 'that it does not'],
+    [{ robots_allowed: false, verified: true, agent_id: 'other' }, 'unclear', 'nothing'],
+    [{ robots_allowed: false, verified: false }, 'unverified', 'spoofed: no operator is accused'],
+    [{ robots_allowed: false, verified: null }, 'unverified', 'not verifiable'],
+    [{ robots_allowed: false, verified: true, robots_grace: true }, 'grace', 'an older copy allowed it'],
+  ]
+  await commit({
+    agent_events: rows.map(([row], i) => agentRow({ timestamp: before(100 - i), robots_grace: false, ...row })),
+  })
+  const { events } = await read('')
+  for (const [i, [, severity, why]] of rows.entries()) t.equal(events[i]?.data.severity, severity, why)
+})
+
+t.test('filters decide the same in SQL, for recent rows, and in memory, for live ones', async (t) => {
+  const { commit, follow, listeners } = await open(t)
+  const people = [
+    { pathname: '/Pricing', country: 'DE', browser: 'Firefox', source: null, referrer: null, channel: 'Direct' },
+    { pathname: '/pricing/a', country: null, browser: 'Chrome', source: 'Google', referrer: 'google.com' },
+    { pathname: '/blog', country: 'IE', browser: '', props: '{"plan":"yearly","n":5,"list":[1],"no":null,"yes":true}' },
+    { pathname: '/b', country: 'DE', source: null, referrer: 'spam.example', kind: 'custom', event_name: 'signup' },
+    { pathname: '/docs', suspected: true, props: '{"n":"12"}' },
+  ].map((row, i) => ({ ...row, timestamp: before(60 - i) }))
+  const agents = [
+    { pathname: '/pricing', status: 404, verified: null, country: 'DE' },
+    { pathname: '/blog', status: 200, verified: true, llms_listed: 1 as const },
+    { pathname: '/docs', status: 503, verified: false, robots_allowed: false },
+  ].map((row, i) => ({ ...row, timestamp: before(30 - i) }))
+  const c = (dimension: string, op: string, value?: unknown, more: object = {}) => ({ dimension, op, value, ...more })
+  const folded = { case_sensitive: false }
+  const rows: [string, unknown][] = [
+    ...[
+      'is',
+      'is_not',
+      'contains',
+      'contains_not',
+      'starts_with',
+      'starts_with_not',
+      'ends_with',
+      'ends_with_not',
+    ].flatMap((op): [string, unknown][] => [
+      ['all', c('pathname', op, '/pricing')],
+      ['all', c('pathname', op, ['/PRICING', 'g'], folded)],
+      ['human', c('country', op, ['DE', 'IE'])],
+      ['human', c('prop:plan', op, 'yearly')],
+    ]),
+    ...['is_set', 'is_not_set'].flatMap((op): [string, unknown][] =>
+      ['country', 'browser', 'source', 'prop:no', 'prop:n'].map((name) => ['human', c(name, op)]),
+    ),
+    ...['gt', 'gte', 'lt', 'lte'].map((op): [string, unknown] => ['agent', c('status', op, 404)]),
+    ['agent', c('status', 'between', [404, 503])],
+    ['agent', c('status', 'is', 404)],
+    ['agent', c('status', 'starts_with', '5')],
+    ['agent', c('verified', 'is', true)],
+    ['agent', c('verified', 'is_not', true)],
+    ['agent', c('llms_listed', 'is', 1)],
+    ['agent', c('robots_allowed', 'is', false)],
+    ['human', c('referrer_spam', 'is', true)],
+    ['human', c('suspected', 'is', true)],
+    ['human', c('prop:n', 'gt', 4)],
+    ['human', c('prop:yes', 'is', 'true')],
+    ['human', c('prop:list', 'is', '[1]')],
+    ['human', { or: [c('country', 'is', 'IE'), { not: c('kind', 'is', 'pageview') }] }],
+    ['all', { and: [c('country', 'is', 'DE'), c('pathname', 'is_not', '/b')] }],
+  ]
+  const streams = await Promise.all(
+    rows.map(([audience, filter]) =>
+      follow(`n=0&audience=${audience}&filters=${encodeURIComponent(JSON.stringify([filter]))}`),
+    ),
+  )
+  await until(t, 'all listen', () => listeners.size === rows.length)
+  await commit({ events: people.map((row) => eventRow(row)), agent_events: agents.map((row) => agentRow(row)) })
+  await sleep(200)
+  const paths = (events: Event[]) => events.map(({ data }) => `${data.audience} ${data.pathname}`)
+  const sizes = new Set<number>()
+  for (const [i, [audience, filter]] of rows.entries()) {
+    const live = streams[i]
+    const asked = `audience=${audience}&filters=${encodeURIComponent(JSON.stringify([filter]))}`
+    const stored = await follow(`${asked}&follow=0`)
+    await until(t, 'the stored rows', () => stored.stream.over)
+    t.same(paths(live?.events() ?? []), paths(stored.events()), `${audience} ${JSON.stringify(filter)}`)
+    sizes.add(stored.events().length)
+    live?.stream.leave()
+  }
+  t.ok(sizes.size > 4, 'and they differ')
+})
+
+t.test('what cannot be decided row by row is refused, and so is what no one may see', async (t) => {
+  const { read } = await open(t)
+  const filtered = (filter: unknown) => `filters=${encodeURIComponent(JSON.stringify(filter))}`
+  const rows: [string, number, RegExp, string][] = [
+    [filtered({ dimension: 'pathname', op: 'matches', value: 'a' }), 422, /matches/, 'a pattern'],
+    [filtered({ dimension: 'pathname', op: 'matches_wildcard_not', value: '*' }), 422, /wildcard/, 'a wildcard'],
+    [`audience=human&${filtered({ dimension: 'exit_page', op: 'is', value: '/' })}`, 422, /exit_page/, 'a session'],
+    [
+      `audience=human&${filtered({ has_done: { dimension: 'pathname', op: 'is', value: '/' } })}`,
+      422,
+      /has_done/,
+      'a visitor',
+    ],
+    [filtered({ dimension: 'browser', op: 'is', value: 'Firefox' }), 422, /browser/, 'agents have no browser'],
+    ['n=201', 422, /n/, 'too many'],
+    ['follow=2', 422, /follow/, 'no choice'],
+    ['pathname=/', 422, /pathname/, 'an unknown parameter'],
+    ['share=overview', 403, /does not include/, 'a share without the scope'],
+    ['share=pattern%20realtime', 422, /matches/, 'a share whose filter cannot be applied'],
+  ]
+  for (const [query, status, text, why] of rows) {
+    const found = await read(query)
+    t.equal(found.status, status, why)
+    t.match(found.text, text, why)
+  }
+})
+
+t.test('a share link shows of a row what its scopes open', async (t) => {
+  const { commit, read } = await open(t)
+  await commit({
+    events: [
+      eventRow({
+        ...{
+          timestamp: before(9),
+          kind: 'custom',
+          event_name: 'signup',
+          country: 'DE',
+          browser: 'Firefox',
+          os: 'Linux',
+        },
+        ...{ device_type: 'desktop', source: 'Google', channel: 'Organic Search', status: null, duration_ms: null },
+      }),
+      eventRow({ timestamp: before(9), country: 'FR' }),
+    ],
+    agent_events: [agentRow({ timestamp: before(8), country: 'DE' })],
+  })
+  const names = async (scopes: string, audience: string) => {
+    const { events } = await read(`audience=${audience}&share=${encodeURIComponent(`german ${scopes}`)}`)
+    t.equal(events.length, 1, 'the filter of the link applies')
+    return Object.keys(events[0]?.data ?? {}).filter((name) => !BASE.includes(name))
+  }
+  const BASE = ['audience', 't', 'hostname', 'pathname', 'status', 'duration_ms']
+  const rows: [string, string, string[]][] = [
+    ['realtime', 'human', ['kind', 'suspected']],
+    ['realtime events', 'human', ['kind', 'suspected', 'event_name']],
+    ['realtime locations', 'human', ['kind', 'suspected', 'country']],
+    ['realtime devices', 'human', ['kind', 'suspected', 'browser', 'os', 'device_type']],
+    ['realtime sources', 'human', ['kind', 'suspected', 'source', 'channel']],
+    ['realtime', 'agent', []],
+  ]
+  for (const [scopes, audience, expected] of rows) t.same(await names(scopes, audience), expected, scopes)
+  t.ok((await names('realtime agents', 'agent')).includes('agent_id'), 'agents')
+})
+
+t.test('the stream ends with its credential and with the service, and says that it lives', async (t) => {
+  const { listeners, ended, revoked, follow } = await open(t, 20)
+  const shared = await follow('share=realtime')
+  const own = await follow('')
+  await until(t, 'both live', () => [shared, own].every(({ stream }) => stream.text.includes(': alive\n\n')))
+  revoked.add('realtime')
+  await until(t, 'the link was deleted', () => shared.stream.over)
+  t.notOk(own.stream.over, 'the other stream goes on')
+  ended.abort()
+  await until(t, 'the service stops', () => own.stream.over)
+  await until(t, 'nothing is left', () => listeners.size === 0)
+  const late = await follow('')
+  await until(t, 'nothing new begins', () => late.stream.over)
+})
+
+t.test('a slow reader misses rows, and is told how many; the number of readers is bounded', async (t) => {
+  const { commit, listeners, follow } = await open(t)
+  const streams = await Promise.all(Array.from({ length: 100 }, () => follow('n=0')))
+  const refused = await follow('n=0')
+  t.equal(refused.stream.status, 429)
+  for (const { stream } of streams) stream.leave()
+  await until(t, 'all have left', () => listeners.size === 0)
+  const again = await follow('n=0')
+  t.equal(again.stream.status, 200, 'a reader who leaves makes room')
+  // In one turn of the event loop: none of the 5,000 is sent before the last is committed.
+  await commit({ agent_events: Array.from({ length: 5_000 }, () => agentRow()) })
+  await until(t, 'what fits arrives', () => again.events().length >= 1_999)
+  await commit({ agent_events: [agentRow({ pathname: '/late' })] })
+  await until(t, 'the next one', () => again.events().some(({ data }) => data.pathname === '/late'))
+  const events = again.events()
+  const missed = events.find(({ event }) => event === 'missed')?.data.rows
+  t.equal(Number(missed) + events.length - 2, 5_000, 'each row is sent or counted')
+  again.stream.leave()
+})
