@@ -17,7 +17,7 @@ import { createRowStream } from './row-stream.js'
 /** Streams that are open at once, of all readers. */
 const MAX_STREAMS = 100
 const RECENT_MINUTES = 30
-/** What a person did; the tracker's reports about a page it showed are no rows of the stream. */
+/** Kinds of rows that a person causes. The tracker's reports about a page that it showed are left out. */
 const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_download', 'form']
 
 type Fields = Readonly<Record<string, unknown>>

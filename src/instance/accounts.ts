@@ -77,6 +77,7 @@ export async function createAccountArea(
       users,
       members,
       orgs,
+      sites,
       sessions,
       passwords,
       limits,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createDescribeMe } from '../../src/http/account/session.js'
 import { accountService, PASSWORD } from '../fixtures/account-service.js'
 
 const MINUTE = 60_000
@@ -27,6 +28,8 @@ t.test('at the first start a link signs the first owner in, once', async (t) => 
     organisations: [{ id: 1, role: 'owner', locked: false }],
     session: { current: true, ip: '203.0.113.7' },
   })
+  const site = { id: 1, org: 1, name: 'My site', domains: [], timezone: 'UTC', currency: 'EUR' }
+  t.same(me.data.sites, [site], 'the sites of the organisation, by what a dashboard needs first')
   t.equal((await visitor().ask('POST', '/api/auth/link', { token })).status, 401, 'not again')
 
   const changed = await one.ask('POST', '/api/auth/change-password', { password: PASSWORD })
@@ -47,6 +50,7 @@ t.test('register, me, log out, log in', async (t) => {
     user: { id: 2, email: 'ann@example.com', name: 'Ann', has_password: true, totp: false },
     organisations: [{ id: 2, name: 'Tides', role: 'owner' }],
   })
+  t.same(made.data.sites, [], 'no site of another organisation')
   t.match(
     made.headers.get('set-cookie'),
     /^service_session=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -259,4 +263,36 @@ t.test('the operator and API keys are not people', async (t) => {
   t.equal((await visitor().ask('GET', '/api/auth/me', undefined, { authorization })).status, 403)
   for (const path of ['/control/users', '/control/links'])
     t.equal((await visitor().ask('GET', path)).status, 404, `${path} is the operator's`)
+})
+
+t.test('sites of an organisation that locks its member out are not shown', async (t) => {
+  const [org, site] = [
+    { version: 1, created_at: '', require_totp: true },
+    { version: 1, excluded_paths: [], domains: [] },
+  ]
+  const fields = { ...site, currency: 'EUR', timezone: 'UTC', respect_gpc: false, visitor_salt: 'month' as const }
+  const describe = createDescribeMe(
+    { list: async () => [1, 2, 3].map((id) => ({ ...org, id, name: `Org ${id}` })) },
+    { list: async () => [1, 2, 3].map((id) => ({ ...fields, id: id * 10, org: id, name: `Site ${id}` })) },
+  )
+  const at = new Date()
+  const { organisations, sites } = await describe({
+    user: { id: 1, email: 'a@b.example', name: 'A', has_password: true, totp: false, created_at: '' },
+    session: { id: 1, user_id: 1, created_at: at, last_seen_at: at, agent: null, ip: null },
+    roles: new Map([
+      [1, 'viewer'],
+      [2, 'owner'],
+    ]),
+    locked: new Set([2]),
+  })
+  t.strictSame(
+    [organisations.map(({ id, locked }) => [id, locked]), sites.map(({ id }) => id)],
+    [
+      [
+        [1, false],
+        [2, true],
+      ],
+      [10],
+    ],
+  )
 })

@@ -96,7 +96,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
   ]
   return [
     route('get', '/api/auth/me', 'person', {
-      summary: "Get the signed-in person's account, organisations and roles",
+      summary: "Get the signed-in person's account, organisations with roles, and sites",
       data: Me,
       run: async (call) => me(requirePerson(call)),
     }),

@@ -5,6 +5,7 @@ import type { Members } from '../../manage/members.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { Passwords } from '../../manage/passwords.js'
 import type { People } from '../../manage/people.js'
+import type { Sites } from '../../manage/sites.js'
 import type { Users } from '../../manage/users.js'
 import type { Route } from '../route.js'
 import { accountControlRoutes } from './control.js'
@@ -25,6 +26,7 @@ interface AccountDeps {
   users: Users
   members: Members
   orgs: Orgs
+  sites: Pick<Sites, 'list'>
   sessions: LoginSessions
   passwords: Passwords
   limits: AccountLimits
@@ -37,7 +39,7 @@ interface AccountDeps {
 /** All account routes, the pages of mailed links, and the operator's account routes. */
 export function accountRoutes(deps: AccountDeps): Route[] {
   const actions = createSignedOutActions(deps)
-  const me = createDescribeMe(deps.orgs)
+  const me = createDescribeMe(deps.orgs, deps.sites)
   const checkPassword = createCheckPassword(deps.accounts.signIn, deps.limits)
   return [
     ...signedOutRoutes({ actions, people: deps.people, me }),

@@ -3,6 +3,7 @@ import type { SignIn } from '../../manage/accounts/sign-in.js'
 import type { SignInClient } from '../../manage/login-sessions.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { Person } from '../../manage/people.js'
+import type { Sites } from '../../manage/sites.js'
 import { requirePerson } from '../org-access.js'
 import type { Call } from '../route.js'
 import { readSessionToken, sessionCookie } from '../session-cookie.js'
@@ -25,17 +26,20 @@ export const sessionOrigin = ({ request, ip }: Pick<Call, 'request' | 'ip'>): Si
   return { agent: request.headers.get('user-agent'), ip, ...(token === undefined ? {} : { token }) }
 }
 
-/** Describes a signed-in person to themselves: account, organisations, session. */
+/** Describes a signed-in person to themselves: account, organisations, sites, session. */
 export type DescribeMe = (person: Person) => Promise<z.input<typeof Me>>
 
 export const createDescribeMe =
-  (orgs: Pick<Orgs, 'list'>): DescribeMe =>
+  (orgs: Pick<Orgs, 'list'>, sites: Pick<Sites, 'list'>): DescribeMe =>
   async ({ user, session, roles, locked }) => ({
     user,
     organisations: (await orgs.list()).flatMap(({ id, name }) => {
       const role = roles.get(id)
       return role === undefined ? [] : [{ id, name, role, locked: locked.has(id) }]
     }),
+    sites: (await sites.list())
+      .filter(({ org }) => roles.has(org) && !locked.has(org))
+      .map(({ id, org, name, domains, timezone, currency }) => ({ id, org, name, domains, timezone, currency })),
     session: sessionView(session, session.id),
   })
 
