@@ -7,6 +7,8 @@ import agentsTimeseries from './agents/timeseries.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
+import policyViolationsByAgent from './policy/violations/agents.js'
+import policyViolationsByPage from './policy/violations/pages.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
@@ -58,6 +60,8 @@ export const reads: readonly Read[] = [
   citationGapSummary,
   policy,
   policyViolations,
+  policyViolationsByAgent,
+  policyViolationsByPage,
   contentDecay,
   dimensions,
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { findDimension } from '../query/dimensions.js'
 import { METRIC_INFO, METRICS, type Metric, VERIFICATION_COUNTS } from '../query/metrics.js'
+import { SEVERITIES } from '../query/violations.js'
 import type { ResultRow } from '../store.js'
 
 /** The shape of one metric. Optional, because a metric that cannot be computed is absent. */
@@ -76,6 +77,17 @@ export const PageReads = Count.describe(
 )
 export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
 export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
+
+/** The fields of reads about violations. */
+export const OnlySeverity = z
+  .enum(SEVERITIES)
+  .optional()
+  .describe('Only this severity; default all, the most serious first.')
+export const MainRule = z
+  .string()
+  .optional()
+  .describe('The pattern that disallowed most of them; absent if everything was disallowed without a rule.')
+export const MainRuleLine = Count.optional().describe('Line of that pattern in the version active at the time.')
 
 /** Parses an id of the API to an SQL parameter. */
 export const parseHexId = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)

@@ -118,7 +118,8 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     row('unshared', 200),
   ]),
   ...['agents/overview', 'agents/breakdown', 'agents/timeseries', 'agents/coverage', 'agents/catalog', 'citation-gap']
-    .concat(['citation-gap/summary', 'policy', 'policy/violations', 'content/decay'])
+    .concat(['citation-gap/summary', 'policy', 'policy/violations', 'policy/violations/agents'])
+    .concat(['policy/violations/pages', 'content/decay'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
   // A malformed payload is dropped, and gets the same answer.

@@ -130,17 +130,19 @@ for (const [query, window] of WINDOWS) {
         for (const { verdict } of decayed) tallies.decay?.add(verdict)
 
         if (!ofAgents(filters)) continue
-        const found = own.violations()
-        const violations = await ask('policy/violations', q, all)
-        assertEqual(t, violations.data, rounded(found.slice(0, 1000)), 'violations')
-        t.equal(violations.meta.total, found.length)
-        for (const { severity } of found) tallies.violations?.add(severity)
-        assertEqual(
-          t,
-          (await ask('policy/violations', q, `${all}&severity=unbound`)).data,
-          rounded(own.violations('unbound')),
-          'violations, unbound',
-        )
+        for (const { severity } of own.violations()) tallies.violations?.add(severity)
+        for (const only of [undefined, 'unbound']) {
+          const summed: [path: string, wanted: readonly object[]][] = [
+            ['policy/violations', own.violations(only)],
+            ['policy/violations/agents', own.violationsByAgent(only)],
+            ['policy/violations/pages', own.violationsByPage(only)],
+          ]
+          for (const [path, wanted] of summed) {
+            const { data, meta } = await ask(path, q, only ? `${all}&severity=${only}` : all)
+            assertEqual(t, data, rounded(wanted.slice(0, 1000)), `${path}, ${only}`)
+            t.equal(meta.total, wanted.length)
+          }
+        }
       }
     })
   }
@@ -161,10 +163,15 @@ t.test('pages and comparisons', async (t) => {
     recountUrlReads(given, { ...q, window: [2 * window[0] - window[1], window[0]] }),
   ]
   const NAMES = ['hostname', 'pathname', 'agent_id', 'operator', 'verified', 'severity', 'rule', 'line']
-  const beside = (now: readonly object[], before: readonly object[], metrics: readonly string[]) => {
+  const beside = (
+    now: readonly object[],
+    before: readonly object[],
+    metrics: readonly string[],
+    names: readonly string[] = NAMES,
+  ) => {
     const pick = (row: object, names: readonly string[]) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)))
-    const nameOf = (row: object) => JSON.stringify(Object.entries(pick(row, NAMES)).sort())
+    const nameOf = (row: object) => JSON.stringify(Object.entries(pick(row, names)).sort())
     const others = new Map(before.map((row) => [nameOf(row), pick(row, metrics)]))
     const nothing = Object.fromEntries(metrics.flatMap((name) => (name === 'ratio' ? [] : [[name, 0]])))
     return now.map((row) => {
@@ -176,9 +183,9 @@ t.test('pages and comparisons', async (t) => {
       return { ...row, comparison, change: Object.fromEntries(change) }
     })
   }
-  const pages = async (path: string, wanted: readonly object[]) => {
+  const pages = async (path: string, wanted: readonly object[], asked = q) => {
     for (const page of [1, 2, 3]) {
-      const { data, meta } = await ask(path, q, `${query}&compare=previous&limit=20&page=${page}`)
+      const { data, meta } = await ask(path, asked, `${query}&compare=previous&limit=20&page=${page}`)
       t.strictSame(data, rounded(wanted.slice(20 * (page - 1), 20 * page)), `${path}, page ${page}`)
       t.equal(meta.total, wanted.length)
       t.match(meta.comparison, { end: new Date(window[0]).toISOString() })
@@ -190,10 +197,19 @@ t.test('pages and comparisons', async (t) => {
   const [now, before] = [own.citations(undefined), then.citations(undefined)]
   await pages('citation-gap', beside(now.rows, before.rows, ratios))
   await pages('policy/violations', beside(own.violations(), then.violations(), ['fetches']))
+  const whole = { ...q, filters: [] }
+  const [nowWhole, thenWhole] = [
+    recountUrlReads(given, whole),
+    recountUrlReads(given, { ...whole, window: [2 * window[0] - window[1], window[0]] }),
+  ]
+  const byAgent = [nowWhole.violationsByAgent(), thenWhole.violationsByAgent()] as const
+  await pages('policy/violations/agents', beside(...byAgent, ['fetches'], ['agent_id', 'severity']), whole)
+  const byPage = [nowWhole.violationsByPage(), thenWhole.violationsByPage()] as const
+  await pages('policy/violations/pages', beside(...byPage, ['fetches', 'agents'], ['hostname', 'pathname']), whole)
   await pages('content/decay', own.decay(true))
   const { data } = await ask('citation-gap/summary', q, `${query}&compare=previous`)
-  const [whole] = beside([now.summary], [before.summary], ratios)
-  t.strictSame(data, rounded({ ...whole, operators: beside(now.summary.operators, before.summary.operators, ratios) }))
+  const [total] = beside([now.summary], [before.summary], ratios)
+  t.strictSame(data, rounded({ ...total, operators: beside(now.summary.operators, before.summary.operators, ratios) }))
 })
 
 t.test('overview, breakdown by every dimension, timeseries and catalog', async (t) => {

@@ -1,6 +1,7 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { matches, type SiteRows } from './filter-match.js'
+import { recountViolations } from './violation-reads.js'
 
 /** Recounts the reads about URLs row by row. */
 export interface UrlQuestion {
@@ -251,52 +252,6 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     }
   }
 
-  function violations(only?: string) {
-    const severities = ['breach', 'unbound', 'unclear', 'unverified', 'grace']
-    const severityOf = (row: AgentEventRow): string => {
-      if (row.robots_grace === true) return 'grace'
-      if (row.verified !== true) return 'unverified'
-      return { yes: 'breach', no: 'unbound' }[given.obeys.get(row.agent_id) ?? ''] ?? 'unclear'
-    }
-    const found = passed.filter((row) => within(row) && row.robots_allowed === false)
-    const nameOf = (row: AgentEventRow) => {
-      const { agent_id, operator, verified, hostname, pathname, robots_rule, robots_line } = row
-      return JSON.stringify([
-        agent_id,
-        operator,
-        verified,
-        severityOf(row),
-        hostname,
-        pathname,
-        robots_rule,
-        robots_line,
-      ])
-    }
-    const rows = [...groupBy(found, nameOf).values()].flatMap((rows) => {
-      const [row] = rows
-      if (!row || (only && severityOf(row) !== only)) return []
-      const times = rows.map(({ timestamp }) => timestamp.getTime())
-      return {
-        ...{ agent_id: row.agent_id, operator: row.operator, severity: severityOf(row) },
-        ...(row.verified === null ? {} : { verified: row.verified }),
-        ...{ hostname: row.hostname, pathname: row.pathname },
-        ...(row.robots_rule === null ? {} : { rule: row.robots_rule }),
-        ...(row.robots_line === null ? {} : { line: row.robots_line }),
-        fetches: rows.length,
-        first_seen: new Date(Math.min(...times)).toISOString(),
-        last_seen: new Date(Math.max(...times)).toISOString(),
-      }
-    })
-    return rankRows(
-      rows,
-      (row) => [-severities.indexOf(row.severity), row.fetches],
-      (row) => [
-        ...[row.agent_id, row.operator, row.verified, row.severity, row.hostname, row.pathname],
-        ...[row.rule, row.line],
-      ],
-    )
-  }
-
   function decay(long: boolean) {
     const base = 2 * from - to
     const before = <R extends Row>(rows: readonly R[]) => rows.filter((row) => within(row, base, from))
@@ -364,5 +319,6 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     ).map(({ row }) => row)
   }
 
-  return { coverage, citations, violations, decay }
+  const disallowed = passed.filter((row) => within(row) && row.robots_allowed === false)
+  return { coverage, citations, decay, ...recountViolations(disallowed, given.obeys) }
 }

@@ -62,6 +62,33 @@ t.test('policy/violations', async (t) => {
   await t.rejects(ask('policy/violations', 'severity=fatal'), { code: 'validation_error', field: 'severity' })
   const unknown = await asker({ events: [], agent_events: [row({ ...proven, agent_id: 'nobody' })] })
   t.match((await unknown('policy/violations')).data, [{ severity: 'unclear' }], 'in no catalog')
+  const [agents, pages] = [await ask('policy/violations/agents'), await ask('policy/violations/pages')]
+  const times = (n: number, ...among: [Date, Date?]) => ({ fetches: n, urls: 1, ...at(...among) })
+  const severity = (name: string) => ({ severity: name })
+  const openai = { ...gptbot, name: 'GPTBot' }
+  const chatgpt = { agent_id: 'chatgpt-user', name: 'ChatGPT-User', operator: 'OpenAI' }
+  t.strictSame(
+    agents.data,
+    [
+      { ...openai, ...severity('breach'), ...rule, ...times(4, day(30), day(31)) },
+      { agent_id: 'bingbot', name: 'Bingbot', operator: 'Microsoft', ...severity('breach'), ...rule, ...times(1, IN) },
+      { ...chatgpt, ...severity('unbound'), ...rule, ...times(1, IN) },
+      { ...openai, ...severity('unverified'), ...rule, ...times(2, IN) },
+      { ...openai, ...severity('grace'), ...rule, ...times(2, IN) },
+    ],
+    'a row per agent and severity; of three rules of one group the one that disallowed most',
+  )
+  t.equal(agents.meta.total, 5)
+  const severities = { breach: 5, unbound: 1, unclear: 0, unverified: 2, grace: 2 }
+  t.strictSame(
+    pages.data,
+    [{ ...url, ...severity('breach'), severities, agents: 3, ...rule, fetches: 10, ...at(day(30), day(31)) }],
+    'a row per URL',
+  )
+  const oneAgent = `filters=${encodeURIComponent('[{"dimension":"agent_id","op":"is","value":"chatgpt-user"}]')}`
+  t.match((await ask('policy/violations/pages', oneAgent)).data, [{ severity: 'unbound', fetches: 1, agents: 1 }])
+  const otherPage = `filters=${encodeURIComponent('[{"dimension":"pathname","op":"is","value":"/"}]')}`
+  t.strictSame((await ask('policy/violations/agents', otherPage)).data, [], 'of another page')
   const beside = await ask('policy/violations', 'compare=previous&limit=1')
   t.match(beside.data, [{ comparison: { fetches: 1 }, change: { fetches: 1 } }])
 })

@@ -1,24 +1,16 @@
 import { z } from 'zod'
-import { whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { isIn, join, raw, type Sql, sql } from '../../sql.js'
-import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
+import { SEVERITIES, SEVERITY_RANK, violations } from '../../query/violations.js'
+import { sql } from '../../sql.js'
+import { Count, comparableRow, formatInstants, Instant, OnlySeverity } from '../shapes.js'
 
-/** The most serious first. */
-const SEVERITIES = ['breach', 'unbound', 'unclear', 'unverified', 'grace'] as const
-const SEVERITY_RANK = join(
-  SEVERITIES.map((severity, i) => raw(`when '${severity}' then ${i}`)),
-  ' ',
-)
 const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
 
 /** GET /api/policy/violations: fetches of URLs that robots.txt disallowed at the time. */
 export default defineRead({
   path: '/api/policy/violations',
   summary: 'Fetches of paths that robots.txt disallowed at the time, by rule and severity',
-  params: {
-    severity: z.enum(SEVERITIES).optional().describe('Only this severity; default all, the most serious first.'),
-  },
+  params: { severity: OnlySeverity },
   list: true,
   audience: { only: 'agent' },
   data: z.array(
@@ -45,28 +37,9 @@ export default defineRead({
   ),
   run: async (context, { severity }) => {
     const { catalog } = context
-    const agentsThat = (answer: 'yes' | 'no'): Sql => {
-      const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((agent) => agent.agent_id)
-      return isIn(raw('agent_id'), ids)
-    }
     const found = await context.list(
       { key: VIOLATION_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
-      (plan) => sql`
-        select *, case severity ${SEVERITY_RANK} end as rank
-        from (
-          select agent_id, operator, verified, hostname, pathname, rule, line, n as fetches, first_seen, last_seen,
-            case when grace then 'grace'
-              when verified is null or not verified then 'unverified'
-              when ${agentsThat('yes')} then 'breach'
-              when ${agentsThat('no')} then 'unbound'
-              else 'unclear' end as severity
-          from (
-            select agent_id, operator, verified, hostname, pathname, robots_rule as rule, robots_line as line,
-              robots_grace is not null and robots_grace as grace, count(*) as n, min(timestamp) as first_seen,
-              max(timestamp) as last_seen
-            from agent_events where ${whereClause(plan)} and not robots_allowed
-            group by agent_id, operator, verified, hostname, pathname, rule, line, grace) g) s
-        where ${severity === undefined ? raw('true') : sql`severity = ${severity}`}`,
+      (plan) => sql`select *, ${SEVERITY_RANK} as rank from (${violations(plan, { catalog, only: severity })}) v`,
     )
     const data = found.map(({ rank: _, ...violation }) => formatInstants(violation))
     return { data, rows: data.length }

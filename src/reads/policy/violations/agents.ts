@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { defineRead } from '../../../query/read.js'
+import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
+import { raw, sql } from '../../../sql.js'
+import { Count, comparableRow, formatInstants, Instant, MainRule, MainRuleLine, OnlySeverity } from '../../shapes.js'
+
+/** GET /api/policy/violations/agents: what robots.txt disallowed, summed per agent and severity. */
+export default defineRead({
+  path: '/api/policy/violations/agents',
+  summary: 'Fetches that robots.txt disallowed at the time, per agent and severity',
+  params: { severity: OnlySeverity },
+  list: true,
+  audience: { only: 'agent' },
+  data: z.array(
+    comparableRow({
+      agent_id: z.string(),
+      name: z.string(),
+      operator: z.string().describe('As the fetches claim; with severity `unverified` it is not accused.'),
+      severity: z.enum(SEVERITIES).describe('One of several rows of an agent: each has the fetches of one severity.'),
+      fetches: Count,
+      urls: Count.describe('Distinct URLs.'),
+      rule: MainRule,
+      line: MainRuleLine,
+      first_seen: Instant,
+      last_seen: Instant,
+    }),
+  ),
+  run: async (context, { severity }) => {
+    const { catalog } = context
+    const found = await context.list(
+      { key: ['agent_id', 'severity'], order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
+      (plan) => {
+        const url = plan.dialect.tuple([raw('hostname'), raw('pathname')])
+        const rows = violations(plan, { catalog, only: severity })
+        const more = sql`max(operator) as operator, count(distinct ${url}) as urls`
+        return sql`select *, ${SEVERITY_RANK} as rank from (${groupedViolations(plan, rows, ['agent_id', 'severity'], more)}) g`
+      },
+    )
+    const data = found.map(({ rank: _, deciding: __, ...row }) => ({
+      ...formatInstants(row),
+      name: context.agentNames(String(row.agent_id)).name,
+    }))
+    return { data, rows: data.length }
+  },
+})

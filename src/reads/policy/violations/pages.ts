@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { defineRead } from '../../../query/read.js'
+import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
+import { join, raw, sql } from '../../../sql.js'
+import { Count, comparableRow, formatInstants, Instant, MainRule, MainRuleLine, OnlySeverity } from '../../shapes.js'
+
+const URL_KEY = ['hostname', 'pathname']
+const SUMS = join(
+  SEVERITIES.map((severity) => raw(`sum(case when severity = '${severity}' then fetches else 0 end) as ${severity}`)),
+  ', ',
+)
+
+/** GET /api/policy/violations/pages: what robots.txt disallowed, summed per URL. */
+export default defineRead({
+  path: '/api/policy/violations/pages',
+  summary: 'Fetches that robots.txt disallowed at the time, per URL',
+  params: { severity: OnlySeverity },
+  list: true,
+  audience: { only: 'agent' },
+  data: z.array(
+    comparableRow({
+      hostname: z.string(),
+      pathname: z.string(),
+      severity: z.enum(SEVERITIES).describe('The most serious of its fetches.'),
+      fetches: Count,
+      severities: z.record(z.enum(SEVERITIES), Count).describe('Its fetches by severity.'),
+      agents: Count.describe('Distinct agents, as the fetches claim.'),
+      rule: MainRule,
+      line: MainRuleLine,
+      first_seen: Instant,
+      last_seen: Instant,
+    }),
+  ),
+  run: async (context, { severity }) => {
+    const { catalog } = context
+    const found = await context.list(
+      { key: URL_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches', 'agents'] },
+      (plan) => {
+        const rows = violations(plan, { catalog, only: severity })
+        const ranked = sql`select *, ${SEVERITY_RANK} as rank from (${rows}) r`
+        const more = sql`min(rank) as rank, count(distinct agent_id) as agents, ${SUMS}`
+        return groupedViolations(plan, ranked, URL_KEY, more)
+      },
+    )
+    const data = found.map((row) => {
+      const { rank, deciding: _, breach, unbound, unclear, unverified, grace, ...url } = formatInstants(row)
+      return { ...url, severity: SEVERITIES[Number(rank)], severities: { breach, unbound, unclear, unverified, grace } }
+    })
+    return { data, rows: data.length }
+  },
+})
