@@ -12,15 +12,17 @@ import {
 import { rollup } from 'rollup'
 import { minify } from 'terser'
 import { z } from 'zod'
+import { buildDashboard } from './build-dashboard.js'
 import { compileGeoFile } from './ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from './ingest/place/geo-file.js'
 
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
-cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$/.test(file) })
+cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/dashboard$/.test(file) })
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
 await buildScript('dist/src/tracker')
+await buildDashboard()
 // The recorded calls of the API document, which stand next to the test that records them.
 cpSync('test/http/api-examples.json', 'dist/data/api-examples.json')
 // The fonts of PDFs, with the licence that every copy must carry.

@@ -1,0 +1,71 @@
+import { formatDay } from '../state/format.js'
+import { t } from '../texts/index.js'
+import type { Note } from './notes.js'
+import type { TimeScale } from './scale.js'
+
+interface NoteLaneProps {
+  notes: readonly Note[]
+  scale: TimeScale
+  top: number
+  y: number
+  open: number | undefined
+  onOpen: ((id: number | undefined) => void) | undefined
+}
+
+/**
+ * The notes below the axis: a filled square is readership's, a hollow one a person's. A label that does not fit vanishes;
+ * its mark stays.
+ */
+export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) {
+  const shown = notes.filter(({ at }) => {
+    const instant = Date.parse(at)
+    return instant >= (scale.edges[0] ?? 0) && instant < (scale.edges.at(-1) ?? 0)
+  })
+  return (
+    <g>
+      {shown.map((note, i) => {
+        const x = scale.at(Date.parse(note.at))
+        const next = shown[i + 1]
+        const room = (next ? scale.at(Date.parse(next.at)) : scale.right + 14) - x - 22
+        const fits = note.text.length * 6 < room
+        const isOpen = note.id === open
+        const press = () => onOpen?.(isOpen ? undefined : note.id)
+        return (
+          <g
+            key={note.id}
+            class="note"
+            role="button"
+            tabIndex={0}
+            aria-expanded={isOpen}
+            aria-label={t().parts.note.open(formatDay(note.at), note.text)}
+            onClick={press}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' && event.key !== ' ') return
+              event.preventDefault()
+              press()
+            }}
+            onPointerDown={(event) => event.stopPropagation()}
+          >
+            <line x1={x} x2={x} y1={top - 4} y2={y - 7} stroke={isOpen ? 'var(--ink)' : 'var(--line)'} stroke-dasharray={isOpen ? '' : '1 3'} />
+            <rect
+              x={x - 4}
+              y={y - 7}
+              width="8"
+              height="8"
+              rx="2"
+              fill={note.kind === 'note' ? 'var(--panel)' : 'var(--ink)'}
+              stroke="var(--ink)"
+              stroke-width="1.6"
+            />
+            {fits && (
+              <text class={isOpen ? 'halo strong' : 'halo'} x={x + 10} y={y + 1}>
+                {note.text}
+              </text>
+            )}
+            <rect x={x - 12} y={y - 15} width={fits ? note.text.length * 6.4 + 24 : 24} height="24" fill="transparent" />
+          </g>
+        )
+      })}
+    </g>
+  )
+}

@@ -1,0 +1,95 @@
+import { Mark } from '../parts/marks.js'
+import { Icon } from '../parts/marks.js'
+import { changeText, formatMetric, metricName } from '../parts/numbers.js'
+import { Cut } from '../parts/names.js'
+import { toast } from '../parts/dialogs.js'
+import { hrefTo, viewPath, type Audience } from '../state/address.js'
+import { client, send } from '../state/client.js'
+import { forget, useRead } from '../state/data.js'
+import { formatInstant } from '../state/format.js'
+import { audiences, envelope } from '../state/question.js'
+import { hasRole } from '../state/session.js'
+import { t } from '../texts/index.js'
+import type { Note } from './notes.js'
+
+const SIDE_MS = 7 * 86_400_000
+
+interface NoteStripProps {
+  note: Note
+  metrics: Readonly<Record<Audience, string>>
+  onClose: () => void
+}
+
+/** One note, with seven days before and after it, for both readerships. It stands below the chart and covers nothing. */
+export function NoteStrip({ note, metrics, onClose }: NoteStripProps) {
+  const { parts } = t()
+  const remove = async () => {
+    await send(client.DELETE('/api/annotations/{id}', { params: { path: { id: note.id } } }))
+    forget('/api/annotations')
+    onClose()
+    toast(parts.deleted)
+  }
+  return (
+    <section class="note-strip" aria-label={note.text}>
+      <div>
+        <b>
+          <Cut text={note.text} />
+        </b>
+        <p class="muted small">
+          {formatInstant(note.at)}, {parts.note.by(note.by === 'readership' ? parts.note.readership : note.by)}{' '}
+          {note.kind === 'policy_changed' && <a href={hrefTo({ path: viewPath('policy') })}>{t().shell.view.policy}</a>}{' '}
+          {hasRole('member') && (
+            <button type="button" class="more" onClick={() => void remove()}>
+              {parts.delete}
+            </button>
+          )}
+        </p>
+      </div>
+      {audiences.value.map((of) => (
+        <Sides key={of} of={of} at={Date.parse(note.at)} metric={metrics[of]} />
+      ))}
+      <button type="button" aria-label={parts.note.close} onClick={onClose}>
+        <Icon name="close" />
+      </button>
+    </section>
+  )
+}
+
+/** One readership before and after an instant; no comparison if either side was not wholly recorded or is not over. */
+function Sides({ of, at, metric }: { of: Audience; at: number; metric: string }) {
+  const { parts } = t()
+  const ask = (start: number) => ({
+    ...envelope(of),
+    range: undefined,
+    compare: undefined,
+    start: new Date(start).toISOString(),
+    end: new Date(start + SIDE_MS).toISOString(),
+  })
+  const isOver = at + SIDE_MS <= Date.now()
+  const before = useRead('/api/stats/overview', isOver ? ask(at - SIDE_MS) : undefined)
+  const after = useRead('/api/stats/overview', isOver ? ask(at) : undefined)
+  const whole = [before, after].every(({ meta }, i) => {
+    const { since, gaps = [] } = meta?.recorded ?? {}
+    return gaps.length === 0 && since !== undefined && Date.parse(since) <= at - (i === 0 ? SIDE_MS : 0)
+  })
+  const [a, b] = [numberOf(before.data, metric), numberOf(after.data, metric)]
+  return (
+    <div>
+      <p class="muted small">
+        <Mark of={of} /> {metricName(metric)}, {parts.note.before('7 d')}
+      </p>
+      {isOver && whole && a !== undefined && b !== undefined ? (
+        <p>
+          {formatMetric(metric, a)} → <b>{formatMetric(metric, b)}</b> {changeText(metric, b, a)}
+        </p>
+      ) : (
+        <p class="muted small">{before.loading || after.loading ? '…' : parts.note.notComparable}</p>
+      )}
+    </div>
+  )
+}
+
+const numberOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
+  const value = data?.[metric]
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,119 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Panel } from '../parts/panel.js'
+import { Lacking, Warnings } from '../parts/states.js'
+import { metricName } from '../parts/numbers.js'
+import { Mark } from '../parts/marks.js'
+import type { Audience } from '../state/address.js'
+import { audiences, usePair } from '../state/question.js'
+import { onKey, shownWindow } from '../shell/keys.js'
+import { windowName } from '../shell/range-picker.js'
+import { t } from '../texts/index.js'
+import { BucketTable } from './bucket-table.js'
+import { ExportMenu } from './export-menu.js'
+import { NoteStrip } from './note-strip.js'
+import { useNotes } from './notes.js'
+import { TimeChart } from './time-chart.js'
+import { WriteNote } from './write-note.js'
+
+interface ReadershipChartProps {
+  label: string
+  metrics: Readonly<Record<Audience, string>>
+  /** Further parameters of the read, such as filters of one page. */
+  more?: Readonly<Record<string, string>>
+  span?: 7 | 8 | 12
+  title?: string
+}
+
+/** The time chart of the readerships on screen, with notes, as a chart or as a table. */
+export function ReadershipChart({ label, metrics, more = {}, span = 12, title }: ReadershipChartProps) {
+  const { parts, shell } = t()
+  const answers = usePair('/api/stats/timeseries', (of) => ({ ...more, metric: metrics[of] }))
+  const [asTable, setAsTable] = useState(false)
+  const [openNote, setOpenNote] = useState<number>()
+  const [writing, setWriting] = useState(false)
+  const drawn = audiences.value.filter((of) => answers[of].data)
+  const first = drawn[0] && answers[drawn[0]]
+  const window = windowOf(first?.meta?.query)
+  const notes = useNotes(window?.start, window?.end)
+  useEffect(() => {
+    if (window) shownWindow.value = window
+  }, [window?.start, window?.end])
+  useEffect(() => onKey('t', () => setAsTable((is) => !is)), [])
+  useEffect(() => onKey('n', () => setWriting(true)), [])
+  const granularity = first?.data?.granularity ?? 'day'
+  const series = drawn.map((of) => ({
+    of,
+    metric: metrics[of],
+    unit: metricName(metrics[of]).toLowerCase(),
+    buckets: answers[of].data?.buckets ?? [],
+    comparison: answers[of].data?.comparison,
+  }))
+  const hasComparison = series.some(({ comparison }) => comparison !== undefined)
+  const note = notes.data?.find(({ id }) => id === openNote)
+  return (
+    <Panel
+      span={span}
+      title={title ?? label}
+      hideTitle={title === undefined}
+      answers={audiences.value.map((of) => answers[of])}
+      rows={10}
+      right={
+        <>
+          <span class="legend">
+            {audiences.value.map((of) => (
+              <span key={of}>
+                <Mark of={of} />
+                {metricName(metrics[of])}
+              </span>
+            ))}
+            {hasComparison && (
+              <span>
+                <span class="key-dash" />
+                {shell.compare.previous}
+              </span>
+            )}
+            <span class="wide">
+              <span class="key-hatch" />
+              {parts.notRecorded}
+            </span>
+          </span>
+          <span class="muted small wide">{parts.granularity[granularity]}</span>
+          <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+            {asTable ? parts.chart : parts.table}
+          </button>
+          <ExportMenu report="timeseries" metrics={metrics} />
+        </>
+      }
+    >
+      {() => (
+        <>
+          {audiences.value.map((of) => (
+            <Lacking key={of} of={of} />
+          ))}
+          {asTable ? (
+            <BucketTable series={series} granularity={granularity} label={label} />
+          ) : (
+            <TimeChart
+              label={`${label}, ${windowName()}`}
+              series={series}
+              granularity={granularity}
+              recorded={first?.meta?.recorded}
+              notes={notes.data ?? []}
+              openNote={openNote}
+              onNote={setOpenNote}
+            />
+          )}
+          {note && <NoteStrip note={note} metrics={metrics} onClose={() => setOpenNote(undefined)} />}
+          {writing && <WriteNote onClose={() => setWriting(false)} />}
+          <Warnings of={drawn.map((of) => answers[of].meta)} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+/** The window of an answer, from the echo of its query. */
+function windowOf(query: Readonly<Record<string, unknown>> | undefined): { start: string; end: string } | undefined {
+  const { start, end } = query ?? {}
+  return typeof start === 'string' && typeof end === 'string' ? { start, end } : undefined
+}

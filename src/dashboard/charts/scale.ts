@@ -1,0 +1,82 @@
+import { scaleLinear } from 'd3-scale'
+import type { Granularity } from '../state/format.js'
+
+export interface Bucket {
+  t: string
+  value?: number
+  /** Recorded in part, cut by the window, or not over yet. */
+  partial?: boolean
+}
+
+const STEPS: Record<Granularity, number> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
+  month: 30 * 86_400_000,
+}
+
+/** Where buckets lie in time: their starts, and the end of the last one. */
+export function bucketEdges(buckets: readonly Bucket[], granularity: Granularity): number[] {
+  const starts = buckets.map(({ t }) => Date.parse(t))
+  const last = starts.at(-1)
+  return last === undefined ? [] : [...starts, last + STEPS[granularity]]
+}
+
+export interface TimeScale {
+  /** Returns the x of an instant. */
+  at(instant: number): number
+  /** Returns the x of the middle of a bucket. */
+  middle(index: number): number
+  /** Returns the bucket that is nearest to an x. */
+  nearest(x: number): number
+  readonly edges: readonly number[]
+  readonly left: number
+  readonly right: number
+}
+
+/** One axis of true time, on which buckets have their true width (a DST day has 23 or 25 hours). */
+export function timeScale(edges: readonly number[], left: number, right: number): TimeScale {
+  const scale = scaleLinear([edges[0] ?? 0, edges.at(-1) ?? 1], [left, right])
+  const middle = (i: number) => scale(((edges[i] ?? 0) + (edges[i + 1] ?? 0)) / 2)
+  return {
+    at: (instant) => scale(instant),
+    middle,
+    nearest: (x) => {
+      const instant = scale.invert(x)
+      const next = edges.findIndex((edge) => edge > instant)
+      return Math.max(0, Math.min(edges.length - 2, next < 0 ? edges.length - 2 : next - 1))
+    },
+    edges,
+    left,
+    right,
+  }
+}
+
+/** Returns a round number at or above the greatest value: 1, 2, 2.5 or 5 times a power of ten. */
+export function niceTop(values: readonly (number | undefined)[], integer = true): number {
+  const most = Math.max(0, ...values.map((value) => value ?? 0))
+  if (most === 0) return integer ? 2 : 1
+  const power = 10 ** Math.floor(Math.log10(most))
+  const top = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= most) ?? 10 * power
+  return integer ? Math.max(2, Math.ceil(top / 2) * 2) : top
+}
+
+/** Returns the runs of buckets that have values, as lists of indices: no line goes through what is absent. */
+export function runs(buckets: readonly Bucket[]): number[][] {
+  const found: number[][] = []
+  buckets.forEach((bucket, i) => {
+    if (bucket.value === undefined) return
+    const run = found.at(-1)
+    if (run?.at(-1) === i - 1) run.push(i)
+    else found.push([i])
+  })
+  return found
+}
+
+/** Returns which buckets have a label on the axis, about `every` pixels apart. */
+export function labelled(scale: TimeScale, every = 90): number[] {
+  const count = scale.edges.length - 1
+  const step = Math.max(1, Math.ceil(count / Math.max(1, (scale.right - scale.left) / every)))
+  return Array.from({ length: count }, (_, i) => i).filter((i) => (count - 1 - i) % step === 0)
+}

@@ -1,0 +1,213 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Mark } from '../parts/marks.js'
+import { formatMetric, kindOf } from '../parts/numbers.js'
+import { go } from '../state/address.js'
+import { formatBucket, formatDay, formatFullInstant, formatLongDay, formatSeconds, type Granularity } from '../state/format.js'
+import { t } from '../texts/index.js'
+import { Band, type BandSeries } from './band.js'
+import { NoteLane } from './note-lane.js'
+import type { Note } from './notes.js'
+import { bucketEdges, labelled, type TimeScale, timeScale } from './scale.js'
+import { useWidth } from './width.js'
+
+export interface Recorded {
+  since?: string
+  gaps?: readonly { start: string; end: string; reason: string }[]
+}
+
+interface TimeChartProps {
+  /** Says what the chart shows, for screen readers. */
+  label: string
+  series: readonly BandSeries[]
+  granularity: Granularity
+  recorded?: Recorded | undefined
+  notes?: readonly Note[]
+  /** The note whose strip is open, and a way to open another. */
+  openNote?: number | undefined
+  onNote?: (id: number | undefined) => void
+  height?: number
+}
+
+const TOP = 26
+const BETWEEN = 44
+
+/**
+ * The time chart: a band per readership over one axis of true time, each from 0 on its own scale. What was not recorded
+ * is hatched at its true time. Arrow keys move the crosshair, a drag zooms. Long because its layers share one geometry.
+ */
+export function TimeChart({ label, series, granularity, recorded, notes, openNote, onNote, height = 120 }: TimeChartProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const [at, setAt] = useState<number>()
+  const [drag, setDrag] = useState<{ from: number; to: number }>()
+  const first = series[0]
+  const edges = bucketEdges(first?.buckets ?? [], granularity)
+  const narrow = width < 520
+  const scale = timeScale(edges, narrow ? 34 : 48, Math.max(60, width - 6))
+  const each = series.length === 1 ? height * 1.6 : height
+  const bottom = TOP + series.length * each + (series.length - 1) * BETWEEN
+  const axis = bottom + 8
+  const count = edges.length - 1
+  const unfinished = (edges.at(-1) ?? 0) > Date.now()
+  useEscape(() => setDrag(undefined))
+
+  const xOf = (event: PointerEvent) => event.clientX - (box.current?.getBoundingClientRect().left ?? 0)
+  const finish = () => {
+    if (drag && Math.abs(drag.to - drag.from) > 12) {
+      const [a, b] = [scale.nearest(Math.min(drag.from, drag.to)), scale.nearest(Math.max(drag.from, drag.to))]
+      go({ start: new Date(edges[a] ?? 0).toISOString(), end: new Date(edges[b + 1] ?? 0).toISOString() })
+    }
+    setDrag(undefined)
+  }
+  const move = (by: number) => setAt((now) => Math.max(0, Math.min(count - 1, (now ?? (by > 0 ? -1 : count)) + by)))
+  return (
+    <div class="chart-box" ref={box}>
+      <svg
+        class="chart"
+        role="group"
+        aria-label={label}
+        tabIndex={0}
+        height={axis + (notes ? 48 : 24)}
+        onPointerMove={(event) => {
+          setAt(scale.nearest(xOf(event)))
+          if (drag) setDrag({ ...drag, to: xOf(event) })
+        }}
+        onPointerLeave={() => setAt(undefined)}
+        onPointerDown={(event) => {
+          if (event.button !== 0 || event.pointerType === 'touch') return
+          setDrag({ from: xOf(event), to: xOf(event) })
+        }}
+        onPointerUp={finish}
+        onKeyDown={(event) => {
+          if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+          event.preventDefault()
+          move(event.key === 'ArrowRight' ? 1 : -1)
+        }}
+        onBlur={() => setAt(undefined)}
+      >
+        {count > 0 && (
+          <>
+            <Unrecorded recorded={recorded} scale={scale} bottom={bottom} />
+            {at !== undefined && (
+              <line x1={scale.middle(at)} x2={scale.middle(at)} y1={TOP - 6} y2={bottom} stroke="var(--line)" />
+            )}
+            {series.map((each_, i) => (
+              <Band
+                key={each_.of}
+                series={each_}
+                scale={scale}
+                top={TOP + i * (each + BETWEEN)}
+                height={each}
+                isLast={i === series.length - 1}
+                unfinished={unfinished}
+                shares={kindOf(each_.metric) === 'share'}
+              />
+            ))}
+            {labelled(scale, narrow ? 70 : 90).map((i) => (
+              <text key={i} x={scale.middle(i)} y={axis + 14} text-anchor={i === count - 1 ? 'end' : 'middle'}>
+                {formatBucket(edges[i] ?? 0, granularity)}
+              </text>
+            ))}
+            {notes && <NoteLane notes={notes} scale={scale} top={TOP} y={axis + 36} open={openNote} onOpen={onNote} />}
+            {drag && Math.abs(drag.to - drag.from) > 12 && (
+              <rect
+                x={Math.min(drag.from, drag.to)}
+                width={Math.abs(drag.to - drag.from)}
+                y={TOP}
+                height={bottom - TOP}
+                fill="var(--line)"
+                fill-opacity=".2"
+              />
+            )}
+          </>
+        )}
+      </svg>
+      {at !== undefined && !drag && <Tip at={at} series={series} scale={scale} granularity={granularity} recorded={recorded} />}
+    </div>
+  )
+}
+
+function useEscape(run: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && run()
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+}
+
+/** Hatches the time before the first row and the gaps. */
+function Unrecorded({ recorded, scale, bottom }: { recorded: Recorded | undefined; scale: TimeScale; bottom: number }) {
+  const { parts } = t()
+  const [from, to] = [scale.edges[0] ?? 0, scale.edges.at(-1) ?? 0]
+  const since = recorded?.since === undefined ? undefined : Date.parse(recorded.since)
+  const times = [
+    ...(since !== undefined && since > from ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst }] : []),
+    ...(recorded?.gaps ?? []).map(({ start, end, reason }) => ({
+      start: Math.max(from, Date.parse(start)),
+      end: Math.min(to, Date.parse(end)),
+      text: parts.gapReasons[reason] ?? reason,
+    })),
+  ].filter(({ start, end }) => end > start)
+  return (
+    <g>
+      {times.map(({ start, end, text }) => {
+        const [x, width] = [scale.at(start), Math.max(2, scale.at(end) - scale.at(start))]
+        const words = `${parts.notRecordedFor(formatSeconds((end - start) / 1_000))}: ${text}`
+        return (
+          <g key={start}>
+            <title>{words}</title>
+            <rect x={x} width={width} y={TOP - 8} height={bottom - TOP + 8} fill="url(#hatch)" />
+            {width > 60 && (
+              <text class="halo" x={Math.min(x + width / 2, scale.right - 80)} y={TOP - 12} text-anchor="middle">
+                {width > words.length * 6 ? words : parts.notRecorded}
+              </text>
+            )}
+          </g>
+        )
+      })}
+    </g>
+  )
+}
+
+interface TipProps {
+  at: number
+  series: readonly BandSeries[]
+  scale: TimeScale
+  granularity: Granularity
+  recorded: Recorded | undefined
+}
+
+/** The values of one bucket beside the crosshair; read out politely. */
+function Tip({ at, series, scale, granularity }: TipProps) {
+  const { parts } = t()
+  const start = scale.edges[at] ?? 0
+  const isLong = granularity === 'day' || granularity === 'week' || granularity === 'month'
+  const x = scale.middle(at)
+  const left = x < (scale.left + scale.right) / 2
+  const write = (metric: string, value: number | undefined) =>
+    value === undefined ? parts.notRecorded : formatMetric(metric, value)
+  return (
+    <div
+      class="chart-tip"
+      role="status"
+      style={left ? { left: `${x + 12}px` } : { right: `calc(100% - ${x - 12}px)` }}
+    >
+      <div class="muted">
+        {isLong ? formatLongDay(start) : formatFullInstant(start)}
+        {(scale.edges[at + 1] ?? 0) > Date.now() ? `, ${parts.soFar}` : series[0]?.buckets[at]?.partial ? `, ${parts.partly}` : ''}
+      </div>
+      {series.map(({ of, metric, unit, buckets, comparison }) => (
+        <div key={of}>
+          <Mark of={of} />
+          {unit}
+          <b>{write(metric, buckets[at]?.value)}</b>
+          {comparison && (
+            <span class="muted">
+              {parts.previous} {comparison[at]?.t ? formatDay(comparison[at].t) : ''}: {write(metric, comparison[at]?.value)}
+            </span>
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}

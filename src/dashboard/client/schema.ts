@@ -1,0 +1,5989 @@
+// Generated from the API's document by `npm run client`.
+export interface paths {
+    "/api/agents/breakdown": {
+        parameters: {
+        };
+        get: operations["get_agents_breakdown"];
+    };
+    "/api/agents/catalog": {
+        parameters: {
+        };
+        get: operations["get_agents_catalog"];
+    };
+    "/api/agents/coverage": {
+        parameters: {
+        };
+        get: operations["get_agents_coverage"];
+    };
+    "/api/agents/overview": {
+        parameters: {
+        };
+        get: operations["get_agents_overview"];
+    };
+    "/api/agents/timeseries": {
+        parameters: {
+        };
+        get: operations["get_agents_timeseries"];
+    };
+    "/api/alerts": {
+        parameters: {
+        };
+        get: operations["get_alerts"];
+        post: operations["post_alerts"];
+    };
+    "/api/alerts/{id}": {
+        parameters: {
+        };
+        get: operations["get_alerts_id"];
+        delete: operations["delete_alerts_id"];
+        patch: operations["patch_alerts_id"];
+    };
+    "/api/alerts/{id}/deliveries": {
+        parameters: {
+        };
+        get: operations["get_alerts_id_deliveries"];
+    };
+    "/api/alerts/{id}/rotate-secret": {
+        parameters: {
+        };
+        post: operations["post_alerts_id_rotate_secret"];
+    };
+    "/api/alerts/{id}/test": {
+        parameters: {
+        };
+        post: operations["post_alerts_id_test"];
+    };
+    "/api/auth/change-email": {
+        parameters: {
+        };
+        post: operations["post_auth_change_email"];
+    };
+    "/api/auth/change-password": {
+        parameters: {
+        };
+        post: operations["post_auth_change_password"];
+    };
+    "/api/auth/confirm-email": {
+        parameters: {
+        };
+        post: operations["post_auth_confirm_email"];
+    };
+    "/api/auth/forgot-password": {
+        parameters: {
+        };
+        post: operations["post_auth_forgot_password"];
+    };
+    "/api/auth/link": {
+        parameters: {
+        };
+        post: operations["post_auth_link"];
+    };
+    "/api/auth/login": {
+        parameters: {
+        };
+        post: operations["post_auth_login"];
+    };
+    "/api/auth/logout": {
+        parameters: {
+        };
+        post: operations["post_auth_logout"];
+    };
+    "/api/auth/me": {
+        parameters: {
+        };
+        get: operations["get_auth_me"];
+        delete: operations["delete_auth_me"];
+        patch: operations["patch_auth_me"];
+    };
+    "/api/auth/register": {
+        parameters: {
+        };
+        post: operations["post_auth_register"];
+    };
+    "/api/auth/reset-password": {
+        parameters: {
+        };
+        post: operations["post_auth_reset_password"];
+    };
+    "/api/auth/sessions": {
+        parameters: {
+        };
+        get: operations["get_auth_sessions"];
+        delete: operations["delete_auth_sessions"];
+    };
+    "/api/auth/sessions/{id}": {
+        parameters: {
+        };
+        delete: operations["delete_auth_sessions_id"];
+    };
+    "/api/auth/totp/confirm": {
+        parameters: {
+        };
+        post: operations["post_auth_totp_confirm"];
+    };
+    "/api/auth/totp/disable": {
+        parameters: {
+        };
+        post: operations["post_auth_totp_disable"];
+    };
+    "/api/auth/totp/enroll": {
+        parameters: {
+        };
+        post: operations["post_auth_totp_enroll"];
+    };
+    "/api/auth/totp/recovery-codes": {
+        parameters: {
+        };
+        post: operations["post_auth_totp_recovery_codes"];
+    };
+    "/api/citation-gap": {
+        parameters: {
+        };
+        get: operations["get_citation_gap"];
+    };
+    "/api/citation-gap/summary": {
+        parameters: {
+        };
+        get: operations["get_citation_gap_summary"];
+    };
+    "/api/content/decay": {
+        parameters: {
+        };
+        get: operations["get_content_decay"];
+    };
+    "/api/flags": {
+        parameters: {
+        };
+        get: operations["get_flags"];
+        post: operations["post_flags"];
+    };
+    "/api/flags/{id}": {
+        parameters: {
+        };
+        get: operations["get_flags_id"];
+        delete: operations["delete_flags_id"];
+        patch: operations["patch_flags_id"];
+    };
+    "/api/flags/evaluate": {
+        parameters: {
+        };
+        get: operations["get_flags_evaluate"];
+    };
+    "/api/funnels": {
+        parameters: {
+        };
+        get: operations["get_funnels"];
+        post: operations["post_funnels"];
+    };
+    "/api/funnels/{id}": {
+        parameters: {
+        };
+        get: operations["get_funnels_id"];
+        delete: operations["delete_funnels_id"];
+        patch: operations["patch_funnels_id"];
+    };
+    "/api/goals": {
+        parameters: {
+        };
+        get: operations["get_goals"];
+        post: operations["post_goals"];
+    };
+    "/api/goals/{id}": {
+        parameters: {
+        };
+        get: operations["get_goals_id"];
+        delete: operations["delete_goals_id"];
+        patch: operations["patch_goals_id"];
+    };
+    "/api/invitations/accept": {
+        parameters: {
+        };
+        post: operations["post_invitations_accept"];
+    };
+    "/api/keys": {
+        parameters: {
+        };
+        get: operations["get_keys"];
+        post: operations["post_keys"];
+    };
+    "/api/keys/{id}": {
+        parameters: {
+        };
+        delete: operations["delete_keys_id"];
+    };
+    "/api/keys/{id}/usage": {
+        parameters: {
+        };
+        get: operations["get_keys_id_usage"];
+    };
+    "/api/log/edge": {
+        parameters: {
+        };
+        post: operations["post_log_edge"];
+    };
+    "/api/orgs": {
+        parameters: {
+        };
+        get: operations["get_orgs"];
+        post: operations["post_orgs"];
+    };
+    "/api/orgs/{id}": {
+        parameters: {
+        };
+        get: operations["get_orgs_id"];
+        delete: operations["delete_orgs_id"];
+        patch: operations["patch_orgs_id"];
+    };
+    "/api/orgs/{id}/audit": {
+        parameters: {
+        };
+        get: operations["get_orgs_id_audit"];
+    };
+    "/api/orgs/{id}/invitations": {
+        parameters: {
+        };
+        get: operations["get_orgs_id_invitations"];
+        post: operations["post_orgs_id_invitations"];
+    };
+    "/api/orgs/{id}/invitations/{invitation}": {
+        parameters: {
+        };
+        delete: operations["delete_orgs_id_invitations_invitation"];
+    };
+    "/api/orgs/{id}/members": {
+        parameters: {
+        };
+        get: operations["get_orgs_id_members"];
+    };
+    "/api/orgs/{id}/members/{user}": {
+        parameters: {
+        };
+        delete: operations["delete_orgs_id_members_user"];
+        patch: operations["patch_orgs_id_members_user"];
+    };
+    "/api/orgs/{id}/restore": {
+        parameters: {
+        };
+        post: operations["post_orgs_id_restore"];
+    };
+    "/api/orgs/{id}/transfer": {
+        parameters: {
+        };
+        post: operations["post_orgs_id_transfer"];
+    };
+    "/api/policy": {
+        parameters: {
+        };
+        get: operations["get_policy"];
+    };
+    "/api/policy/violations": {
+        parameters: {
+        };
+        get: operations["get_policy_violations"];
+    };
+    "/api/reports": {
+        parameters: {
+        };
+        get: operations["get_reports"];
+        post: operations["post_reports"];
+    };
+    "/api/reports/{id}": {
+        parameters: {
+        };
+        get: operations["get_reports_id"];
+        delete: operations["delete_reports_id"];
+        patch: operations["patch_reports_id"];
+    };
+    "/api/reports/{id}/deliveries": {
+        parameters: {
+        };
+        get: operations["get_reports_id_deliveries"];
+    };
+    "/api/reports/{id}/test": {
+        parameters: {
+        };
+        post: operations["post_reports_id_test"];
+    };
+    "/api/segments": {
+        parameters: {
+        };
+        get: operations["get_segments"];
+        post: operations["post_segments"];
+    };
+    "/api/segments/{id}": {
+        parameters: {
+        };
+        get: operations["get_segments_id"];
+        delete: operations["delete_segments_id"];
+        patch: operations["patch_segments_id"];
+    };
+    "/api/share/{slug}": {
+        parameters: {
+        };
+        get: operations["get_share_slug"];
+    };
+    "/api/share/{slug}/unlock": {
+        parameters: {
+        };
+        post: operations["post_share_slug_unlock"];
+    };
+    "/api/shares": {
+        parameters: {
+        };
+        get: operations["get_shares"];
+        post: operations["post_shares"];
+    };
+    "/api/shares/{id}": {
+        parameters: {
+        };
+        get: operations["get_shares_id"];
+        delete: operations["delete_shares_id"];
+        patch: operations["patch_shares_id"];
+    };
+    "/api/sites": {
+        parameters: {
+        };
+        get: operations["get_sites"];
+        post: operations["post_sites"];
+    };
+    "/api/sites/{id}": {
+        parameters: {
+        };
+        get: operations["get_sites_id"];
+        delete: operations["delete_sites_id"];
+        patch: operations["patch_sites_id"];
+    };
+    "/api/sites/{id}/drops": {
+        parameters: {
+        };
+        get: operations["get_sites_id_drops"];
+    };
+    "/api/sites/{id}/ingest-key": {
+        parameters: {
+        };
+        get: operations["get_sites_id_ingest_key"];
+    };
+    "/api/sites/{id}/ingest-key/rotate": {
+        parameters: {
+        };
+        post: operations["post_sites_id_ingest_key_rotate"];
+    };
+    "/api/stats/breakdown": {
+        parameters: {
+        };
+        get: operations["get_stats_breakdown"];
+    };
+    "/api/stats/devices": {
+        parameters: {
+        };
+        get: operations["get_stats_devices"];
+    };
+    "/api/stats/dimensions": {
+        parameters: {
+        };
+        get: operations["get_stats_dimensions"];
+    };
+    "/api/stats/errors": {
+        parameters: {
+        };
+        get: operations["get_stats_errors"];
+    };
+    "/api/stats/events": {
+        parameters: {
+        };
+        get: operations["get_stats_events"];
+    };
+    "/api/stats/export.csv": {
+        parameters: {
+        };
+        get: operations["get_stats_export_csv"];
+    };
+    "/api/stats/export.pdf": {
+        parameters: {
+        };
+        get: operations["get_stats_export_pdf"];
+    };
+    "/api/stats/funnel/{id}": {
+        parameters: {
+        };
+        get: operations["get_stats_funnel_id"];
+    };
+    "/api/stats/goals": {
+        parameters: {
+        };
+        get: operations["get_stats_goals"];
+    };
+    "/api/stats/journeys": {
+        parameters: {
+        };
+        get: operations["get_stats_journeys"];
+    };
+    "/api/stats/locations": {
+        parameters: {
+        };
+        get: operations["get_stats_locations"];
+    };
+    "/api/stats/overview": {
+        parameters: {
+        };
+        get: operations["get_stats_overview"];
+    };
+    "/api/stats/pages": {
+        parameters: {
+        };
+        get: operations["get_stats_pages"];
+    };
+    "/api/stats/performance": {
+        parameters: {
+        };
+        get: operations["get_stats_performance"];
+    };
+    "/api/stats/realtime": {
+        parameters: {
+        };
+        get: operations["get_stats_realtime"];
+    };
+    "/api/stats/retention": {
+        parameters: {
+        };
+        get: operations["get_stats_retention"];
+    };
+    "/api/stats/sessions": {
+        parameters: {
+        };
+        get: operations["get_stats_sessions"];
+    };
+    "/api/stats/sessions/{id}": {
+        parameters: {
+        };
+        get: operations["get_stats_sessions_id"];
+    };
+    "/api/stats/sources": {
+        parameters: {
+        };
+        get: operations["get_stats_sources"];
+    };
+    "/api/stats/timeseries": {
+        parameters: {
+        };
+        get: operations["get_stats_timeseries"];
+    };
+    "/api/stats/visitors": {
+        parameters: {
+        };
+        get: operations["get_stats_visitors"];
+    };
+    "/api/track": {
+        parameters: {
+        };
+        post: operations["post_track"];
+    };
+    "/api/track/batch": {
+        parameters: {
+        };
+        post: operations["post_track_batch"];
+    };
+    "/api/track/pixel.gif": {
+        parameters: {
+        };
+        get: operations["get_track_pixel_gif"];
+    };
+    "/api/visitors/{id}": {
+        parameters: {
+        };
+        delete: operations["delete_visitors_id"];
+    };
+    "/confirm-email": {
+        parameters: {
+        };
+        get: operations["get_confirm_email"];
+        post: operations["post_confirm_email"];
+    };
+    "/healthz": {
+        parameters: {
+        };
+        get: operations["get_healthz"];
+    };
+    "/invitation": {
+        parameters: {
+        };
+        get: operations["get_invitation"];
+        post: operations["post_invitation"];
+    };
+    "/metrics": {
+        parameters: {
+        };
+        get: operations["get_metrics"];
+    };
+    "/readyz": {
+        parameters: {
+        };
+        get: operations["get_readyz"];
+    };
+    "/reset-password": {
+        parameters: {
+        };
+        get: operations["get_reset_password"];
+        post: operations["post_reset_password"];
+    };
+    "/sign-in": {
+        parameters: {
+        };
+        get: operations["get_sign_in"];
+        post: operations["post_sign_in"];
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Condition: {
+            case_sensitive?: boolean;
+            dimension: ("hostname" | "pathname" | "entry_page" | "exit_page" | "referrer" | "source" | "referrer_spam" | "channel" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_content" | "utm_term" | "country" | "region" | "city" | "asn" | "browser" | "browser_version" | "os" | "os_version" | "device_type" | "screen_class" | "language" | "event_name" | "kind" | "goal" | "scroll" | "duration" | "identified_id" | "suspected" | "agent_id" | "operator" | "purpose" | "verified" | "verification" | "status" | "method" | "content_type" | "user_agent" | "robots_allowed" | "llms_listed" | "conditional") | string;
+            /** @enum {string} */
+            op: "is" | "is_not" | "contains" | "contains_not" | "starts_with" | "starts_with_not" | "ends_with" | "ends_with_not" | "matches" | "matches_not" | "matches_wildcard" | "matches_wildcard_not" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte" | "between";
+            value?: (string | number | boolean) | (string | number | boolean)[];
+        };
+        Error: {
+            error: {
+                /** @enum {string} */
+                code: "bad_request" | "validation_error" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "rate_limited" | "internal_error" | "upstream_error" | "database_error";
+                field?: string;
+                message: string;
+            };
+        };
+        Filter: components["schemas"]["Condition"] | {
+            and: components["schemas"]["Filter"][];
+        } | {
+            or: components["schemas"]["Filter"][];
+        } | {
+            not: components["schemas"]["Filter"];
+        } | {
+            has_done: components["schemas"]["Filter"];
+        } | {
+            has_not_done: components["schemas"]["Filter"];
+        };
+        Filters: components["schemas"]["Filter"][] | components["schemas"]["Filter"];
+        Meta: {
+            comparison?: {
+                end: string;
+                start: string;
+            };
+            limit?: number;
+            page?: number;
+            query: {
+                [key: string]: unknown;
+            };
+            rows: number;
+            sampled: boolean;
+            took_ms: number;
+            total?: number;
+            warnings?: {
+                code: string;
+                message: string;
+                metric?: string;
+            }[];
+        };
+    };
+    responses: {
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        OurFault: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        RateLimited: {
+            headers: {
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        Unauthorized: {
+            headers: {
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        Unavailable: {
+            headers: {
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        WrongType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        agent_id: string;
+        audience: "human" | "agent" | "all";
+        compare: "none" | "previous" | "year";
+        depth: string;
+        dimension: string;
+        end: string;
+        filters: string;
+        granularity: "minute" | "hour" | "day" | "week" | "month";
+        hostname: string;
+        id: number;
+        limit: number;
+        limit_: number;
+        metric: string;
+        name: string;
+        operator: string;
+        operator_: string;
+        order: string;
+        outcome: string;
+        page: number;
+        path: string;
+        per: string;
+        property: string;
+        range: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
+        segment: string;
+        severity: string;
+        site: number;
+        site_: number;
+        slug: string;
+        start: string;
+        step: string;
+        tz: string;
+        user: number;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    get_agents_breakdown: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                dimension: string;
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            bounce?: number;
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            duration?: number;
+                            events?: number;
+                            fetches?: number;
+                            indeterminate?: number;
+                            pageviews?: number;
+                            sessions?: number;
+                            spoofed?: number;
+                            unverifiable?: number;
+                            value?: string | number | boolean;
+                            verified?: number;
+                            verified_fetches?: number;
+                            views_per_session?: number;
+                            visitors?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_agents_catalog: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent_id: string;
+                            docs_url: string;
+                            name: string;
+                            operator: string;
+                            purpose: string;
+                            ranges?: {
+                                count: number;
+                                refreshed_at: string;
+                                source: string;
+                                stale?: boolean;
+                            };
+                            /** @enum {string} */
+                            respects_robots: "yes" | "no" | "unknown";
+                            robots_token?: string;
+                            seen?: {
+                                fetches: number;
+                                last_seen: string;
+                            };
+                            verification: ("ranges" | "rdns" | "web_bot_auth")[];
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_agents_coverage: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                order?: "fetches" | "stale";
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: string[];
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches?: number;
+                            first_crawl?: string;
+                            freshness_gap?: number;
+                            hostname: string;
+                            in_sitemap: boolean;
+                            last_crawl?: string;
+                            last_status?: number;
+                            llms_listed?: 0 | 1;
+                            pageviews: number;
+                            pathname: string;
+                            robots_allowed?: boolean;
+                            spoofed?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_agents_overview: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches?: number;
+                            indeterminate?: number;
+                            operators: {
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                fetches?: number;
+                                indeterminate?: number;
+                                operator: string;
+                                spoofed?: number;
+                                unverifiable?: number;
+                                verified?: number;
+                                verified_fetches?: number;
+                            }[];
+                            spoofed?: number;
+                            unverifiable?: number;
+                            verified?: number;
+                            verified_fetches?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_agents_timeseries: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            granularity: "minute" | "hour" | "day" | "week" | "month";
+                            series: {
+                                agent_id: string;
+                                buckets: {
+                                    t: string;
+                                    value?: number;
+                                }[];
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                fetches?: number;
+                                name: string;
+                                operator?: string;
+                                spoofed?: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_alerts: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            audience: "human" | "agent" | "all";
+                            channels: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            }[];
+                            enabled: boolean;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            /** @enum {string} */
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            last_fired_at?: string;
+                            metric?: string;
+                            name: string;
+                            /** @enum {string} */
+                            op: "gt" | "gte" | "lt" | "lte";
+                            site: number;
+                            value: number;
+                            version: number;
+                            window_minutes: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_alerts: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    audience?: "human" | "agent" | "all";
+                    channels: ({
+                        target: string;
+                        /** @constant */
+                        type: "webhook";
+                    } | {
+                        target: string;
+                        /** @constant */
+                        type: "email";
+                    })[];
+                    enabled?: boolean;
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    /** @enum {string} */
+                    kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                    metric?: string;
+                    name: string;
+                    /** @enum {string} */
+                    op?: "gt" | "gte" | "lt" | "lte";
+                    site: number;
+                    value?: number;
+                    window_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            audience: "human" | "agent" | "all";
+                            channels: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            }[];
+                            enabled: boolean;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            /** @enum {string} */
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            last_fired_at?: string;
+                            metric?: string;
+                            name: string;
+                            /** @enum {string} */
+                            op: "gt" | "gte" | "lt" | "lte";
+                            secret: string;
+                            site: number;
+                            value: number;
+                            version: number;
+                            window_minutes: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_alerts_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            audience: "human" | "agent" | "all";
+                            channels: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            }[];
+                            enabled: boolean;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            /** @enum {string} */
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            last_fired_at?: string;
+                            metric?: string;
+                            name: string;
+                            /** @enum {string} */
+                            op: "gt" | "gte" | "lt" | "lte";
+                            site: number;
+                            value: number;
+                            version: number;
+                            window_minutes: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_alerts_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_alerts_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    audience?: ("human" | "agent" | "all") | null;
+                    channels?: ({
+                        target: string;
+                        /** @constant */
+                        type: "webhook";
+                    } | {
+                        target: string;
+                        /** @constant */
+                        type: "email";
+                    })[];
+                    enabled?: boolean;
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    /** @enum {string} */
+                    kind?: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                    metric?: string | null;
+                    name?: string;
+                    op?: ("gt" | "gte" | "lt" | "lte") | null;
+                    value?: number | null;
+                    window_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            audience: "human" | "agent" | "all";
+                            channels: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            }[];
+                            enabled: boolean;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            /** @enum {string} */
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            last_fired_at?: string;
+                            metric?: string;
+                            name: string;
+                            /** @enum {string} */
+                            op: "gt" | "gte" | "lt" | "lte";
+                            site: number;
+                            value: number;
+                            version: number;
+                            window_minutes: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_alerts_id_deliveries: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            attempts: number;
+                            channel: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            };
+                            created_at: string;
+                            done_at?: string;
+                            id: number;
+                            key: string;
+                            last_error?: string;
+                            next_at?: string;
+                            /** @enum {string} */
+                            state: "waiting" | "sending" | "done" | "failed";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_alerts_id_rotate_secret: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            secret: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_alerts_id_test: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            queued: number;
+                        };
+                        meta: {
+                            warnings: {
+                                code: string;
+                                message: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_change_email: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                    password?: string;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @constant */
+                            sent: true;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_change_password: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    current_password?: string;
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    post_auth_confirm_email: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            email: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_forgot_password: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @constant */
+                            sent: true;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_link: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            organisations: {
+                                id: number;
+                                locked: boolean;
+                                name: string;
+                                /** @enum {string} */
+                                role: "owner" | "admin" | "member" | "viewer";
+                            }[];
+                            session: {
+                                agent?: string;
+                                created_at: string;
+                                current: boolean;
+                                id: number;
+                                ip?: string;
+                                last_seen_at: string;
+                            };
+                            user: {
+                                created_at: string;
+                                email: string;
+                                has_password: boolean;
+                                id: number;
+                                name: string;
+                                totp: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_login: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                    password: string;
+                    totp?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            organisations: {
+                                id: number;
+                                locked: boolean;
+                                name: string;
+                                /** @enum {string} */
+                                role: "owner" | "admin" | "member" | "viewer";
+                            }[];
+                            session: {
+                                agent?: string;
+                                created_at: string;
+                                current: boolean;
+                                id: number;
+                                ip?: string;
+                                last_seen_at: string;
+                            };
+                            user: {
+                                created_at: string;
+                                email: string;
+                                has_password: boolean;
+                                id: number;
+                                name: string;
+                                totp: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_logout: {
+        parameters: {
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    get_auth_me: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            organisations: {
+                                id: number;
+                                locked: boolean;
+                                name: string;
+                                /** @enum {string} */
+                                role: "owner" | "admin" | "member" | "viewer";
+                            }[];
+                            session: {
+                                agent?: string;
+                                created_at: string;
+                                current: boolean;
+                                id: number;
+                                ip?: string;
+                                last_seen_at: string;
+                            };
+                            user: {
+                                created_at: string;
+                                email: string;
+                                has_password: boolean;
+                                id: number;
+                                name: string;
+                                totp: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_auth_me: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password?: string;
+                    totp?: string;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_auth_me: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            organisations: {
+                                id: number;
+                                locked: boolean;
+                                name: string;
+                                /** @enum {string} */
+                                role: "owner" | "admin" | "member" | "viewer";
+                            }[];
+                            session: {
+                                agent?: string;
+                                created_at: string;
+                                current: boolean;
+                                id: number;
+                                ip?: string;
+                                last_seen_at: string;
+                            };
+                            user: {
+                                created_at: string;
+                                email: string;
+                                has_password: boolean;
+                                id: number;
+                                name: string;
+                                totp: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_register: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                    name: string;
+                    organisation: string;
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            organisations: {
+                                id: number;
+                                locked: boolean;
+                                name: string;
+                                /** @enum {string} */
+                                role: "owner" | "admin" | "member" | "viewer";
+                            }[];
+                            session: {
+                                agent?: string;
+                                created_at: string;
+                                current: boolean;
+                                id: number;
+                                ip?: string;
+                                last_seen_at: string;
+                            };
+                            user: {
+                                created_at: string;
+                                email: string;
+                                has_password: boolean;
+                                id: number;
+                                name: string;
+                                totp: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    post_auth_reset_password: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    get_auth_sessions: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent?: string;
+                            created_at: string;
+                            current: boolean;
+                            id: number;
+                            ip?: string;
+                            last_seen_at: string;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_auth_sessions: {
+        parameters: {
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    delete_auth_sessions_id: {
+        parameters: {
+            path: {
+                id: number;
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    post_auth_totp_confirm: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    totp: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            recovery_codes: string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_totp_disable: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password?: string;
+                    totp?: string;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    post_auth_totp_enroll: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            qr: string;
+                            secret: string;
+                            uri: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_auth_totp_recovery_codes: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password?: string;
+                    totp?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            recovery_codes: string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_citation_gap: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                operator?: components["parameters"]["operator"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            arrivals: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            hostname: string;
+                            pathname: string;
+                            ratio?: number;
+                            /** @enum {string} */
+                            verdict: "blocked" | "unseen" | "insufficient" | "unfetched" | "gap" | "earning" | "balanced";
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_citation_gap_summary: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                operator?: components["parameters"]["operator"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            arrivals: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            operators: {
+                                arrivals: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                fetches: number;
+                                operator?: string;
+                                ratio?: number;
+                            }[];
+                            ratio?: number;
+                            urls: {
+                                balanced: number;
+                                blocked: number;
+                                earning: number;
+                                gap: number;
+                                insufficient: number;
+                                unfetched: number;
+                                unseen: number;
+                            };
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_content_decay: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                before: number;
+                                change?: number;
+                                now: number;
+                            };
+                            hostname: string;
+                            pathname: string;
+                            people: {
+                                adjusted?: number;
+                                before: number;
+                                change?: number;
+                                now: number;
+                            };
+                            /** @enum {string} */
+                            verdict: "decaying" | "fading" | "insufficient" | "blocked" | "steady";
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_flags: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            filters?: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            key: string;
+                            rollout: number;
+                            site: number;
+                            variants?: {
+                                key: string;
+                                weight: number;
+                            }[];
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_flags: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled?: boolean;
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    key: string;
+                    rollout?: number;
+                    site: number;
+                    variants?: {
+                        key: string;
+                        weight: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            filters?: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            key: string;
+                            rollout: number;
+                            site: number;
+                            variants?: {
+                                key: string;
+                                weight: number;
+                            }[];
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_flags_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            filters?: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            key: string;
+                            rollout: number;
+                            site: number;
+                            variants?: {
+                                key: string;
+                                weight: number;
+                            }[];
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_flags_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_flags_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled?: boolean;
+                    filters?: (unknown[] | {
+                        [key: string]: unknown;
+                    }) | null;
+                    key?: string;
+                    rollout?: number;
+                    variants?: {
+                        key: string;
+                        weight: number;
+                    }[] | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            filters?: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            key: string;
+                            rollout: number;
+                            site: number;
+                            variants?: {
+                                key: string;
+                                weight: number;
+                            }[];
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_flags_evaluate: {
+        parameters: {
+            query: {
+                id: string;
+                site: components["parameters"]["site_"];
+                u?: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            flags: {
+                                [key: string]: {
+                                    enabled: boolean;
+                                    variant?: string;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_funnels: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            site: number;
+                            steps: {
+                                label: string;
+                                match: {
+                                    op: string;
+                                    pathname?: {
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    };
+                                    props?: {
+                                        key: string;
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    }[];
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                /** @enum {string} */
+                                type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                            }[];
+                            version: number;
+                            window_minutes?: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_funnels: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    site: number;
+                    steps: {
+                        label: string;
+                        match: {
+                            op: string;
+                            pathname?: {
+                                op: string;
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            props?: {
+                                key: string;
+                                op: string;
+                                value?: string | number | boolean | (string | number)[];
+                            }[];
+                            value?: string | number | boolean | (string | number)[];
+                        };
+                        /** @enum {string} */
+                        type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                    }[];
+                    window_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            site: number;
+                            steps: {
+                                label: string;
+                                match: {
+                                    op: string;
+                                    pathname?: {
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    };
+                                    props?: {
+                                        key: string;
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    }[];
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                /** @enum {string} */
+                                type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                            }[];
+                            version: number;
+                            window_minutes?: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_funnels_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            site: number;
+                            steps: {
+                                label: string;
+                                match: {
+                                    op: string;
+                                    pathname?: {
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    };
+                                    props?: {
+                                        key: string;
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    }[];
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                /** @enum {string} */
+                                type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                            }[];
+                            version: number;
+                            window_minutes?: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_funnels_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_funnels_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    steps?: {
+                        label: string;
+                        match: {
+                            op: string;
+                            pathname?: {
+                                op: string;
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            props?: {
+                                key: string;
+                                op: string;
+                                value?: string | number | boolean | (string | number)[];
+                            }[];
+                            value?: string | number | boolean | (string | number)[];
+                        };
+                        /** @enum {string} */
+                        type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                    }[];
+                    window_minutes?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            site: number;
+                            steps: {
+                                label: string;
+                                match: {
+                                    op: string;
+                                    pathname?: {
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    };
+                                    props?: {
+                                        key: string;
+                                        op: string;
+                                        value?: string | number | boolean | (string | number)[];
+                                    }[];
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                /** @enum {string} */
+                                type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll";
+                            }[];
+                            version: number;
+                            window_minutes?: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_goals: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            match: {
+                                op: string;
+                                pathname?: {
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                props?: {
+                                    key: string;
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                }[];
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            name: string;
+                            revenue?: {
+                                currency: string;
+                                property: string;
+                            };
+                            site: number;
+                            /** @enum {string} */
+                            type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_goals: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    match?: {
+                        op: string;
+                        pathname?: {
+                            op: string;
+                            value?: string | number | boolean | (string | number)[];
+                        };
+                        props?: {
+                            key: string;
+                            op: string;
+                            value?: string | number | boolean | (string | number)[];
+                        }[];
+                        value?: string | number | boolean | (string | number)[];
+                    };
+                    name: string;
+                    revenue?: {
+                        currency: string;
+                        property: string;
+                    };
+                    site: number;
+                    /** @enum {string} */
+                    type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            match: {
+                                op: string;
+                                pathname?: {
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                props?: {
+                                    key: string;
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                }[];
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            name: string;
+                            revenue?: {
+                                currency: string;
+                                property: string;
+                            };
+                            site: number;
+                            /** @enum {string} */
+                            type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_goals_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            match: {
+                                op: string;
+                                pathname?: {
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                props?: {
+                                    key: string;
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                }[];
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            name: string;
+                            revenue?: {
+                                currency: string;
+                                property: string;
+                            };
+                            site: number;
+                            /** @enum {string} */
+                            type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_goals_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_goals_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    match?: {
+                        op: string;
+                        pathname?: {
+                            op: string;
+                            value?: string | number | boolean | (string | number)[];
+                        };
+                        props?: {
+                            key: string;
+                            op: string;
+                            value?: string | number | boolean | (string | number)[];
+                        }[];
+                        value?: string | number | boolean | (string | number)[];
+                    };
+                    name?: string;
+                    revenue?: {
+                        currency: string;
+                        property: string;
+                    } | null;
+                    /** @enum {string} */
+                    type?: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            match: {
+                                op: string;
+                                pathname?: {
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                };
+                                props?: {
+                                    key: string;
+                                    op: string;
+                                    value?: string | number | boolean | (string | number)[];
+                                }[];
+                                value?: string | number | boolean | (string | number)[];
+                            };
+                            name: string;
+                            revenue?: {
+                                currency: string;
+                                property: string;
+                            };
+                            site: number;
+                            /** @enum {string} */
+                            type: "page" | "event" | "outbound" | "file_download" | "form" | "scroll" | "duration";
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_invitations_accept: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_keys: {
+        parameters: {
+            query?: {
+                org?: number;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            id: number;
+                            name: string;
+                            org: number;
+                            prefix: string;
+                            revoked_at?: string;
+                            scopes: ("stats:read" | "manage:read" | "manage:write" | "ingest:write")[];
+                            site?: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_keys: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    expires_at?: string;
+                    name: string;
+                    org?: number;
+                    scopes?: ("stats:read" | "manage:read" | "manage:write" | "ingest:write")[];
+                    site?: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            id: number;
+                            name: string;
+                            org: number;
+                            prefix: string;
+                            revoked_at?: string;
+                            scopes: ("stats:read" | "manage:read" | "manage:write" | "ingest:write")[];
+                            secret: string;
+                            site?: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_keys_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    get_keys_id_usage: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            last_used_at?: string;
+                            requests: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_log_edge: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    agent_events?: {
+                        bytes?: number | null;
+                        conditional?: (0 | 1) | null;
+                        content_type?: string | null;
+                        duration_ms?: number | null;
+                        headers?: {
+                            [key: string]: string;
+                        } | null;
+                        hostname: string;
+                        ip?: string | null;
+                        method: string;
+                        pathname: string;
+                        query?: string | null;
+                        referrer?: string | null;
+                        response?: {
+                            [key: string]: string;
+                        } | null;
+                        signed?: {
+                            authority: string;
+                            /** @enum {string} */
+                            scheme: "http" | "https";
+                            target: string;
+                        } | null;
+                        status: number;
+                        timestamp: string;
+                        user_agent: string;
+                    }[] | null;
+                    batch?: {
+                        number: number;
+                        sender: string;
+                    } | null;
+                    events?: {
+                        duration_ms?: number | null;
+                        headers?: {
+                            [key: string]: string;
+                        } | null;
+                        hostname: string;
+                        ip?: string | null;
+                        language?: string | null;
+                        pathname: string;
+                        props?: {
+                            [key: string]: unknown;
+                        } | null;
+                        query?: string | null;
+                        referrer?: string | null;
+                        status?: number | null;
+                        timestamp: string;
+                        user_agent: string;
+                    }[] | null;
+                    hits?: {
+                        headers?: {
+                            [key: string]: string;
+                        } | null;
+                        ip: string;
+                        payload: unknown;
+                        timestamp: string;
+                        user_agent: string;
+                    }[] | null;
+                    site_id: number;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent_events: number;
+                            events: number;
+                            refused?: {
+                                /** @enum {string} */
+                                reason: "foreign_host";
+                                row: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_orgs: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_orgs: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_orgs_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_orgs_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_orgs_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    require_totp?: boolean;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_orgs_id_audit: {
+        parameters: {
+            query?: {
+                action?: string;
+                limit?: number;
+                object?: string;
+                page?: number;
+                since?: string;
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            action: string;
+                            actor: string;
+                            /** @enum {string} */
+                            actor_kind: "operator" | "user" | "key" | "system";
+                            at: string;
+                            details?: {
+                                [key: string]: unknown;
+                            };
+                            id: number;
+                            ip?: string;
+                            object: string;
+                            object_id?: string;
+                            org: number;
+                        }[];
+                        meta: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_orgs_id_invitations: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            email: string;
+                            expires_at: string;
+                            id: number;
+                            invited_by: string;
+                            org: number;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_orgs_id_invitations: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                    /** @enum {string} */
+                    role: "owner" | "admin" | "member" | "viewer";
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            email: string;
+                            expires_at: string;
+                            id: number;
+                            invited_by: string;
+                            link: string;
+                            org: number;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_orgs_id_invitations_invitation: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+                invitation: number;
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    get_orgs_id_members: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            email: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                            since: string;
+                            user: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_orgs_id_members_user: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+                user: components["parameters"]["user"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_orgs_id_members_user: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+                user: components["parameters"]["user"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    role?: "owner" | "admin" | "member" | "viewer";
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            email: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                            since: string;
+                            user: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_orgs_id_restore: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delete_after?: string;
+                            id: number;
+                            name: string;
+                            require_totp: boolean;
+                            /** @enum {string} */
+                            role?: "owner" | "admin" | "member" | "viewer";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_orgs_id_transfer: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    user: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            email: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                            since: string;
+                            user: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_policy: {
+        parameters: {
+            query: {
+                agent_id?: string;
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                hostname?: string;
+                path?: string;
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                allowed: boolean;
+                                content_signals?: {
+                                    [key: string]: string;
+                                };
+                                content_usage?: {
+                                    line: number;
+                                    pattern: string;
+                                    preferences: {
+                                        [key: string]: string;
+                                    };
+                                }[];
+                                crawl_delay?: number;
+                                group: string[];
+                                line?: number;
+                                reason: string;
+                                robots_token: string;
+                                rule?: string;
+                                rules: number;
+                            }[];
+                            headers: {
+                                content_usage?: string;
+                                fetches: number;
+                                pathname: string;
+                                x_robots_tag?: string;
+                            }[];
+                            hostname?: string;
+                            hostnames: string[];
+                            llms?: {
+                                fetched_at: string;
+                                first_seen: string;
+                                problems: {
+                                    line?: number;
+                                    problem: string;
+                                }[];
+                                reason?: string;
+                                sections: {
+                                    links: {
+                                        disallowed?: boolean;
+                                        last_status?: number;
+                                        notes?: string;
+                                        offsite: boolean;
+                                        title: string;
+                                        url: string;
+                                    }[];
+                                    name: string;
+                                    optional: boolean;
+                                }[];
+                                sha256?: string;
+                                /** @enum {string} */
+                                standing: "served" | "unavailable" | "unreachable";
+                                status: number;
+                                summary?: string;
+                                title?: string;
+                                truncated?: boolean;
+                                url: string;
+                            };
+                            path: string;
+                            robots?: {
+                                fetched_at: string;
+                                first_seen: string;
+                                groups: {
+                                    content_signals?: {
+                                        [key: string]: string;
+                                    };
+                                    content_usage?: {
+                                        line: number;
+                                        pattern: string;
+                                        preferences: {
+                                            [key: string]: string;
+                                        };
+                                    }[];
+                                    crawl_delay?: number;
+                                    line: number;
+                                    rules: {
+                                        allow: boolean;
+                                        line: number;
+                                        pattern: string;
+                                    }[];
+                                    user_agents: string[];
+                                }[];
+                                problems: {
+                                    line?: number;
+                                    problem: string;
+                                }[];
+                                reason?: string;
+                                sha256?: string;
+                                sitemaps: string[];
+                                /** @enum {string} */
+                                standing: "served" | "unavailable" | "unreachable";
+                                status: number;
+                                truncated?: boolean;
+                                url: string;
+                            };
+                            versions: {
+                                fetched_at: string;
+                                /** @enum {string} */
+                                kind: "robots" | "llms";
+                                last_seen: string;
+                                sha256?: string;
+                                status: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_policy_violations: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                severity?: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent_id: string;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            first_seen: string;
+                            hostname: string;
+                            last_seen: string;
+                            line?: number;
+                            operator: string;
+                            pathname: string;
+                            rule?: string;
+                            /** @enum {string} */
+                            severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                            verified?: boolean;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_reports: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            id: number;
+                            last_sent?: string;
+                            name: string;
+                            /** @enum {string} */
+                            period: "weekly" | "monthly";
+                            recipients: string[];
+                            site: number;
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_reports: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled?: boolean;
+                    name: string;
+                    /** @enum {string} */
+                    period: "weekly" | "monthly";
+                    recipients: string[];
+                    site: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            id: number;
+                            last_sent?: string;
+                            name: string;
+                            /** @enum {string} */
+                            period: "weekly" | "monthly";
+                            recipients: string[];
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_reports_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            id: number;
+                            last_sent?: string;
+                            name: string;
+                            /** @enum {string} */
+                            period: "weekly" | "monthly";
+                            recipients: string[];
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_reports_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_reports_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled?: boolean;
+                    name?: string;
+                    /** @enum {string} */
+                    period?: "weekly" | "monthly";
+                    recipients?: string[];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            enabled: boolean;
+                            id: number;
+                            last_sent?: string;
+                            name: string;
+                            /** @enum {string} */
+                            period: "weekly" | "monthly";
+                            recipients: string[];
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_reports_id_deliveries: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            attempts: number;
+                            channel: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            };
+                            created_at: string;
+                            done_at?: string;
+                            id: number;
+                            key: string;
+                            last_error?: string;
+                            next_at?: string;
+                            /** @enum {string} */
+                            state: "waiting" | "sending" | "done" | "failed";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_reports_id_test: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            queued: number;
+                        };
+                        meta: {
+                            warnings: {
+                                code: string;
+                                message: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_segments: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            shared: boolean;
+                            site: number;
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_segments: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    filters: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    name: string;
+                    shared?: boolean;
+                    site: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            shared: boolean;
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_segments_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            shared: boolean;
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_segments_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_segments_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    name?: string;
+                    shared?: boolean;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            shared: boolean;
+                            site: number;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_share_slug: {
+        parameters: {
+            query?: {
+                share?: string;
+            };
+            path: {
+                slug: components["parameters"]["slug"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            expires_at?: string;
+                            name?: string;
+                            password: boolean;
+                            scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            site?: {
+                                id: number;
+                                name: string;
+                                timezone: string;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_share_slug_unlock: {
+        parameters: {
+            path: {
+                slug: components["parameters"]["slug"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            expires_at: string;
+                            token: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_shares: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            password: boolean;
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            site: number;
+                            slug: string;
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_shares: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    expires_at?: string;
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    name: string;
+                    password?: string;
+                    scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                    site: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            password: boolean;
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            site: number;
+                            slug: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_shares_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            password: boolean;
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            site: number;
+                            slug: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_shares_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_shares_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    expires_at?: string | null;
+                    filters?: unknown[] | {
+                        [key: string]: unknown;
+                    };
+                    name?: string;
+                    password?: string | null;
+                    scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            expires_at?: string;
+                            filters: {
+                                [key: string]: unknown;
+                            }[];
+                            id: number;
+                            name: string;
+                            password: boolean;
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            site: number;
+                            slug: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_sites: {
+        parameters: {
+            query?: {
+                org?: number;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            citation_threshold?: number;
+                            currency: string;
+                            domains: string[];
+                            excluded_paths: string[];
+                            id: number;
+                            name: string;
+                            org: number;
+                            origin?: string;
+                            respect_gpc: boolean;
+                            retention_days?: number;
+                            timezone: string;
+                            version: number;
+                            /** @enum {string} */
+                            visitor_salt: "day" | "week" | "month" | "never";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_sites: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    citation_threshold?: number;
+                    currency?: string;
+                    domains: string[];
+                    excluded_paths?: (string & (unknown & unknown))[];
+                    name: string;
+                    org?: number;
+                    origin?: string;
+                    respect_gpc?: boolean;
+                    retention_days?: number;
+                    timezone?: string;
+                    /** @enum {string} */
+                    visitor_salt?: "day" | "week" | "month" | "never";
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            citation_threshold?: number;
+                            currency: string;
+                            domains: string[];
+                            excluded_paths: string[];
+                            id: number;
+                            ingest_key: string;
+                            name: string;
+                            org: number;
+                            origin?: string;
+                            respect_gpc: boolean;
+                            retention_days?: number;
+                            timezone: string;
+                            version: number;
+                            /** @enum {string} */
+                            visitor_salt: "day" | "week" | "month" | "never";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_sites_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            citation_threshold?: number;
+                            currency: string;
+                            domains: string[];
+                            excluded_paths: string[];
+                            id: number;
+                            name: string;
+                            org: number;
+                            origin?: string;
+                            respect_gpc: boolean;
+                            retention_days?: number;
+                            timezone: string;
+                            version: number;
+                            /** @enum {string} */
+                            visitor_salt: "day" | "week" | "month" | "never";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_sites_id: {
+        parameters: {
+            path: {
+                id: number;
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_sites_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    citation_threshold?: number | null;
+                    currency?: string;
+                    domains?: string[];
+                    excluded_paths?: (string & (unknown & unknown))[];
+                    name?: string;
+                    origin?: string | null;
+                    respect_gpc?: boolean;
+                    retention_days?: number | null;
+                    timezone?: string;
+                    /** @enum {string} */
+                    visitor_salt?: "day" | "week" | "month" | "never";
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            citation_threshold?: number;
+                            currency: string;
+                            domains: string[];
+                            excluded_paths: string[];
+                            id: number;
+                            name: string;
+                            org: number;
+                            origin?: string;
+                            respect_gpc: boolean;
+                            retention_days?: number;
+                            timezone: string;
+                            version: number;
+                            /** @enum {string} */
+                            visitor_salt: "day" | "week" | "month" | "never";
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_sites_id_drops: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            count: number;
+                            day: string;
+                            /** @enum {string} */
+                            door: "track" | "edge";
+                            /** @enum {string} */
+                            reason: "queue_full" | "recorder_off" | "fault" | "unknown_host" | "not_a_page" | "prefetch" | "excluded_path" | "opted_out" | "malformed" | "too_large" | "over_batch" | "unknown_site" | "foreign_host" | "rate_limited" | "agent" | "same_view" | "nothing_measured";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_sites_id_ingest_key: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            ingest_key: string;
+                            previous_until?: string;
+                            site: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_sites_id_ingest_key_rotate: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            ingest_key: string;
+                            previous_until?: string;
+                            site: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_stats_breakdown: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                dimension: string;
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            bounce?: number;
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            duration?: number;
+                            events?: number;
+                            fetches?: number;
+                            indeterminate?: number;
+                            pageviews?: number;
+                            sessions?: number;
+                            spoofed?: number;
+                            unverifiable?: number;
+                            value?: string | number | boolean;
+                            verified?: number;
+                            verified_fetches?: number;
+                            views_per_session?: number;
+                            visitors?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_devices: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            browsers: {
+                                bounce?: number;
+                                browser?: string;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                events?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                            device_types: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                device_type?: string;
+                                duration?: number;
+                                events?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                            os: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                events?: number;
+                                os?: string;
+                                pageviews?: number;
+                                sessions?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                            screen_classes: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                events?: number;
+                                pageviews?: number;
+                                screen_class?: string;
+                                sessions?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_dimensions: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            audiences: ("human" | "agent" | "all")[];
+                            dimensions: {
+                                aliases: string[];
+                                audiences: ("human" | "agent" | "all")[];
+                                /** @enum {string} */
+                                level: "row" | "session";
+                                name: string;
+                                operators: string[];
+                                /** @enum {string} */
+                                type: "text" | "number" | "boolean" | "flag";
+                            }[];
+                            granularities: ("minute" | "hour" | "day" | "week" | "month")[];
+                            groups: string[];
+                            metrics: {
+                                audiences: ("human" | "agent" | "all")[];
+                                meaning: string;
+                                name: string;
+                                type: string;
+                            }[];
+                            operators: {
+                                aliases: string[];
+                                name: string;
+                                negative: boolean;
+                            }[];
+                            ranges: ("today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all")[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_errors: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            count: number;
+                            fingerprint: string;
+                            first_seen: string;
+                            frame?: string;
+                            last_seen: string;
+                            message: string;
+                            pathname: string;
+                            sessions: number;
+                            sparkline: number[];
+                            type: string;
+                            visitors: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_events: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                name?: string;
+                page?: components["parameters"]["page"];
+                property?: string;
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            events?: number;
+                            kind: string;
+                            name: string;
+                            /** @description Most frequent first. Values are text, as filters on `prop:<key>` compare them. */
+                            properties: {
+                                key: string;
+                                values: {
+                                    events: number;
+                                    value: string;
+                                }[];
+                            }[];
+                            visitors?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_export_csv: {
+        parameters: {
+            query: {
+                agent_id?: components["parameters"]["agent_id"];
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                depth?: components["parameters"]["depth"];
+                dimension?: components["parameters"]["dimension"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                hostname?: components["parameters"]["hostname"];
+                limit?: components["parameters"]["limit_"];
+                metric?: components["parameters"]["metric"];
+                name?: components["parameters"]["name"];
+                operator?: components["parameters"]["operator_"];
+                order?: components["parameters"]["order"];
+                outcome?: components["parameters"]["outcome"];
+                page?: components["parameters"]["page"];
+                path?: components["parameters"]["path"];
+                per?: components["parameters"]["per"];
+                property?: components["parameters"]["property"];
+                range?: components["parameters"]["range"];
+                report?: string;
+                segment?: components["parameters"]["segment"];
+                severity?: components["parameters"]["severity"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                step?: components["parameters"]["step"];
+                table?: string;
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv; charset=utf-8": string;
+                };
+            };
+        };
+    };
+    get_stats_export_pdf: {
+        parameters: {
+            query: {
+                agent_id?: components["parameters"]["agent_id"];
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                depth?: components["parameters"]["depth"];
+                dimension?: components["parameters"]["dimension"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                hostname?: components["parameters"]["hostname"];
+                limit?: components["parameters"]["limit_"];
+                metric?: components["parameters"]["metric"];
+                name?: components["parameters"]["name"];
+                operator?: components["parameters"]["operator_"];
+                order?: components["parameters"]["order"];
+                outcome?: components["parameters"]["outcome"];
+                page?: components["parameters"]["page"];
+                path?: components["parameters"]["path"];
+                per?: components["parameters"]["per"];
+                property?: components["parameters"]["property"];
+                range?: components["parameters"]["range"];
+                report?: string;
+                segment?: components["parameters"]["segment"];
+                severity?: components["parameters"]["severity"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                step?: components["parameters"]["step"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+        };
+    };
+    get_stats_funnel_id: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                outcome?: "reached" | "dropped";
+                page?: components["parameters"]["page"];
+                per?: "session" | "visitor";
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                step?: number;
+                tz?: components["parameters"]["tz"];
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            behind?: string[];
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            id: number;
+                            name: string;
+                            sessions?: number;
+                            steps: {
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                drop_off?: number;
+                                label: string;
+                                rate?: number;
+                                sessions?: number;
+                                visitors?: number;
+                            }[];
+                            visitors?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_goals: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            conversions: number;
+                            id: number;
+                            name: string;
+                            rate?: number;
+                            revenue?: {
+                                amount: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                currency: string;
+                            }[];
+                            visitors: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_journeys: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                depth?: number;
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: string;
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            links: {
+                                sessions: number;
+                                source: string;
+                                target: string;
+                            }[];
+                            nodes: {
+                                depth: number;
+                                id: string;
+                                /** @enum {string} */
+                                kind: "page" | "other" | "exit";
+                                pathname: string;
+                                sessions: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_locations: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cities?: {
+                                agents?: number;
+                                bounce?: number;
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                city?: string;
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                country?: string;
+                                duration?: number;
+                                events?: number;
+                                fetches?: number;
+                                indeterminate?: number;
+                                pageviews?: number;
+                                region?: string;
+                                sessions?: number;
+                                spoofed?: number;
+                                unverifiable?: number;
+                                verified?: number;
+                                verified_fetches?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                            countries: {
+                                agents?: number;
+                                bounce?: number;
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                country?: string;
+                                duration?: number;
+                                events?: number;
+                                fetches?: number;
+                                indeterminate?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                spoofed?: number;
+                                unverifiable?: number;
+                                verified?: number;
+                                verified_fetches?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                            regions?: {
+                                agents?: number;
+                                bounce?: number;
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                country?: string;
+                                duration?: number;
+                                events?: number;
+                                fetches?: number;
+                                indeterminate?: number;
+                                pageviews?: number;
+                                region?: string;
+                                sessions?: number;
+                                spoofed?: number;
+                                unverifiable?: number;
+                                verified?: number;
+                                verified_fetches?: number;
+                                views_per_session?: number;
+                                visitors?: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_overview: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            bounce?: number;
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            duration?: number;
+                            events?: number;
+                            fetches?: number;
+                            indeterminate?: number;
+                            pageviews?: number;
+                            sessions?: number;
+                            spoofed?: number;
+                            unverifiable?: number;
+                            verified?: number;
+                            verified_fetches?: number;
+                            views_per_session?: number;
+                            visitors?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_pages: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            bounce?: number;
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            duration?: number;
+                            entries?: number;
+                            events?: number;
+                            exit_rate?: number;
+                            exits?: number;
+                            fetches?: number;
+                            indeterminate?: number;
+                            pageviews?: number;
+                            pathname: string;
+                            scroll_depth?: number;
+                            sessions?: number;
+                            spoofed?: number;
+                            time_on_page?: number;
+                            unverifiable?: number;
+                            verified?: number;
+                            verified_fetches?: number;
+                            views_per_session?: number;
+                            visitors?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_performance: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                dimension?: string;
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change?: {
+                                cls?: {
+                                    [key: string]: number;
+                                };
+                                fcp?: {
+                                    [key: string]: number;
+                                };
+                                inp?: {
+                                    [key: string]: number;
+                                };
+                                lcp?: {
+                                    [key: string]: number;
+                                };
+                                ttfb?: {
+                                    [key: string]: number;
+                                };
+                            };
+                            cls?: {
+                                p50: number;
+                                p75: number;
+                                p95: number;
+                                /** @enum {string} */
+                                rating: "good" | "needs-improvement" | "poor";
+                                samples: number;
+                            };
+                            comparison?: {
+                                cls?: {
+                                    [key: string]: number;
+                                };
+                                fcp?: {
+                                    [key: string]: number;
+                                };
+                                inp?: {
+                                    [key: string]: number;
+                                };
+                                lcp?: {
+                                    [key: string]: number;
+                                };
+                                ttfb?: {
+                                    [key: string]: number;
+                                };
+                            };
+                            fcp?: {
+                                p50: number;
+                                p75: number;
+                                p95: number;
+                                /** @enum {string} */
+                                rating: "good" | "needs-improvement" | "poor";
+                                samples: number;
+                            };
+                            inp?: {
+                                p50: number;
+                                p75: number;
+                                p95: number;
+                                /** @enum {string} */
+                                rating: "good" | "needs-improvement" | "poor";
+                                samples: number;
+                            };
+                            lcp?: {
+                                p50: number;
+                                p75: number;
+                                p95: number;
+                                /** @enum {string} */
+                                rating: "good" | "needs-improvement" | "poor";
+                                samples: number;
+                            };
+                            rows?: {
+                                change?: {
+                                    cls?: {
+                                        [key: string]: number;
+                                    };
+                                    fcp?: {
+                                        [key: string]: number;
+                                    };
+                                    inp?: {
+                                        [key: string]: number;
+                                    };
+                                    lcp?: {
+                                        [key: string]: number;
+                                    };
+                                    ttfb?: {
+                                        [key: string]: number;
+                                    };
+                                };
+                                cls?: {
+                                    p50: number;
+                                    p75: number;
+                                    p95: number;
+                                    /** @enum {string} */
+                                    rating: "good" | "needs-improvement" | "poor";
+                                    samples: number;
+                                };
+                                comparison?: {
+                                    cls?: {
+                                        [key: string]: number;
+                                    };
+                                    fcp?: {
+                                        [key: string]: number;
+                                    };
+                                    inp?: {
+                                        [key: string]: number;
+                                    };
+                                    lcp?: {
+                                        [key: string]: number;
+                                    };
+                                    ttfb?: {
+                                        [key: string]: number;
+                                    };
+                                };
+                                fcp?: {
+                                    p50: number;
+                                    p75: number;
+                                    p95: number;
+                                    /** @enum {string} */
+                                    rating: "good" | "needs-improvement" | "poor";
+                                    samples: number;
+                                };
+                                inp?: {
+                                    p50: number;
+                                    p75: number;
+                                    p95: number;
+                                    /** @enum {string} */
+                                    rating: "good" | "needs-improvement" | "poor";
+                                    samples: number;
+                                };
+                                lcp?: {
+                                    p50: number;
+                                    p75: number;
+                                    p95: number;
+                                    /** @enum {string} */
+                                    rating: "good" | "needs-improvement" | "poor";
+                                    samples: number;
+                                };
+                                ttfb?: {
+                                    p50: number;
+                                    p75: number;
+                                    p95: number;
+                                    /** @enum {string} */
+                                    rating: "good" | "needs-improvement" | "poor";
+                                    samples: number;
+                                };
+                                value?: string | number | boolean;
+                            }[];
+                            ttfb?: {
+                                p50: number;
+                                p75: number;
+                                p95: number;
+                                /** @enum {string} */
+                                rating: "good" | "needs-improvement" | "poor";
+                                samples: number;
+                            };
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_realtime: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: number;
+                            minutes: {
+                                agents?: number;
+                                people?: number;
+                                t: string;
+                            }[];
+                            pages: {
+                                agents?: number;
+                                pathname: string;
+                                people?: number;
+                            }[];
+                            people?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_retention: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: "day" | "week" | "month";
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cohorts: {
+                                periods: {
+                                    period: number;
+                                    rate?: number;
+                                    visitors: number;
+                                }[];
+                                size: number;
+                                start: string;
+                            }[];
+                            /** @enum {string} */
+                            granularity: "day" | "week" | "month";
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_sessions: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            browser?: string;
+                            channel?: string;
+                            country?: string;
+                            device_type?: string;
+                            duration: number;
+                            ended_at: string;
+                            entry_page?: string;
+                            events: number;
+                            exit_page?: string;
+                            id: string;
+                            identified_id?: string;
+                            os?: string;
+                            pageviews: number;
+                            source?: string;
+                            started_at: string;
+                            visitor_id: string;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_sessions_id: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            browser?: string;
+                            channel?: string;
+                            country?: string;
+                            device_type?: string;
+                            duration: number;
+                            ended_at: string;
+                            entry_page?: string;
+                            events: number;
+                            exit_page?: string;
+                            id: string;
+                            identified_id?: string;
+                            os?: string;
+                            pageviews: number;
+                            source?: string;
+                            started_at: string;
+                            timeline: {
+                                engaged_ms?: number;
+                                hostname: string;
+                                kind: string;
+                                name?: string;
+                                pathname: string;
+                                props?: {
+                                    [key: string]: unknown;
+                                };
+                                scroll?: number;
+                                timestamp: string;
+                            }[];
+                            visitor_id: string;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_sources: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            campaigns: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                utm_campaign: string;
+                                utm_medium?: string;
+                                utm_source?: string;
+                                visitors?: number;
+                            }[];
+                            channels: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                channel: string;
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                visitors?: number;
+                            }[];
+                            sources: {
+                                bounce?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                channel: string;
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                duration?: number;
+                                pageviews?: number;
+                                sessions?: number;
+                                source?: string;
+                                visitors?: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_timeseries: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                metric?: string;
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            buckets: {
+                                indeterminate?: number;
+                                spoofed?: number;
+                                t: string;
+                                value?: number;
+                                verified_fetches?: number;
+                            }[];
+                            comparison?: {
+                                indeterminate?: number;
+                                spoofed?: number;
+                                t: string;
+                                value?: number;
+                                verified_fetches?: number;
+                            }[];
+                            /** @enum {string} */
+                            granularity: "minute" | "hour" | "day" | "week" | "month";
+                            metric: string;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_stats_visitors: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            browser?: string;
+                            country?: string;
+                            first_seen: string;
+                            id: string;
+                            identified_id?: string;
+                            last_seen: string;
+                            pageviews: number;
+                            sessions: number;
+                            traits?: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    post_track: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    d?: number;
+                    e?: {
+                        [key: string]: number;
+                    };
+                    h?: number;
+                    id?: string;
+                    l?: string;
+                    n?: string;
+                    p?: {
+                        form?: string;
+                        url?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    r?: string;
+                    s: number;
+                    sc?: number;
+                    /** @enum {string} */
+                    t?: "pageview" | "custom" | "outbound" | "file_download" | "form" | "error" | "web_vitals" | "engagement";
+                    tz?: string;
+                    u: string;
+                    v?: string;
+                    vh?: number;
+                    vw?: number;
+                    w?: number;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    post_track_batch: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    d?: number;
+                    e?: {
+                        [key: string]: number;
+                    };
+                    h?: number;
+                    id?: string;
+                    l?: string;
+                    n?: string;
+                    p?: {
+                        form?: string;
+                        url?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    r?: string;
+                    s: number;
+                    sc?: number;
+                    /** @enum {string} */
+                    t?: "pageview" | "custom" | "outbound" | "file_download" | "form" | "error" | "web_vitals" | "engagement";
+                    tz?: string;
+                    u: string;
+                    v?: string;
+                    vh?: number;
+                    vw?: number;
+                    w?: number;
+                }[] | {
+                    events: {
+                        d?: number;
+                        e?: {
+                            [key: string]: number;
+                        };
+                        h?: number;
+                        id?: string;
+                        l?: string;
+                        n?: string;
+                        p?: {
+                            form?: string;
+                            url?: string;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                        r?: string;
+                        s: number;
+                        sc?: number;
+                        /** @enum {string} */
+                        t?: "pageview" | "custom" | "outbound" | "file_download" | "form" | "error" | "web_vitals" | "engagement";
+                        tz?: string;
+                        u: string;
+                        v?: string;
+                        vh?: number;
+                        vw?: number;
+                        w?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    get_track_pixel_gif: {
+        parameters: {
+            query: {
+                d?: number;
+                e?: string;
+                h?: number;
+                id?: string;
+                l?: string;
+                n?: string;
+                p?: string;
+                r?: string;
+                s: number;
+                sc?: number;
+                t?: "pageview" | "custom" | "outbound" | "file_download" | "form" | "error" | "web_vitals" | "engagement";
+                tz?: string;
+                u: string;
+                v?: string;
+                vh?: number;
+                vw?: number;
+                w?: number;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/gif": string;
+                };
+            };
+        };
+    };
+    delete_visitors_id: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            rows: number;
+                            visitor_ids: string[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_confirm_email: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    post_confirm_email: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    get_healthz: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    get_invitation: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    post_invitation: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    get_metrics: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    get_readyz: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            reason?: string;
+                            state: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_reset_password: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    post_reset_password: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    get_sign_in: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    post_sign_in: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+}

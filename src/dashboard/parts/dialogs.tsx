@@ -1,0 +1,152 @@
+import type { ComponentChildren } from 'preact'
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { isProblem, type Problem } from '../state/client.js'
+import { t } from '../texts/index.js'
+
+/** A native modal dialog; open while it is rendered. Esc and the backdrop call `onClose`. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = box.current
+    if (dialog && !dialog.open) dialog.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog
+      ref={box}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => event.target === box.current && onClose()}
+    >
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+interface Toast {
+  text: string
+  action?: { label: string; run: () => void }
+}
+const toasts = signal<readonly Toast[]>([])
+
+/** Shows a short message for six seconds. */
+export function toast(text: string, action?: Toast['action']): void {
+  const shown = action ? { text, action } : { text }
+  toasts.value = [...toasts.value, shown]
+  setTimeout(() => {
+    toasts.value = toasts.value.filter((each) => each !== shown)
+  }, 6_000)
+}
+
+export const Toasts = () => (
+  <div class="toasts" role="status" aria-live="polite">
+    {toasts.value.map((each, i) => (
+      <div class="toast" key={i}>
+        <span>{each.text}</span>
+        {each.action && (
+          <button type="button" onClick={each.action.run}>
+            {each.action.label}
+          </button>
+        )}
+      </div>
+    ))}
+  </div>
+)
+
+interface FormProps {
+  /** Sends the form. A `Problem` that it throws is shown, at its field if it names one; the input stays. */
+  submit: (fields: FormData) => Promise<void>
+  action: string
+  danger?: boolean
+  onCancel?: () => void
+  children: (problem: Problem | undefined) => ComponentChildren
+}
+
+/** A form that sends once, says what is wrong, and loses no input. */
+export function Form({ submit, action, danger, onCancel, children }: FormProps) {
+  const [problem, setProblem] = useState<Problem>()
+  const [busy, setBusy] = useState(false)
+  const { parts } = t()
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault()
+    if (busy || !(event.currentTarget instanceof HTMLFormElement)) return
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      await submit(new FormData(event.currentTarget))
+    } catch (error) {
+      if (!isProblem(error)) throw error
+      setProblem(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form onSubmit={(event) => void send(event)}>
+      {children(problem)}
+      {problem && (
+        <p class="absent" role="alert">
+          <span />
+          <span>
+            {problem.message || parts.problem[problem.code]} {parts.lostEdit}
+          </span>
+        </p>
+      )}
+      <div class="buttons">
+        <button type="submit" class={danger ? 'button danger' : 'button'} disabled={busy}>
+          {action}
+        </button>
+        {onCancel && (
+          <button type="button" class="button plain" onClick={onCancel}>
+            {parts.cancel}
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+interface FieldProps {
+  label: string
+  hint?: ComponentChildren
+  /** The problem of the form, and the API's name of this field in it. */
+  problem?: Problem | undefined
+  name: string
+  children: ComponentChildren
+}
+
+/** A labelled field with its hint and what is wrong with it. */
+export const Field = ({ label, hint, problem, name, children }: FieldProps) => (
+  <label class="field">
+    <span>{label}</span>
+    {children}
+    {hint && <span class="hint">{hint}</span>}
+    {problem?.field?.split('.')[0] === name && <span class="wrong">{problem.message}</span>}
+  </label>
+)
+
+/** A line of code with a button that copies it. */
+export function Code({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false)
+  return (
+    <div class="code">
+      <span>{text}</span>
+      <button
+        type="button"
+        onClick={() => {
+          void navigator.clipboard.writeText(text).then(() => {
+            setCopied(true)
+            setTimeout(() => setCopied(false), 2_000)
+          })
+        }}
+      >
+        {copied ? t().parts.copied : t().parts.copy}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+import { hrefTo } from '../state/address.js'
+import { isFiltered, toggleFilter } from '../state/filters.js'
+import { t } from '../texts/index.js'
+import { Icon } from './marks.js'
+
+/** A text of any origin: cut to its box, its direction kept to itself, whole in the tooltip. */
+export const Cut = ({ text }: { text: string }) => (
+  <span class="cut" title={text.slice(0, 2_000)} dir="auto">
+    {text.slice(0, 500)}
+  </span>
+)
+
+interface NameProps {
+  label: string
+  /** The filter that a click sets: again removes it, with Alt it excludes. */
+  filter?: readonly [dimension: string, value: string | number | boolean]
+  /** The path of the page that the arrow opens. */
+  to?: readonly string[]
+}
+
+/** The name of a row: a click filters by it, the arrow opens its page. */
+export function RowName({ label, filter, to }: NameProps) {
+  const pressed = filter !== undefined && isFiltered(...filter)
+  return (
+    <span class="row-name">
+      {filter === undefined ? (
+        to === undefined ? (
+          <Cut text={label} />
+        ) : (
+          <a class="cut" href={hrefTo({ path: to })} title={label.slice(0, 2_000)} dir="auto">
+            {label.slice(0, 500)}
+          </a>
+        )
+      ) : (
+        <button
+          type="button"
+          class="cut"
+          dir="auto"
+          title={label.slice(0, 2_000)}
+          aria-pressed={pressed}
+          aria-label={t().parts.filterBy(label.slice(0, 200))}
+          onClick={(event) => toggleFilter(...filter, event.altKey)}
+        >
+          {label.slice(0, 500)}
+        </button>
+      )}
+      {filter !== undefined && to !== undefined && (
+        <a class="open" href={hrefTo({ path: to })} aria-label={t().parts.open(label.slice(0, 200))}>
+          <Icon name="right" />
+        </a>
+      )}
+    </span>
+  )
+}
+
+/** A link to another website; plain text if the address is not http or https. */
+export function OutLink({ href, children }: { href: string; children: string }) {
+  const isWeb = URL.canParse(href) && /^https?:$/.test(new URL(href).protocol)
+  if (!isWeb) return <Cut text={children} />
+  return (
+    <a class="cut" href={href} rel="noreferrer noopener" target="_blank">
+      {children.slice(0, 500)} ↗
+    </a>
+  )
+}

@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact'
+import type { Audience } from '../state/address.js'
+import { formatBytes, formatNumber, formatSeconds, formatShare, formatShort } from '../state/format.js'
+import { t } from '../texts/index.js'
+
+/** How a metric is written. */
+type Kind = 'count' | 'share' | 'seconds' | 'bytes' | 'decimal'
+
+const KINDS: Record<string, Kind> = {
+  bounce: 'share',
+  verified: 'share',
+  exit_rate: 'share',
+  rate: 'share',
+  duration: 'seconds',
+  time_on_page: 'seconds',
+  bytes: 'bytes',
+  views_per_session: 'decimal',
+}
+
+export const kindOf = (metric: string): Kind => KINDS[metric] ?? 'count'
+
+/** Writes a value of a metric. */
+export function formatMetric(metric: string, value: number): string {
+  switch (kindOf(metric)) {
+    case 'share':
+      return formatShare(value)
+    case 'seconds':
+      return formatSeconds(value)
+    case 'bytes':
+      return formatBytes(value)
+    case 'decimal':
+      return formatNumber(value, 2)
+    default:
+      return formatShort(value)
+  }
+}
+
+export const metricName = (metric: string): string => t().parts.metric[metric] ?? metric
+
+/**
+ * The change against the comparison, in grey: up is not good. A share changes by points. There is no change from 0, and
+ * none where either side is absent.
+ */
+export function changeText(metric: string, now: number | undefined, before: number | undefined): string {
+  const { parts } = t()
+  if (now === undefined || before === undefined) return ''
+  if (now === before) return parts.noChange
+  const arrow = now > before ? '▲' : '▼'
+  if (kindOf(metric) === 'share') return `${arrow} ${parts.points(formatNumber(Math.abs(now - before) * 100, 1))}`
+  if (before === 0) return `${arrow} ${parts.from(formatMetric(metric, 0))}`
+  return `${arrow} ${formatShare(Math.abs(now - before) / before)}`
+}
+
+interface HeadlineProps {
+  of: Audience
+  metric: string
+  label?: string
+  value: number | undefined
+  before?: number | undefined
+  big?: boolean
+  /** Whether the chart shows it. Without `onPick` the number is no button. */
+  picked?: boolean
+  onPick?: () => void
+  /** Stands where the change would be. */
+  under?: ComponentChildren
+  class?: string
+}
+
+/** One headline number; a click draws it in the chart. */
+export function Headline({ of, metric, label, value, before, big, picked, onPick, under, class: extra }: HeadlineProps) {
+  const change = changeText(metric, value, before)
+  const inner = (
+    <>
+      <span class="label">{label ?? metricName(metric)}</span>
+      <span class={value === undefined ? 'value none' : 'value'}>{value === undefined ? '–' : formatMetric(metric, value)}</span>
+      <span class="change">
+        {under ?? change}
+        {big && before !== undefined && before > 0 && value !== before && ` ${t().parts.from(formatMetric(metric, before))}`}
+      </span>
+    </>
+  )
+  const classes = `number ${of} ${big ? 'big' : ''} ${extra ?? ''}`
+  if (!onPick) return <div class={classes}>{inner}</div>
+  return (
+    <button type="button" class={classes} aria-pressed={picked ?? false} onClick={onPick}>
+      {inner}
+    </button>
+  )
+}

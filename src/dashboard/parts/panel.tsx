@@ -1,0 +1,81 @@
+import type { ComponentChildren } from 'preact'
+import type { Problem } from '../state/client.js'
+import { Empty, Failed, Skeleton } from './states.js'
+
+/** What a panel needs to know of an answer. */
+interface Asked {
+  data?: unknown
+  problem?: Problem
+  loading: boolean
+  stale: boolean
+  retry(): void
+}
+
+interface PanelProps {
+  title: ComponentChildren
+  /** For a heading that is drawn elsewhere. */
+  hideTitle?: boolean
+  /** Muted words beside the title. */
+  aside?: ComponentChildren
+  /** A link or buttons at the right end of the title's line. */
+  right?: ComponentChildren
+  /** Columns of twelve. */
+  span?: 3 | 4 | 5 | 6 | 7 | 8 | 9 | 12
+  class?: string
+  /** The answers that the panel draws. It waits until one has data. */
+  answers?: readonly Asked[]
+  /** There is data, but nothing in it. */
+  empty?: boolean
+  /** Why it is empty, and the next step. */
+  emptyText?: ComponentChildren
+  /** Lines of the skeleton. */
+  rows?: number
+  foot?: ComponentChildren
+  children: () => ComponentChildren
+}
+
+/**
+ * One cell of the sheet in one of its states: loading, failed, empty, or drawn. While a new answer is under way the old
+ * one stays, dimmed.
+ */
+export function Panel(props: PanelProps) {
+  const { title, hideTitle, aside, right, span = 12, answers = [], empty, emptyText, rows, foot, children } = props
+  const failed = answers.find(({ problem, data }) => problem && data === undefined)
+  const waiting = answers.some(({ loading }) => loading) && answers.every(({ data }) => data === undefined)
+  const busy = answers.some(({ loading, stale }) => loading || stale)
+  return (
+    <section class={`cell span-${span} ${props.class ?? ''}`} aria-busy={busy}>
+      <div class={hideTitle && !right ? 'visually-hidden' : 'head'}>
+        <h2 class={hideTitle ? 'visually-hidden' : ''}>{title}</h2>
+        {aside && <span class="aside">{aside}</span>}
+        {right && <span class="right">{right}</span>}
+      </div>
+      <div class="body">
+        {failed?.problem ? (
+          <Failed problem={failed.problem} retry={failed.retry} />
+        ) : waiting ? (
+          <Skeleton {...(rows === undefined ? {} : { rows })} />
+        ) : empty ? (
+          <Empty>{emptyText}</Empty>
+        ) : (
+          children()
+        )}
+      </div>
+      {foot && !waiting && !failed && <p class="foot">{foot}</p>}
+    </section>
+  )
+}
+
+export const Sheet = ({ children }: { children: ComponentChildren }) => <div class="sheet">{children}</div>
+
+/** The sentence that opens a view: a fixed template filled with the view's numbers. */
+export const Sentence = ({ children, answers }: { children: () => ComponentChildren; answers: readonly Asked[] }) => {
+  const ready = answers.some(({ data }) => data !== undefined)
+  return (
+    <div class="cell">
+      <p class="sentence" aria-live="polite">
+        {ready ? children() : '\u00a0'}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useRef } from 'preact/hooks'
+
+interface PopoverProps {
+  /** The button's content and its name for screen readers. */
+  button: ComponentChildren
+  label?: string
+  class?: string
+  /** What the popover is: a list of choices, or a form. */
+  menu?: boolean
+  /** Drawn while it is open; `close` hides it. */
+  children: (close: () => void) => ComponentChildren
+  onOpen?: () => void
+  id?: string
+}
+
+/** A button with a native popover below it. The browser closes it on Esc, and on a click elsewhere. */
+export function Popover({ button, label, class: classes, menu, children, onOpen, id: given }: PopoverProps) {
+  const made = useId()
+  const id = given ?? made
+  const opener = useRef<HTMLButtonElement>(null)
+  const box = useRef<HTMLDivElement>(null)
+  const close = () => box.current?.hidePopover()
+  const place = () => {
+    const at = opener.current?.getBoundingClientRect()
+    const element = box.current
+    if (!at || !element) return
+    const left = Math.max(8, Math.min(at.left, innerWidth - element.offsetWidth - 8))
+    element.style.left = `${left}px`
+    element.style.top = `${Math.max(8, Math.min(at.bottom + 4, innerHeight - element.offsetHeight - 8))}px`
+  }
+  return (
+    <>
+      <button
+        type="button"
+        ref={opener}
+        class={classes}
+        popovertarget={id}
+        aria-haspopup={menu ? 'menu' : 'dialog'}
+        {...(label === undefined ? {} : { 'aria-label': label })}
+      >
+        {button}
+      </button>
+      <div
+        id={id}
+        ref={box}
+        popover="auto"
+        class={menu ? 'popover menu' : 'popover'}
+        onToggle={(event) => {
+          if (event.newState !== 'open') return
+          onOpen?.()
+          place()
+          requestAnimationFrame(place)
+          box.current?.querySelector<HTMLElement>('[autofocus], button, a, input, select')?.focus()
+        }}
+        onKeyDown={(event) => {
+          if (!menu || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return
+          event.preventDefault()
+          const items = [...(box.current?.querySelectorAll<HTMLElement>('button, a') ?? [])]
+          const now = items.indexOf(document.activeElement as HTMLElement)
+          items.at((now + (event.key === 'ArrowDown' ? 1 : -1)) % items.length)?.focus()
+        }}
+      >
+        {children(close)}
+      </div>
+    </>
+  )
+}

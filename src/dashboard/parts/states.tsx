@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import type { Audience } from '../state/address.js'
+import { place } from '../state/address.js'
+import type { Problem } from '../state/client.js'
+import { formatTime } from '../state/format.js'
+import { obstacle } from '../state/question.js'
+import { t } from '../texts/index.js'
+import { Mark } from './marks.js'
+
+/** Says in words what went wrong, when, and offers to try again. */
+export function Failed({ problem, retry }: { problem: Problem; retry: () => void }) {
+  const { parts } = t()
+  return (
+    <div class="state" role="alert">
+      <p>
+        {parts.problem[problem.code] ?? problem.message}{' '}
+        {problem.code in parts.problem && problem.status === 422 ? problem.message : null} ({parts.at(formatTime(problem.at))})
+      </p>
+      <button type="button" class="button plain" onClick={retry}>
+        {parts.retry}
+      </button>
+    </div>
+  )
+}
+
+export const Skeleton = ({ rows = 5 }: { rows?: number }) => (
+  <div role="status" aria-label={t().parts.loading}>
+    {Array.from({ length: rows }, (_, i) => (
+      <div class="skeleton" key={i} style={{ width: `${90 - ((i * 17) % 40)}%` }} />
+    ))}
+  </div>
+)
+
+/** Says why there is nothing. */
+export const Empty = ({ children }: { children?: ComponentChildren }) => (
+  <div class="state">
+    <p>{children ?? t().parts.nothingFor(place.value.filters.length > 0 || place.value.segment !== undefined)}</p>
+  </div>
+)
+
+/** Stands where a number of one readership would be, with the reason why there is none. */
+export const Absent = ({ of, children }: { of?: Audience; children: ComponentChildren }) => (
+  <p class="absent">
+    {of ? <Mark of={of} /> : <span />}
+    <span>{children}</span>
+  </p>
+)
+
+/** Says that a readership lacks a filter on screen; nothing if it has all of them. */
+export function Lacking({ of }: { of: Audience }) {
+  const dimension = obstacle(of)
+  return dimension === undefined ? null : <Absent of={of}>{t().parts.lacks[of](dimension)}</Absent>
+}
+
+/** The warnings of answers, each once. */
+export function Warnings({ of }: { of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[] }) {
+  const messages = new Set(of.flatMap((meta) => meta?.warnings ?? []).map(({ message }) => message))
+  return (
+    <>
+      {[...messages].map((message) => (
+        <p class="foot" key={message}>
+          {message}
+        </p>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,24 @@
+import { t } from '../texts/index.js'
+import { Icon } from './marks.js'
+
+/** The class of a fetch that robots.txt forbids. Only a breach has the colour of an accusation. */
+export const SeverityTag = ({ of }: { of: string }) => (
+  <span class={of === 'breach' ? 'tag alert' : 'tag'} title={t().parts.severityMeaning[of]}>
+    <Icon name="noEntry" />
+    {t().parts.severity[of] ?? of}
+  </span>
+)
+
+/** The verdict of the citation gap or of content decay. */
+export const VerdictTag = ({ of }: { of: string }) => (
+  <span class={of === 'gap' ? 'tag agents' : of === 'earning' ? 'tag people' : 'tag'}>{t().parts.verdict[of] ?? of}</span>
+)
+
+/** Whether an agent is who it says: only a false claim has the colour of an accusation. */
+export const VerificationTag = ({ of }: { of: 'verified' | 'spoofed' | 'indeterminate' | 'unverifiable' }) => (
+  <span class={of === 'spoofed' ? 'tag alert' : of === 'verified' ? 'tag agents' : 'tag'}>
+    {of === 'verified' && <Icon name="check" />}
+    {of === 'spoofed' && <Icon name="close" />}
+    {t().parts.verification[of]}
+  </span>
+)

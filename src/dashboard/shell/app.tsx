@@ -1,0 +1,151 @@
+import { useEffect } from 'preact/hooks'
+import { Dialog, Toasts } from '../parts/dialogs.js'
+import { Patterns } from '../parts/split-bar.js'
+import { Failed } from '../parts/states.js'
+import { go, hrefTo, place, siteId, view } from '../state/address.js'
+import { type Problem, sessionEndedAt } from '../state/client.js'
+import { useRead } from '../state/data.js'
+import { formatDay, formatTime } from '../state/format.js'
+import { dimensions, shareSlug, siteQuery } from '../state/question.js'
+import { pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
+import { t } from '../texts/index.js'
+import { lockedShare } from '../state/share.js'
+import { Bar } from './bar.js'
+import { Chips } from './chips.js'
+import { KeysDialog, showingKeys } from './keys.js'
+import { Rail, Tabs } from './rail.js'
+import { Search, searching } from './search.js'
+import { UnlockShare } from './unlock-share.js'
+import { AGENT_VIEWS, LIVE, OVERVIEW, SETTINGS, SITE_VIEWS } from './views.js'
+
+const findView = (name: string | undefined) =>
+  name === undefined ? OVERVIEW : [LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS].find((each) => each.name === name)
+
+function NotFound() {
+  const { notFound } = t().shell
+  useEffect(() => {
+    document.title = pageTitle(notFound.title)
+  }, [])
+  return (
+    <div class="state">
+      <h1 class="title">{notFound.title}</h1>
+      <p>{notFound.text}</p>
+      <a class="button" href={hrefTo({ path: sites.value?.[0] ? ['sites', `${sites.value[0].id}`] : [] })}>
+        {notFound.link}
+      </a>
+    </div>
+  )
+}
+
+/** Says that the session has ended; the page stays as it is. */
+function SessionEnded({ at }: { at: Date }) {
+  const { expired } = t().shell
+  const close = () => {
+    sessionEndedAt.value = undefined
+  }
+  return (
+    <Dialog title={expired.title} onClose={close}>
+      <p>{expired.text(formatTime(at))}</p>
+      <div class="buttons">
+        <a class="button" href={signInAddress()} data-leave>
+          {expired.action}
+        </a>
+        <button type="button" class="button plain" onClick={close}>
+          {expired.later}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Footer() {
+  const { shell } = t()
+  const { meta } = useRead('/api/stats/overview', siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, range: '24h', audience: 'all' })
+  const since = meta?.recorded?.since
+  return (
+    <footer class="foot-line">
+      <span>{since ? shell.recordedSince(formatDay(since)) : meta ? shell.nothingRecorded : ''}</span>
+      <span>{shell.timesIn(timeZone.value)}</span>
+      <span>{shell.placesBy}</span>
+      <button type="button" onClick={() => (showingKeys.value = true)}>
+        {shell.keys.button} <kbd>?</kbd>
+      </button>
+    </footer>
+  )
+}
+
+/** Asks once per site what can be filtered. */
+function useDimensions(): void {
+  const { data } = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
+  useEffect(() => {
+    if (data) dimensions.value = data.dimensions
+  }, [data])
+}
+
+function SiteView() {
+  const { shell } = t()
+  const [name] = view.value
+  const found = findView(name)
+  const names: Record<string, string> = shell.view
+  useDimensions()
+  useEffect(() => {
+    if (found) document.title = pageTitle(names[name ?? 'overview'] ?? '')
+  }, [name, site.value?.name, names])
+  const isSettings = name === 'settings'
+  return (
+    <div class="app">
+      <Rail />
+      <div class="main">
+        <Bar plain={isSettings || name === 'live'} />
+        {!isSettings && <Chips />}
+        <main id="main" tabIndex={-1}>
+          {found ? <found.component key={name} /> : <NotFound />}
+        </main>
+        <Footer />
+      </div>
+      <Tabs />
+    </div>
+  )
+}
+
+/** The whole page. `problem`: the session or the share link could not be loaded. */
+export function App({ problem, retry }: { problem?: Problem; retry: () => void }) {
+  const { shell } = t()
+  const first = sites.value?.[0]
+  useEffect(() => {
+    if (place.value.path.length === 0 && first) go({ path: ['sites', `${first.id}`] }, true)
+  }, [first])
+  const known = sites.value?.some(({ id }) => id === siteId.value)
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus() }}>
+        {shell.skip}
+      </a>
+      <Patterns />
+      {problem ? (
+        <main id="main" class="state">
+          <h1 class="title">{shell.failed.title}</h1>
+          <Failed problem={problem} retry={retry} />
+        </main>
+      ) : lockedShare.value !== undefined ? (
+        <UnlockShare slug={lockedShare.value} />
+      ) : sites.value && !first ? (
+        <main id="main" class="state">
+          <h1 class="title">{shell.noSites.title}</h1>
+          <p>{shell.noSites.text}</p>
+        </main>
+      ) : known ? (
+        <SiteView />
+      ) : sites.value && place.value.path.length > 0 ? (
+        <main id="main" class="main">
+          <NotFound />
+        </main>
+      ) : null}
+      {searching.value && <Search />}
+      {showingKeys.value && <KeysDialog />}
+      {sessionEndedAt.value && shareSlug.value === undefined && <SessionEnded at={sessionEndedAt.value} />}
+      <Toasts />
+    </>
+  )
+}
+

@@ -1,0 +1,173 @@
+import { BothMarks, Icon, Mark } from '../parts/marks.js'
+import { Popover } from '../parts/popover.js'
+import { type Compare, go, hrefTo, place, type Show, view } from '../state/address.js'
+import { LANGUAGES, language, letterKeys, THEMES, theme } from '../state/preferences.js'
+import { shareSlug } from '../state/question.js'
+import { hasRole, me, signOut, site, sites } from '../state/session.js'
+import { t } from '../texts/index.js'
+import { RangePicker } from './range-picker.js'
+import { SearchButton } from './search.js'
+
+const SHOWS: readonly Show[] = ['human', 'agent', 'both']
+export const COMPARES: readonly Compare[] = ['none', 'previous', 'year']
+
+/** The switch People | Agents | Both: window, filters and place stay. */
+function ReadershipSwitch() {
+  const { shell } = t()
+  return (
+    <div class="switch" role="group" aria-label={shell.readership}>
+      {SHOWS.map((show) => (
+        <button key={show} type="button" aria-pressed={place.value.show === show} onClick={() => go({ show })}>
+          {show === 'both' ? <BothMarks /> : <Mark of={show} />}
+          {shell.show[show]}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** The site on screen; the menu leads to the same view of another site. */
+function SiteMenu() {
+  const { shell } = t()
+  const [name, ...rest] = view.value
+  const others = sites.value ?? []
+  if (others.length < 2 && !hasRole('admin'))
+    return (
+      <span class="control site">
+        <Icon name="globe" />
+        <b>{site.value?.name}</b>
+      </span>
+    )
+  return (
+    <Popover
+      menu
+      class="control site"
+      button={
+        <>
+          <Icon name="globe" />
+          <b>{site.value?.name ?? shell.chooseSite}</b>
+          <Icon name="down" />
+        </>
+      }
+    >
+      {() => (
+        <>
+          {others.map(({ id, name: label }) => (
+            <a
+              key={id}
+              // What is open in a view, such as one page or one goal, is of its own site.
+              href={hrefTo({ path: ['sites', `${id}`, ...(name ? [name] : []), ...(name === 'settings' ? rest : [])], segment: undefined })}
+              aria-current={id === site.value?.id}
+            >
+              {label}
+            </a>
+          ))}
+          {hasRole('admin') && (
+            <>
+              <hr />
+              <a href={hrefTo({ path: ['sites', `${site.value?.id ?? others[0]?.id ?? ''}`, 'settings', 'new-site'] })}>{shell.addSite}</a>
+            </>
+          )}
+        </>
+      )}
+    </Popover>
+  )
+}
+
+function CompareMenu() {
+  const { shell } = t()
+  const { compare } = place.value
+  return (
+    <Popover
+      menu
+      class="control compare-control"
+      label={`${shell.compareWith}: ${shell.compare[compare]}`}
+      button={
+        <>
+          <span class="muted">{shell.vs}</span> <span class="wide">{shell.compare[compare]}</span>
+        </>
+      }
+    >
+      {(close) =>
+        COMPARES.map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-current={each === compare}
+            onClick={() => {
+              go({ compare: each })
+              close()
+            }}
+          >
+            {shell.compare[each]}
+          </button>
+        ))
+      }
+    </Popover>
+  )
+}
+
+/** Theme, language, keys, the API's documentation and the way out. */
+function PersonMenu() {
+  const { shell } = t()
+  return (
+    <Popover menu class="control" label={me.value?.user.email ?? shell.theme} button={<Icon name="half" />}>
+      {() => (
+        <>
+          {THEMES.map((each) => (
+            <button key={each} type="button" aria-current={theme.value === each} onClick={() => (theme.value = each)}>
+              {shell.themes[each]}
+            </button>
+          ))}
+          <hr />
+          {LANGUAGES.map((each) => (
+            <button key={each} type="button" lang={each} aria-current={language.value === each} onClick={() => (language.value = each)}>
+              {{ en: 'English', de: 'Deutsch' }[each]}
+            </button>
+          ))}
+          <hr />
+          <button
+            type="button"
+            aria-pressed={letterKeys.value === 'on'}
+            onClick={() => (letterKeys.value = letterKeys.value === 'on' ? 'off' : 'on')}
+          >
+            {shell.letterKeys} {letterKeys.value === 'on' ? <Icon name="check" /> : null}
+          </button>
+          {shareSlug.value === undefined && (
+            <>
+              <hr />
+              <a href="api/docs" data-leave>
+                {shell.apiDocs}
+              </a>
+              <button type="button" onClick={() => void signOut()}>
+                {shell.signOut} <span class="muted">{me.value?.user.email}</span>
+              </button>
+            </>
+          )}
+        </>
+      )}
+    </Popover>
+  )
+}
+
+/** The top of every view: the site, the readership, the time, search and the person's menu. */
+export function Bar({ plain }: { plain?: boolean }) {
+  return (
+    <header class="bar">
+      {shareSlug.value === undefined ? (
+        <SiteMenu />
+      ) : (
+        <span class="control site">
+          <Icon name="globe" />
+          <b>{site.value?.name}</b>
+        </span>
+      )}
+      {!plain && <ReadershipSwitch />}
+      <span class="grow" />
+      {!plain && <RangePicker />}
+      {!plain && <CompareMenu />}
+      {shareSlug.value === undefined && <SearchButton />}
+      <PersonMenu />
+    </header>
+  )
+}

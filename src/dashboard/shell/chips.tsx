@@ -1,0 +1,226 @@
+import { signal } from '@preact/signals'
+import type { DataOf } from '../client/index.js'
+import { Dialog, Field, Form, toast } from '../parts/dialogs.js'
+import { Icon } from '../parts/marks.js'
+import { Popover } from '../parts/popover.js'
+import { type FilterNode, go, isFilter, place } from '../state/address.js'
+import { client, send } from '../state/client.js'
+import { forget, useRead } from '../state/data.js'
+import { leaves, removeFilter, replaceFilter, addFilter } from '../state/filters.js'
+import { formatCountry } from '../state/format.js'
+import { dimensions, shareSlug, siteQuery } from '../state/question.js'
+import { hasRole } from '../state/session.js'
+import { t } from '../texts/index.js'
+import { FilterForm } from './filter-form.js'
+import { Now } from './rail.js'
+
+/** Whether the dialog that saves the filters as a segment is open. */
+export const savingSegment = signal(false)
+
+type Segment = DataOf<'/api/segments'>[number]
+
+export const useSegments = () =>
+  useRead('/api/segments', shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined)
+
+const operatorName = (op: string): string => t().shell.operators[op] ?? op
+
+function valueText(dimension: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((each) => valueText(dimension, each)).join(` ${t().shell.or} `)
+  if (dimension === 'country' && typeof value === 'string') return formatCountry(value)
+  return value === undefined ? '' : `${value}`
+}
+
+/** A filter in words: AND is silent, OR and NOT are words. */
+export function describeFilter(node: FilterNode): string {
+  const { shell } = t()
+  if (isFilter(node)) return `${node.dimension} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
+  if (node.or) return node.or.map(describeFilter).join(` ${shell.or} `)
+  if (node.and) return node.and.map(describeFilter).join(` ${shell.and} `)
+  if (node.not) return `${shell.not} (${describeFilter(node.not)})`
+  return JSON.stringify(node)
+}
+
+/** Says which readership alone has a filter's dimensions. */
+function onlyFor(node: FilterNode): string | undefined {
+  const { shell } = t()
+  for (const { dimension } of leaves(node)) {
+    const known = dimensions.value.find(({ name }) => name === dimension)
+    if (known?.audiences.includes('human') === false) return shell.agentsOnly
+    if (known?.audiences.includes('agent') === false) return shell.peopleOnly
+  }
+  return undefined
+}
+
+function Chip({ node, index }: { node: FilterNode; index: number }) {
+  const { shell } = t()
+  const text = describeFilter(node)
+  const only = place.value.show === 'both' ? onlyFor(node) : undefined
+  return (
+    <span class="chip">
+      <Popover
+        class="edit"
+        label={shell.editFilter(text)}
+        button={
+          isFilter(node) ? (
+            <>
+              {node.dimension} <span class="muted">{operatorName(node.op)}</span> <b dir="auto">{valueText(node.dimension, node.value)}</b>
+            </>
+          ) : (
+            <b dir="auto">{text}</b>
+          )
+        }
+      >
+        {(close) => (
+          <FilterForm
+            node={node}
+            action={shell.change}
+            onDone={(changed) => {
+              replaceFilter(index, changed)
+              close()
+            }}
+          />
+        )}
+      </Popover>
+      {only && <span class="muted small">{only}</span>}
+      <button type="button" class="remove" aria-label={shell.removeFilter(text)} onClick={() => removeFilter(index)}>
+        <Icon name="close" />
+      </button>
+    </span>
+  )
+}
+
+function SegmentChip({ segments }: { segments: readonly Segment[] }) {
+  const { shell } = t()
+  const { segment } = place.value
+  if (segment === undefined) return null
+  const name = segments.find(({ id }) => id === segment)?.name ?? `${segment}`
+  return (
+    <span class="chip">
+      {shell.segment} <b dir="auto">{name}</b>
+      <button type="button" class="remove" aria-label={shell.removeFilter(name)} onClick={() => go({ segment: undefined })}>
+        <Icon name="close" />
+      </button>
+    </span>
+  )
+}
+
+function SegmentMenu({ segments }: { segments: readonly Segment[] }) {
+  const { shell } = t()
+  const canSave = hasRole('member') && place.value.filters.length > 0
+  if (segments.length === 0 && !canSave) return null
+  return (
+    <Popover menu class="chip add" button={shell.segment}>
+      {(close) => (
+        <>
+          {segments.map(({ id, name }) => (
+            <button
+              key={id}
+              type="button"
+              aria-current={id === place.value.segment}
+              onClick={() => {
+                go({ segment: id === place.value.segment ? undefined : id })
+                close()
+              }}
+            >
+              <span dir="auto">{name}</span>
+            </button>
+          ))}
+          {canSave && (
+            <>
+              <hr />
+              <button
+                type="button"
+                onClick={() => {
+                  close()
+                  savingSegment.value = true
+                }}
+              >
+                {shell.saveSegment} <kbd>s</kbd>
+              </button>
+            </>
+          )}
+        </>
+      )}
+    </Popover>
+  )
+}
+
+function SaveSegment() {
+  const { shell, parts } = t()
+  const close = () => {
+    savingSegment.value = false
+  }
+  return (
+    <Dialog title={shell.saveSegment} onClose={close}>
+      <p class="muted">{place.value.filters.map(describeFilter).join('; ')}</p>
+      <Form
+        action={parts.save}
+        onCancel={close}
+        submit={async (fields) => {
+          const { data } = await send(
+            client.POST('/api/segments', {
+              body: {
+                site: siteQuery.value.site ?? 0,
+                name: `${fields.get('name')}`,
+                filters: [...place.value.filters],
+                shared: fields.get('shared') !== null,
+              },
+            }),
+          )
+          forget('/api/segments')
+          go({ segment: data.id, filters: [] })
+          close()
+          toast(parts.saved)
+        }}
+      >
+        {(problem) => (
+          <>
+            <Field label={shell.segmentName} name="name" problem={problem}>
+              <input name="name" required maxLength={100} autofocus />
+            </Field>
+            <label class="check">
+              <input type="checkbox" name="shared" checked /> {shell.segmentShared}
+            </label>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+/** The filters on screen, the ways to add one, and who is reading now. */
+export function Chips() {
+  const { shell } = t()
+  const { data: segments = [] } = useSegments()
+  return (
+    <section class="chips" aria-label={shell.filters}>
+      <Popover
+        id="add-filter"
+        class="chip add"
+        button={
+          <>
+            <Icon name="plus" />
+            {shell.filter}
+          </>
+        }
+      >
+        {(close) => (
+          <FilterForm
+            action={shell.add}
+            onDone={(node) => {
+              addFilter(node)
+              close()
+            }}
+          />
+        )}
+      </Popover>
+      {place.value.filters.map((node, i) => (
+        <Chip key={`${i}${JSON.stringify(node)}`} node={node} index={i} />
+      ))}
+      <SegmentChip segments={segments} />
+      <SegmentMenu segments={segments} />
+      {savingSegment.value && <SaveSegment />}
+      <Now />
+    </section>
+  )
+}

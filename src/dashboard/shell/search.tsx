@@ -1,0 +1,137 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Cut } from '../parts/names.js'
+import { Icon, Mark } from '../parts/marks.js'
+import { go, viewPath } from '../state/address.js'
+import { useRead } from '../state/data.js'
+import { siteQuery } from '../state/question.js'
+import { t } from '../texts/index.js'
+import { AGENT_VIEWS, OVERVIEW, SITE_VIEWS } from './views.js'
+
+export const searching = signal(false)
+
+export function SearchButton() {
+  const { shell } = t()
+  return (
+    <button type="button" class="control find" aria-label={`${shell.search}: ${shell.searchHint}`} onClick={() => (searching.value = true)}>
+      <span class="row-name">
+        <Icon name="search" />
+        <span class="label">{shell.search}</span>
+      </span>
+      <kbd>/</kbd>
+    </button>
+  )
+}
+
+interface Found {
+  key: string
+  label: string
+  kind: string
+  path: readonly string[]
+  mark?: 'human' | 'agent'
+}
+
+/** Finds views by name, agents of the catalogue, and pages of the last 90 days. */
+function useFound(text: string): Found[] {
+  const { shell } = t()
+  const site = siteQuery.value
+  const ready = text.length > 0 && site.site !== undefined
+  const filters = JSON.stringify([{ dimension: 'pathname', op: 'contains', value: text }])
+  const pages = useRead('/api/stats/pages', ready ? { ...site, range: '90d', limit: 8, filters } : undefined)
+  const reads = useRead('/api/stats/pages', ready ? { ...site, range: '90d', limit: 8, filters, audience: 'agent' } : undefined)
+  const catalog = useRead('/api/agents/catalog', ready ? { ...site, range: '90d' } : undefined)
+  if (!ready) return []
+  const names: Record<string, string> = shell.view
+  const lower = text.toLowerCase()
+  const views = [OVERVIEW, ...SITE_VIEWS, ...AGENT_VIEWS].filter(({ name }) => names[name]?.toLowerCase().includes(lower))
+  const agents = (catalog.data ?? [])
+    .filter(({ name, operator }) => `${name} ${operator}`.toLowerCase().includes(lower))
+    .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
+  const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
+  return [
+    ...views.slice(0, 5).map(({ name }) => ({ key: `v${name}`, label: names[name] ?? name, kind: shell.views, path: viewPath(...(name === 'overview' ? [] : [name])) })),
+    ...[...paths].slice(0, 8).map((pathname) => ({ key: `p${pathname}`, label: pathname, kind: shell.view.pages, path: viewPath('pages', pathname) })),
+    ...agents.slice(0, 6).map(({ agent_id, name, operator }) => ({
+      key: `a${agent_id}`,
+      label: `${name} · ${operator}`,
+      kind: shell.view.agents,
+      path: viewPath('agents', agent_id),
+      mark: 'agent' as const,
+    })),
+    ...(text.startsWith('/') && !paths.has(text)
+      ? [{ key: 'own', label: shell.searchPath(text), kind: shell.view.pages, path: viewPath('pages', text) }]
+      : []),
+  ]
+}
+
+/** The search dialog: arrows choose, Enter opens. */
+export function Search() {
+  const { shell } = t()
+  const box = useRef<HTMLDialogElement>(null)
+  const [typed, setTyped] = useState('')
+  const [text, setText] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const found = useFound(text)
+  useEffect(() => {
+    box.current?.showModal()
+  }, [])
+  useEffect(() => {
+    const timer = setTimeout(() => setText(typed.trim()), 150)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const close = () => {
+    searching.value = false
+  }
+  const open = (one: Found | undefined) => {
+    if (!one) return
+    close()
+    go({ path: one.path })
+  }
+  return (
+    <dialog
+      ref={box}
+      aria-label={shell.search}
+      onCancel={close}
+      onClick={(event) => event.target === box.current && close()}
+      onKeyDown={(event) => {
+        if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+          event.preventDefault()
+          setChosen((i) => Math.max(0, Math.min(found.length - 1, i + (event.key === 'ArrowDown' ? 1 : -1))))
+        } else if (event.key === 'Enter') {
+          event.preventDefault()
+          open(found[chosen])
+        }
+      }}
+    >
+      <input
+        type="search"
+        role="combobox"
+        aria-expanded={found.length > 0}
+        aria-controls="found"
+        aria-activedescendant={found[chosen] ? `found-${chosen}` : undefined}
+        aria-label={shell.searchHint}
+        placeholder={shell.searchHint}
+        value={typed}
+        autofocus
+        onInput={(event) => {
+          setTyped(event.currentTarget.value)
+          setChosen(0)
+        }}
+      />
+      <ul id="found" role="listbox" class="menu" aria-label={shell.search}>
+        {found.map((one, i) => (
+          <li key={one.key} id={`found-${i}`} role="option" aria-selected={i === chosen}>
+            <button type="button" tabIndex={-1} aria-current={i === chosen} onClick={() => open(one)}>
+              <span class="row-name">
+                {one.mark && <Mark of={one.mark} />}
+                <Cut text={one.label} />
+              </span>
+              <span class="muted small">{one.kind}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {text !== '' && found.length === 0 && <p class="muted">{shell.searchEmpty(text)}</p>}
+    </dialog>
+  )
+}

@@ -1,0 +1,92 @@
+import { language } from './preferences.js'
+import { timeZone } from './session.js'
+
+/** The reader's locale, if it is of the chosen language; else the language's own. */
+const locale = (): string => (navigator.language.startsWith(language.value) ? navigator.language : language.value)
+
+/** Narrow no-break space between a number and its unit. */
+const THIN = '\u202f'
+
+export const formatNumber = (value: number, digits = 0): string =>
+  value.toLocaleString(locale(), { maximumFractionDigits: digits })
+
+/** Short form from 100,000: `1.2M`. */
+export const formatShort = (value: number): string =>
+  value < 100_000
+    ? formatNumber(value, Number.isInteger(value) ? 0 : 1)
+    : value.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
+
+/** A share between 0 and 1 as a percentage. */
+export const formatShare = (value: number, digits = 1): string =>
+  value.toLocaleString(locale(), { style: 'percent', maximumFractionDigits: digits })
+
+/** Seconds as `1 m 12 s`. */
+export function formatSeconds(seconds: number): string {
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole}${THIN}s`
+  if (whole < 3_600) return `${Math.floor(whole / 60)}${THIN}m ${whole % 60}${THIN}s`
+  if (whole < 86_400) return `${Math.floor(whole / 3_600)}${THIN}h ${Math.floor((whole % 3_600) / 60)}${THIN}m`
+  return `${Math.floor(whole / 86_400)}${THIN}d ${Math.floor((whole % 86_400) / 3_600)}${THIN}h`
+}
+
+export const formatMilliseconds = (ms: number): string =>
+  ms < 1_000 ? `${formatNumber(ms)}${THIN}ms` : `${formatNumber(ms / 1_000, 2)}${THIN}s`
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB']
+  const power = bytes < 1_000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+  return `${formatNumber(bytes / 1_000 ** power, power === 0 ? 0 : 1)}${THIN}${units[power]}`
+}
+
+type DateParts = Intl.DateTimeFormatOptions
+
+const DAY: DateParts = { day: 'numeric', month: 'short' }
+const LONG_DAY: DateParts = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' }
+const TIME: DateParts = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+
+const inZone = (at: string | number | Date, parts: DateParts): string =>
+  new Intl.DateTimeFormat(locale(), { ...parts, timeZone: timeZone.value }).format(new Date(at))
+
+/** Dates and times in the site's time zone. */
+export const formatDay = (at: string | number | Date): string => inZone(at, DAY)
+export const formatLongDay = (at: string | number | Date): string => inZone(at, LONG_DAY)
+export const formatMonth = (at: string | number | Date): string => inZone(at, { month: 'short', year: 'numeric' })
+export const formatTime = (at: string | number | Date): string => inZone(at, TIME)
+export const formatClock = (at: string | number | Date): string => inZone(at, { ...TIME, second: '2-digit' })
+export const formatInstant = (at: string | number | Date): string => inZone(at, { ...DAY, ...TIME })
+export const formatFullInstant = (at: string | number | Date): string => inZone(at, { ...LONG_DAY, ...TIME })
+
+export type Granularity = 'minute' | 'hour' | 'day' | 'week' | 'month'
+
+/** The label of a bucket on an axis. */
+export const formatBucket = (at: string | number, granularity: Granularity): string =>
+  granularity === 'month' ? formatMonth(at) : granularity === 'day' || granularity === 'week' ? formatDay(at) : formatTime(at)
+
+/** How long ago: `4 minutes ago`. */
+export function formatAgo(at: string, now = Date.now()): string {
+  const seconds = Math.max(0, (now - Date.parse(at)) / 1_000)
+  const units = [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+    ['second', 1],
+  ] as const
+  const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'short' }).format(-Math.floor(seconds / size), unit)
+}
+
+const names = (type: 'region' | 'language') => new Intl.DisplayNames(locale(), { type, fallback: 'code' })
+
+/** The name of a country by its code; the code itself if it is unknown. */
+export function formatCountry(code: string): string {
+  try {
+    return names('region').of(code) ?? code
+  } catch {
+    return code
+  }
+}
+
+/** Picks a text by count: `plural(n, { one: '1 page', other: `${n} pages` })`. */
+export function plural(count: number, forms: { one: string; other: string }): string {
+  return new Intl.PluralRules(locale()).select(count) === 'one' ? forms.one : forms.other
+}

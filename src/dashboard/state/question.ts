@@ -1,0 +1,73 @@
+import { computed, signal } from '@preact/signals'
+import type { ReadPath } from '../client/index.js'
+import { type Audience, place, type Show, siteId } from './address.js'
+import { type Result, useRead } from './data.js'
+import { type Dimension, lacking } from './filters.js'
+
+/** The slug of the share link through which the page is read, if it is. */
+export const shareSlug = signal<string | undefined>(undefined)
+
+/** What the site can be filtered by; empty until the API has told. */
+export const dimensions = signal<readonly Dimension[]>([])
+
+/** The audiences on screen: `both` is two questions, never a sum. */
+export const audiences = computed<readonly Audience[]>(() => audiencesOf(place.value.show))
+export const audiencesOf = (show: Show): readonly Audience[] => (show === 'both' ? ['human', 'agent'] : [show])
+
+/** The query parameters that say whose question it is: the site, and the share link. */
+export const siteQuery = computed(() => ({
+  site: siteId.value,
+  ...(shareSlug.value === undefined ? {} : { share: shareSlug.value }),
+}))
+
+/** The query parameters of the window without filters and audience. */
+export const windowQuery = computed(() => {
+  const { range, start, end } = place.value
+  return start !== undefined && end !== undefined ? { start, end } : { range }
+})
+
+/** The envelope of the question on screen, for one audience. */
+export function envelope(audience: Audience): Record<string, string | number | undefined> {
+  const { compare, filters, segment } = place.value
+  return {
+    ...siteQuery.value,
+    ...windowQuery.value,
+    compare: compare === 'none' ? undefined : compare,
+    filters: filters.length > 0 ? JSON.stringify(filters) : undefined,
+    segment,
+    audience,
+  }
+}
+
+/** Why a readership cannot be asked: a filter on screen is a dimension that it does not have. */
+export const obstacle = (audience: Audience): string | undefined => lacking(audience, dimensions.value)?.dimension
+
+/** One answer per readership on screen. A readership that is not on screen is not asked. */
+export type Pair<P extends ReadPath> = Record<Audience, Result<P>>
+
+/**
+ * Asks a read for each readership on screen. `more` are further parameters, by readership if it is a function; it
+ * returns undefined for a readership that has no such read.
+ */
+export function usePair<P extends ReadPath>(
+  path: P,
+  more: QueryParams | ((audience: Audience) => QueryParams | undefined) = {},
+): Pair<P> {
+  return { human: useSide(path, 'human', more), agent: useSide(path, 'agent', more) }
+}
+type QueryParams = Record<string, string | number | undefined>
+
+function useSide<P extends ReadPath>(
+  path: P,
+  audience: Audience,
+  more: QueryParams | ((audience: Audience) => QueryParams | undefined),
+): Result<P> {
+  const own = typeof more === 'function' ? more(audience) : more
+  const isAsked = own !== undefined && audiences.value.includes(audience) && obstacle(audience) === undefined
+  return useRead(path, isAsked ? { ...envelope(audience), ...own } : undefined)
+}
+
+/** Asks a read of one readership alone, with the window and the filters on screen. */
+export function useOne<P extends ReadPath>(path: P, audience: Audience, more: QueryParams = {}): Result<P> {
+  return useRead(path, obstacle(audience) === undefined ? { ...envelope(audience), ...more } : undefined)
+}

@@ -1,0 +1,7 @@
+import type { Texts } from '../index.js'
+import { overview } from './overview.js'
+import { parts } from './parts.js'
+import { shell } from './shell.js'
+
+/** All German texts. */
+export const de: Texts = { shell, parts, overview }

@@ -1,0 +1,6 @@
+import { overview } from './overview.js'
+import { parts } from './parts.js'
+import { shell } from './shell.js'
+
+/** All English texts, by area of the dashboard. Every other language has the same shape. */
+export const en = { shell, parts, overview }

@@ -1,0 +1,25 @@
+import { effect, signal } from '@preact/signals'
+import { language } from '../state/preferences.js'
+import { en } from './en/index.js'
+
+export type Texts = typeof en
+
+const current = signal<Texts>(en)
+
+/** The texts in the chosen language. */
+export const t = (): Texts => current.value
+
+/** Resolves when the texts of the chosen language are there; follows later choices. */
+export async function loadTexts(): Promise<void> {
+  await load()
+  effect(() => {
+    if (language.value) void load()
+  })
+}
+
+async function load(): Promise<void> {
+  current.value = language.peek() === 'de' ? (await import('./de/index.js')).de : en
+}
+
+/** A text with parts that are elements, such as links: `['Read ', <a>…</a>, '.']`. */
+export type Parts = readonly unknown[]

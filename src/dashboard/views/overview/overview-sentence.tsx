@@ -1,0 +1,77 @@
+import type { DataOf } from '../../client/index.js'
+import { Sentence } from '../../parts/panel.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { type Pair, useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+type Totals = Pair<'/api/stats/overview'>
+
+/** What the time on screen is called at the start of a sentence. */
+export function whenText(): string {
+  const { start, range } = place.value
+  return start === undefined ? t().shell.rangeInSentence[range] : t().shell.inWindow
+}
+
+/** The sentence of the overview: a fixed template with the view's numbers as links. */
+export function OverviewSentence({ totals }: { totals: Totals }) {
+  const { show } = place.value
+  const texts = t().overview
+  const violations = useOne('/api/policy/violations', 'agent', { compare: undefined, severity: 'breach', limit: 100 })
+  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 1 })
+  const human = totals.human.data
+  const agent = totals.agent.data
+  const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
+  return (
+    <Sentence answers={answers}>
+      {() => {
+        const people = human?.visitors
+        const agents = agent?.agents
+        const shownPeople = <span class="people">{texts.people(people ?? 0, formatNumber(people ?? 0))}</span>
+        const shownAgents = (
+          <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
+            {texts.agents(agents ?? 0, formatNumber(agents ?? 0))}
+          </a>
+        )
+        if (!people && !agents) return texts.nobody(whenText())
+        if (show === 'human') return texts.onlyPeople(whenText(), shownPeople)
+        const fetches = agent?.fetches ?? 0
+        return [
+          ...(show === 'both'
+            ? texts.both(whenText(), shownPeople, shownAgents)
+            : texts.onlyAgents(whenText(), shownAgents, texts.times(fetches, formatNumber(fetches)))),
+          ...fetchedChange(agent),
+          ...breaches(violations.data),
+          ...mostRead(gap.data?.[0]),
+        ]
+      }}
+    </Sentence>
+  )
+}
+
+function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readonly unknown[] {
+  const [now, before] = [agent?.fetches, agent?.comparison?.fetches]
+  if (!now || !before || Math.abs(now - before) / before < 0.02) return []
+  const share = <a href={hrefTo({ path: viewPath('agents') })}>{formatShare(Math.abs(now - before) / before, 0)}</a>
+  return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
+}
+
+function breaches(rows: DataOf<'/api/policy/violations'> | undefined): readonly unknown[] {
+  if (!rows || rows.length === 0) return []
+  const texts = t().overview
+  const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
+  const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
+  const link = (
+    <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
+      {texts.agents(agents, formatNumber(agents))}
+    </a>
+  )
+  return texts.breached(link, texts.times(fetches, formatNumber(fetches)))
+}
+
+function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
+  if (!row || row.fetches === 0) return []
+  const texts = t().overview
+  const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
+  return texts.assistants(page, texts.times(row.fetches, formatNumber(row.fetches)), texts.people(row.arrivals, formatNumber(row.arrivals)))
+}

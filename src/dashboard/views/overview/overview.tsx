@@ -1,0 +1,83 @@
+import { ReadershipChart } from '../../charts/readership-chart.js'
+import { Sheet } from '../../parts/panel.js'
+import { Headline } from '../../parts/numbers.js'
+import { Mark } from '../../parts/marks.js'
+import { Lacking } from '../../parts/states.js'
+import type { Audience } from '../../state/address.js'
+import { go, place } from '../../state/address.js'
+import { audiences, usePair } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { FirstRun } from './first-run.js'
+import { OverviewSentence } from './overview-sentence.js'
+import { AgentPanels } from './agent-panels.js'
+import { PagePanels } from './page-panels.js'
+import { PeoplePanels } from './people-panels.js'
+import { Later } from '../../parts/later.js'
+
+const METRICS: Record<Audience, readonly string[]> = {
+  human: ['visitors', 'sessions', 'pageviews', 'bounce'],
+  agent: ['fetches', 'pageviews', 'verified', 'bytes'],
+}
+
+/** The metrics that the chart draws, one per readership: `metric=visitors,fetches` in the address. */
+function picked(of: Audience, defaults: Readonly<Record<Audience, string>>): string {
+  const [human = defaults.human, agent = defaults.agent] = (place.value.own.metric ?? '').split(',').map((part) => part || undefined)
+  return of === 'human' ? human : agent
+}
+
+/** Both readerships at a glance. */
+export default function Overview() {
+  const { shell } = t()
+  const totals = usePair('/api/stats/overview')
+  const defaults = { human: 'visitors', agent: 'fetches' }
+  const metrics = { human: picked('human', defaults), agent: picked('agent', defaults) }
+  const pick = (of: Audience, metric: string) => {
+    const next = { ...metrics, [of]: metric }
+    go({ own: { ...place.value.own, metric: `${next.human},${next.agent}` } }, true)
+  }
+  const recorded = totals.human.meta?.recorded ?? totals.agent.meta?.recorded
+  if (recorded !== undefined && recorded.since === undefined) return <FirstRun />
+  return (
+    <>
+      <h1 class="visually-hidden">{t().overview.title}</h1>
+      <Sheet>
+        <OverviewSentence totals={totals} />
+        {audiences.value.map((of) => (
+          <section key={of} class={audiences.value.length === 2 ? 'cell half span-6' : 'cell half'} aria-busy={totals[of].loading}>
+            <h2>
+              <Mark of={of} />
+              {shell.show[of]}
+            </h2>
+            <Lacking of={of} />
+            <div class="numbers">
+              {METRICS[of].map((metric, i) => (
+                <Headline
+                  key={metric}
+                  of={of}
+                  metric={metric}
+                  big={i === 0}
+                  {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
+                  value={valueOf(totals[of].data, metric)}
+                  before={valueOf(totals[of].data?.comparison, metric)}
+                  picked={metrics[of] === metric}
+                  onPick={() => pick(of, metric)}
+                />
+              ))}
+            </div>
+          </section>
+        ))}
+        <ReadershipChart metrics={metrics} label={t().overview.chart} />
+        <PagePanels />
+        <Later>
+          <AgentPanels />
+          <PeoplePanels />
+        </Later>
+      </Sheet>
+    </>
+  )
+}
+
+const valueOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
+  const value = data?.[metric]
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,123 @@
+import { Butterfly, joinSides, Ranked } from '../../parts/lists.js'
+import { Panel } from '../../parts/panel.js'
+import { Absent } from '../../parts/states.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { formatCountry } from '../../state/format.js'
+import { audiences, useOne, usePair } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+/** Sources, devices and places. */
+export function PeoplePanels() {
+  return (
+    <>
+      {place.value.show !== 'agent' && <Sources />}
+      {place.value.show !== 'agent' && <Devices />}
+      <Places />
+    </>
+  )
+}
+
+const more = (name: string, text: string) => (
+  <a class="more" href={hrefTo({ path: viewPath(name) })}>
+    {text}
+  </a>
+)
+
+function Sources() {
+  const texts = t().overview
+  const { channel } = t().parts
+  const answer = useOne('/api/stats/sources', 'human', { compare: undefined })
+  const assistants = (answer.data?.sources ?? []).filter((row) => row.channel === 'AI Assistants').slice(0, 6)
+  const channels = (answer.data?.channels ?? []).slice(0, 6)
+  return (
+    <>
+      <Panel span={4} title={texts.aiSources} answers={[answer]} empty={assistants.length === 0} emptyText={texts.aiNone} foot={texts.aiFoot}>
+        {() => (
+          <Ranked
+            of="human"
+            metric="sessions"
+            rows={assistants.map(({ source = t().parts.unknown, sessions }) => ({
+              key: source,
+              label: source,
+              value: sessions,
+              filter: ['source', source],
+            }))}
+          />
+        )}
+      </Panel>
+      <Panel span={4} title={texts.sources} aside={texts.sessions} right={more('sources', texts.all)} answers={[answer]} empty={channels.length === 0}>
+        {() => (
+          <Ranked
+            of="human"
+            metric="sessions"
+            rows={channels.map((row) => ({
+              key: row.channel,
+              label: channel[row.channel] ?? row.channel,
+              value: row.sessions,
+              filter: ['channel', row.channel],
+            }))}
+          />
+        )}
+      </Panel>
+    </>
+  )
+}
+
+function Devices() {
+  const texts = t().overview
+  const answer = useOne('/api/stats/devices', 'human', { compare: undefined })
+  const rows = answer.data?.device_types ?? []
+  return (
+    <Panel span={4} title={texts.devices} right={more('devices', texts.all)} answers={[answer]} empty={rows.length === 0}>
+      {() => (
+        <>
+          <Ranked
+            of="human"
+            metric="visitors"
+            rows={rows.map(({ device_type, visitors }) => ({
+              key: device_type ?? '',
+              label: device_type ?? t().parts.unknown,
+              value: visitors,
+              ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
+            }))}
+          />
+          {place.value.show === 'both' && <Absent of="agent">{texts.noDevices}</Absent>}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Places() {
+  const texts = t().overview
+  const places = usePair('/api/stats/locations', { compare: undefined, limit: 10 })
+  const rows = joinSides(
+    places.human.data?.countries,
+    places.agent.data?.countries,
+    { human: (row) => row.country ?? '', agent: (row) => row.country ?? '' },
+    10,
+  )
+  const half = Math.ceil(rows.length / 2)
+  return (
+    <Panel title={texts.places} right={more('places', texts.mapAndList)} answers={audiences.value.map((of) => places[of])} empty={rows.length === 0}>
+      {() => (
+        <div class="two">
+          {[rows.slice(0, half), rows.slice(half)].map((part, i) => (
+            <Butterfly
+              key={i}
+              head={t().parts.country}
+              metrics={{ human: 'visitors', agent: 'fetches' }}
+              rows={part.map(({ key, human, agent }) => ({
+                key,
+                label: key === '' ? t().parts.unknown : formatCountry(key),
+                human: human?.visitors,
+                agent: agent?.fetches,
+                ...(key === '' ? {} : { filter: ['country', key] as const }),
+              }))}
+            />
+          ))}
+        </div>
+      )}
+    </Panel>
+  )
+}

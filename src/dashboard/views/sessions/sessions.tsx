@@ -1,0 +1,3 @@
+import { Empty } from '../../parts/states.js'
+
+export default () => <Empty />
