@@ -1,6 +1,6 @@
 import { line } from 'd3-shape'
-import type { Audience } from '../state/address.js'
 import { formatMetric } from '../parts/numbers.js'
+import type { Audience } from '../state/address.js'
 import { type Bucket, niceTop, runs, type TimeScale } from './scale.js'
 
 export interface BandSeries {
@@ -29,7 +29,12 @@ const path = (points: readonly (readonly [number, number])[]): string => toPath(
 /** One readership's values over time, from 0, on a scale of its own. */
 export function Band({ series, scale, top, height, isLast, unfinished, shares }: BandProps) {
   const { of, metric, unit, buckets, comparison = [] } = series
-  const most = shares ? 1 : niceTop([...buckets, ...comparison].map(({ value }) => value), metric !== 'views_per_session')
+  const most = shares
+    ? 1
+    : niceTop(
+        [...buckets, ...comparison].map(({ value }) => value),
+        metric !== 'views_per_session',
+      )
   const bottom = top + height
   const y = (value: number) => bottom - (value / most) * height
   const point = (list: readonly Bucket[], i: number) => [scale.middle(i), y(list[i]?.value ?? 0)] as const
@@ -65,9 +70,19 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
         return (
           <g key={run[0]}>
             {of === 'human' && all.length > 1 && (
-              <path d={`${path(all)}L${all.at(-1)?.[0]},${bottom}L${all[0]?.[0]},${bottom}Z`} fill="url(#people-area)" />
+              <path
+                d={`${path(all)}L${all.at(-1)?.[0]},${bottom}L${all[0]?.[0]},${bottom}Z`}
+                fill="url(#people-area)"
+              />
             )}
-            <path d={path(solid)} fill="none" stroke={color} stroke-width="2.2" stroke-linejoin="round" stroke-linecap="round" />
+            <path
+              d={path(solid)}
+              fill="none"
+              stroke={color}
+              stroke-width="2.2"
+              stroke-linejoin="round"
+              stroke-linecap="round"
+            />
             {open && (
               <path
                 d={path(all.slice(-2))}

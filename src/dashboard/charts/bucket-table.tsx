@@ -1,5 +1,5 @@
-import { Table } from '../parts/table.js'
 import { formatMetric, metricName } from '../parts/numbers.js'
+import { Table } from '../parts/table.js'
 import { formatFullInstant, formatLongDay, type Granularity } from '../state/format.js'
 import { t } from '../texts/index.js'
 import type { BandSeries } from './band.js'
@@ -25,7 +25,8 @@ export function BucketTable({ label, series, granularity }: BucketTableProps) {
         {
           key: 't',
           head: parts.granularity[granularity],
-          cell: ({ t: start }) => (granularity === 'minute' || granularity === 'hour' ? formatFullInstant(start) : formatLongDay(start)),
+          cell: ({ t: start }) =>
+            granularity === 'minute' || granularity === 'hour' ? formatFullInstant(start) : formatLongDay(start),
         },
         ...series.flatMap(({ of, metric, buckets: own, comparison }) => [
           {

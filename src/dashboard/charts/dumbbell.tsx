@@ -11,7 +11,14 @@ export function Dumbbell({ people, agents, most }: { people: number; agents: num
   return (
     <svg class="chart dumbbell" height="16" role="img" aria-label={`${formatShort(people)} · ${formatShort(agents)}`}>
       <line x1={`${a}%`} x2={`${b}%`} y1="8" y2="8" stroke="var(--line)" />
-      <circle cx={`${a}%`} cy="8" r="4" fill={people > 0 ? 'var(--people)' : 'var(--panel)'} stroke="var(--people)" stroke-width="1.5" />
+      <circle
+        cx={`${a}%`}
+        cy="8"
+        r="4"
+        fill={people > 0 ? 'var(--people)' : 'var(--panel)'}
+        stroke="var(--people)"
+        stroke-width="1.5"
+      />
       <svg x={`${b}%`} y="8" overflow="visible">
         <rect
           x="-3.6"

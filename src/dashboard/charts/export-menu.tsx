@@ -18,7 +18,12 @@ interface ExportMenuProps {
 export function ExportMenu({ report, metrics, more = {}, picture = true }: ExportMenuProps) {
   const { parts, shell } = t()
   const link = (format: 'csv' | 'pdf', of: Audience) =>
-    addressOf(`/api/stats/export.${format}`, { ...envelope(of), ...more, report, ...(metrics ? { metric: metrics[of] } : {}) })
+    addressOf(`/api/stats/export.${format}`, {
+      ...envelope(of),
+      ...more,
+      report,
+      ...(metrics ? { metric: metrics[of] } : {}),
+    })
   return (
     <Popover menu class="more" button={parts.export}>
       {(close) => (

@@ -46,7 +46,14 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
             }}
             onPointerDown={(event) => event.stopPropagation()}
           >
-            <line x1={x} x2={x} y1={top - 4} y2={y - 7} stroke={isOpen ? 'var(--ink)' : 'var(--line)'} stroke-dasharray={isOpen ? '' : '1 3'} />
+            <line
+              x1={x}
+              x2={x}
+              y1={top - 4}
+              y2={y - 7}
+              stroke={isOpen ? 'var(--ink)' : 'var(--line)'}
+              stroke-dasharray={isOpen ? '' : '1 3'}
+            />
             <rect
               x={x - 4}
               y={y - 7}
@@ -62,7 +69,13 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
                 {note.text}
               </text>
             )}
-            <rect x={x - 12} y={y - 15} width={fits ? note.text.length * 6.4 + 24 : 24} height="24" fill="transparent" />
+            <rect
+              x={x - 12}
+              y={y - 15}
+              width={fits ? note.text.length * 6.4 + 24 : 24}
+              height="24"
+              fill="transparent"
+            />
           </g>
         )
       })}

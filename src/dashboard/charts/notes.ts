@@ -1,6 +1,6 @@
 import type { DataOf } from '../client/index.js'
 import { type Result, useRead } from '../state/data.js'
-import { siteQuery, shareSlug } from '../state/question.js'
+import { shareSlug, siteQuery } from '../state/question.js'
 
 /** A note on the time line. */
 export type Note = DataOf<'/api/annotations'>[number]
@@ -9,5 +9,7 @@ export type Note = DataOf<'/api/annotations'>[number]
 export const useNotes = (start: string | undefined, end: string | undefined): Result<'/api/annotations'> =>
   useRead(
     '/api/annotations',
-    start === undefined || end === undefined || shareSlug.value !== undefined ? undefined : { ...siteQuery.value, start, end },
+    start === undefined || end === undefined || shareSlug.value !== undefined
+      ? undefined
+      : { ...siteQuery.value, start, end },
   )

@@ -1,4 +1,16 @@
-const STYLED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'fill-opacity', 'stroke-opacity', 'font', 'paint-order', 'stroke-linejoin', 'stop-color', 'stop-opacity'] as const
+const STYLED = [
+  'fill',
+  'stroke',
+  'stroke-width',
+  'stroke-dasharray',
+  'fill-opacity',
+  'stroke-opacity',
+  'font',
+  'paint-order',
+  'stroke-linejoin',
+  'stop-color',
+  'stop-opacity',
+] as const
 
 /** Copies the styles that a drawing has on this page into its elements, because a picture knows no stylesheet. */
 function inlineStyles(from: Element, to: Element): void {
@@ -6,7 +18,8 @@ function inlineStyles(from: Element, to: Element): void {
   for (const name of STYLED) {
     const value = styles.getPropertyValue(name)
     // Patterns and gradients are named by the page's own address.
-    if (value && to instanceof SVGElement) to.style.setProperty(name, value.replace(/url\("[^"#]*(#[^"]+)"\)/, 'url($1)'))
+    if (value && to instanceof SVGElement)
+      to.style.setProperty(name, value.replace(/url\("[^"#]*(#[^"]+)"\)/, 'url($1)'))
   }
   for (let i = 0; i < from.children.length; i++) {
     const [a, b] = [from.children[i], to.children[i]]

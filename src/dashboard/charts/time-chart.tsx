@@ -2,7 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, kindOf } from '../parts/numbers.js'
 import { go } from '../state/address.js'
-import { formatBucket, formatDay, formatFullInstant, formatLongDay, formatSeconds, type Granularity } from '../state/format.js'
+import {
+  formatBucket,
+  formatDay,
+  formatFullInstant,
+  formatLongDay,
+  formatSeconds,
+  type Granularity,
+} from '../state/format.js'
 import { t } from '../texts/index.js'
 import { Band, type BandSeries } from './band.js'
 import { NoteLane } from './note-lane.js'
@@ -35,7 +42,16 @@ const BETWEEN = 44
  * The time chart: a band per readership over one axis of true time, each from 0 on its own scale. What was not recorded
  * is hatched at its true time. Arrow keys move the crosshair, a drag zooms. Long because its layers share one geometry.
  */
-export function TimeChart({ label, series, granularity, recorded, notes, openNote, onNote, height = 120 }: TimeChartProps) {
+export function TimeChart({
+  label,
+  series,
+  granularity,
+  recorded,
+  notes,
+  openNote,
+  onNote,
+  height = 120,
+}: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const [at, setAt] = useState<number>()
@@ -122,7 +138,9 @@ export function TimeChart({ label, series, granularity, recorded, notes, openNot
           </>
         )}
       </svg>
-      {at !== undefined && !drag && <Tip at={at} series={series} scale={scale} granularity={granularity} recorded={recorded} />}
+      {at !== undefined && !drag && (
+        <Tip at={at} series={series} scale={scale} granularity={granularity} recorded={recorded} />
+      )}
     </div>
   )
 }
@@ -141,7 +159,9 @@ function Unrecorded({ recorded, scale, bottom }: { recorded: Recorded | undefine
   const [from, to] = [scale.edges[0] ?? 0, scale.edges.at(-1) ?? 0]
   const since = recorded?.since === undefined ? undefined : Date.parse(recorded.since)
   const times = [
-    ...(since !== undefined && since > from ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst }] : []),
+    ...(since !== undefined && since > from
+      ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst }]
+      : []),
     ...(recorded?.gaps ?? []).map(({ start, end, reason }) => ({
       start: Math.max(from, Date.parse(start)),
       end: Math.min(to, Date.parse(end)),
@@ -187,14 +207,14 @@ function Tip({ at, series, scale, granularity }: TipProps) {
   const write = (metric: string, value: number | undefined) =>
     value === undefined ? parts.notRecorded : formatMetric(metric, value)
   return (
-    <div
-      class="chart-tip"
-      role="status"
-      style={left ? { left: `${x + 12}px` } : { right: `calc(100% - ${x - 12}px)` }}
-    >
+    <div class="chart-tip" role="status" style={left ? { left: `${x + 12}px` } : { right: `calc(100% - ${x - 12}px)` }}>
       <div class="muted">
         {isLong ? formatLongDay(start) : formatFullInstant(start)}
-        {(scale.edges[at + 1] ?? 0) > Date.now() ? `, ${parts.soFar}` : series[0]?.buckets[at]?.partial ? `, ${parts.partly}` : ''}
+        {(scale.edges[at + 1] ?? 0) > Date.now()
+          ? `, ${parts.soFar}`
+          : series[0]?.buckets[at]?.partial
+            ? `, ${parts.partly}`
+            : ''}
       </div>
       {series.map(({ of, metric, unit, buckets, comparison }) => (
         <div key={of}>
@@ -203,7 +223,8 @@ function Tip({ at, series, scale, granularity }: TipProps) {
           <b>{write(metric, buckets[at]?.value)}</b>
           {comparison && (
             <span class="muted">
-              {parts.previous} {comparison[at]?.t ? formatDay(comparison[at].t) : ''}: {write(metric, comparison[at]?.value)}
+              {parts.previous} {comparison[at]?.t ? formatDay(comparison[at].t) : ''}:{' '}
+              {write(metric, comparison[at]?.value)}
             </span>
           )}
         </div>

@@ -3,7 +3,7 @@ import { client, send } from '../state/client.js'
 import { forget } from '../state/data.js'
 import { siteQuery } from '../state/question.js'
 import { hasRole, timeZone } from '../state/session.js'
-import { localInput, instantOf } from '../state/zone.js'
+import { instantOf, localInput } from '../state/zone.js'
 import { t } from '../texts/index.js'
 
 /** Writes a note by hand, at a time of the site's zone. */

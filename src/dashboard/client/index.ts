@@ -14,11 +14,12 @@ export type ReadPath = {
 }[keyof paths]
 
 type Get<P extends ReadPath> = paths[P] extends { get: infer G } ? G : never
-type Success<P extends ReadPath> = Get<P> extends {
-  responses: { 200: { content: { 'application/json': infer Body } } }
-}
-  ? Body
-  : never
+type Success<P extends ReadPath> =
+  Get<P> extends {
+    responses: { 200: { content: { 'application/json': infer Body } } }
+  }
+    ? Body
+    : never
 
 /** The `data` of a read's response. */
 export type DataOf<P extends ReadPath> = Success<P> extends { data: infer D } ? D : never

@@ -53,6 +53,18 @@ export interface paths {
         };
         post: operations["post_alerts_id_test"];
     };
+    "/api/annotations": {
+        parameters: {
+        };
+        get: operations["get_annotations"];
+        post: operations["post_annotations"];
+    };
+    "/api/annotations/{id}": {
+        parameters: {
+        };
+        delete: operations["delete_annotation"];
+        patch: operations["patch_annotation"];
+    };
     "/api/auth/change-email": {
         parameters: {
         };
@@ -573,6 +585,19 @@ export interface components {
             query: {
                 [key: string]: unknown;
             };
+            recorded?: {
+                comparison?: {
+                    end: string;
+                    reason: string;
+                    start: string;
+                }[];
+                gaps: {
+                    end: string;
+                    reason: string;
+                    start: string;
+                }[];
+                since?: string;
+            };
             rows: number;
             sampled: boolean;
             took_ms: number;
@@ -744,7 +769,6 @@ export interface operations {
                     "application/json": {
                         data: {
                             agents?: number;
-                            bounce?: number;
                             bytes?: number;
                             change?: {
                                 [key: string]: number;
@@ -752,19 +776,18 @@ export interface operations {
                             comparison?: {
                                 [key: string]: number;
                             };
-                            duration?: number;
-                            events?: number;
                             fetches?: number;
                             indeterminate?: number;
+                            last_seen: string;
+                            name?: string;
+                            operator?: string;
                             pageviews?: number;
-                            sessions?: number;
+                            purpose?: string;
                             spoofed?: number;
                             unverifiable?: number;
                             value?: string | number | boolean;
                             verified?: number;
                             verified_fetches?: number;
-                            views_per_session?: number;
-                            visitors?: number;
                         }[];
                         meta: components["schemas"]["Meta"];
                     };
@@ -1309,6 +1332,126 @@ export interface operations {
                                 code: string;
                                 message: string;
                             }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_annotations: {
+        parameters: {
+            query: {
+                end?: string;
+                site: number;
+                start?: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            at: string;
+                            by: string;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                            id: number;
+                            kind: string;
+                            site: number;
+                            text: string;
+                            version: number;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    post_annotations: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    at: string;
+                    site: number;
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            at: string;
+                            by: string;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                            id: number;
+                            kind: string;
+                            site: number;
+                            text: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_annotation: {
+        parameters: {
+            path: {
+                id: number;
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
+    patch_annotation: {
+        parameters: {
+            path: {
+                id: number;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    at?: string;
+                    text?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            at: string;
+                            by: string;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                            id: number;
+                            kind: string;
+                            site: number;
+                            text: string;
+                            version: number;
                         };
                     };
                 };
@@ -1925,6 +2068,7 @@ export interface operations {
                                 [key: string]: number;
                             };
                             fetches: number;
+                            median?: number;
                             operators: {
                                 arrivals: number;
                                 change?: {
@@ -1938,6 +2082,7 @@ export interface operations {
                                 ratio?: number;
                             }[];
                             ratio?: number;
+                            threshold: number;
                             urls: {
                                 balanced: number;
                                 blocked: number;

@@ -1,11 +1,19 @@
-import type { ComponentChildren } from 'preact'
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isProblem, type Problem } from '../state/client.js'
 import { t } from '../texts/index.js'
 
 /** A native modal dialog; open while it is rendered. Esc and the backdrop call `onClose`. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+}) {
   const box = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = box.current

@@ -7,7 +7,9 @@ export function Later({ children }: { children: ComponentChildren }) {
   const [isNear, setNear] = useState(false)
   useEffect(() => {
     if (!mark.current || isNear) return
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), { rootMargin: '400px' })
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
+      rootMargin: '400px',
+    })
     observer.observe(mark.current)
     return () => observer.disconnect()
   }, [isNear])

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
 import { audiences } from '../state/question.js'
-import { formatMetric, metricName } from './numbers.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
+import { formatMetric, metricName } from './numbers.js'
 
 export interface RankedRow {
   key: string
@@ -20,7 +20,12 @@ const Bar = ({ share, of, mirrored }: { share: number; of: Audience; mirrored?: 
   const width = share > 0 ? Math.max(1.5, share * 100) : 0
   return (
     <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
-      <rect x={mirrored ? 100 - width : 0} width={width} height="1" fill={of === 'human' ? 'var(--people)' : 'var(--agents)'} />
+      <rect
+        x={mirrored ? 100 - width : 0}
+        width={width}
+        height="1"
+        fill={of === 'human' ? 'var(--people)' : 'var(--agents)'}
+      />
     </svg>
   )
 }
@@ -66,13 +71,20 @@ interface ButterflyProps {
 /** One row per name: people's bar to the left, agents' to the right, each scaled to its own maximum. */
 export function Butterfly({ head, rows, metrics, tagHead }: ButterflyProps) {
   const sides = audiences.value
-  const most = { human: Math.max(...rows.map((row) => row.human ?? 0), 1), agent: Math.max(...rows.map((row) => row.agent ?? 0), 1) }
+  const most = {
+    human: Math.max(...rows.map((row) => row.human ?? 0), 1),
+    agent: Math.max(...rows.map((row) => row.agent ?? 0), 1),
+  }
   return (
     <table class="butterfly fixed">
       <thead>
         <tr>
           <th scope="col">{head}</th>
-          {tagHead !== undefined && <th scope="col" class="wide">{tagHead}</th>}
+          {tagHead !== undefined && (
+            <th scope="col" class="wide">
+              {tagHead}
+            </th>
+          )}
           {sides.map((side) => (
             <th scope="col" class={side} key={side}>
               <span>
@@ -88,7 +100,11 @@ export function Butterfly({ head, rows, metrics, tagHead }: ButterflyProps) {
         {rows.map((row) => (
           <tr key={row.key}>
             <th scope="row">
-              <RowName label={row.label} {...(row.filter ? { filter: row.filter } : {})} {...(row.to ? { to: row.to } : {})} />
+              <RowName
+                label={row.label}
+                {...(row.filter ? { filter: row.filter } : {})}
+                {...(row.to ? { to: row.to } : {})}
+              />
             </th>
             {tagHead !== undefined && <td class="wide">{row.tag}</td>}
             {sides.map((side) => (
@@ -107,7 +123,8 @@ export function Butterfly({ head, rows, metrics, tagHead }: ButterflyProps) {
   )
 }
 
-const write = (metric: string, value: number | undefined): string => (value === undefined ? '–' : formatMetric(metric, value))
+const write = (metric: string, value: number | undefined): string =>
+  value === undefined ? '–' : formatMetric(metric, value)
 
 /** Joins rows of both readerships by a key, the longer side's order first; at most `limit` rows. */
 export function joinSides<H, A>(
@@ -121,7 +138,6 @@ export function joinSides<H, A>(
   const others = [...(agent ?? [])].map((row) => ({ key: keyOf.agent(row), agent: row }))
   // In turns, so that the first rows of either side are among the first of both.
   for (let i = 0; i < Math.max(lists.length, others.length); i++)
-    for (const part of [lists[i], others[i]])
-      if (part) joined.set(part.key, { ...joined.get(part.key), ...part })
+    for (const part of [lists[i], others[i]]) if (part) joined.set(part.key, { ...joined.get(part.key), ...part })
   return [...joined.values()].slice(0, limit)
 }

@@ -67,15 +67,32 @@ interface HeadlineProps {
 }
 
 /** One headline number; a click draws it in the chart. */
-export function Headline({ of, metric, label, value, before, big, picked, onPick, under, class: extra }: HeadlineProps) {
+export function Headline({
+  of,
+  metric,
+  label,
+  value,
+  before,
+  big,
+  picked,
+  onPick,
+  under,
+  class: extra,
+}: HeadlineProps) {
   const change = changeText(metric, value, before)
   const inner = (
     <>
       <span class="label">{label ?? metricName(metric)}</span>
-      <span class={value === undefined ? 'value none' : 'value'}>{value === undefined ? '–' : formatMetric(metric, value)}</span>
+      <span class={value === undefined ? 'value none' : 'value'}>
+        {value === undefined ? '–' : formatMetric(metric, value)}
+      </span>
       <span class="change">
         {under ?? change}
-        {big && before !== undefined && before > 0 && value !== before && ` ${t().parts.from(formatMetric(metric, before))}`}
+        {big &&
+          before !== undefined &&
+          before > 0 &&
+          value !== before &&
+          ` ${t().parts.from(formatMetric(metric, before))}`}
       </span>
     </>
   )

@@ -17,7 +17,14 @@ export function SplitBar({ of, most }: { of: Shares; most: number }) {
     <svg class="split" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       <rect width={scale(verified)} height="10" fill="var(--agents)" />
       {spoofed > 0 && (
-        <rect x={at.spoofed} width={Math.max(0.6, scale(spoofed))} height="10" fill="url(#stripes)" stroke="var(--alert)" stroke-width="0.3" />
+        <rect
+          x={at.spoofed}
+          width={Math.max(0.6, scale(spoofed))}
+          height="10"
+          fill="url(#stripes)"
+          stroke="var(--alert)"
+          stroke-width="0.3"
+        />
       )}
       {rest > 0 && (
         <rect
@@ -38,7 +45,11 @@ export function SplitBar({ of, most }: { of: Shares; most: number }) {
 /** The key of `SplitBar`. */
 export function SplitKey() {
   const { verification } = t().parts
-  const one = { verified: { verified_fetches: 1, fetches: 1 }, spoofed: { spoofed: 1, fetches: 1 }, unverifiable: { fetches: 1 } }
+  const one = {
+    verified: { verified_fetches: 1, fetches: 1 },
+    spoofed: { spoofed: 1, fetches: 1 },
+    unverifiable: { fetches: 1 },
+  }
   return (
     <p class="legend foot">
       {(['verified', 'spoofed', 'unverifiable'] as const).map((kind) => (

@@ -14,7 +14,8 @@ export function Failed({ problem, retry }: { problem: Problem; retry: () => void
     <div class="state" role="alert">
       <p>
         {parts.problem[problem.code] ?? problem.message}{' '}
-        {problem.code in parts.problem && problem.status === 422 ? problem.message : null} ({parts.at(formatTime(problem.at))})
+        {problem.code in parts.problem && problem.status === 422 ? problem.message : null} (
+        {parts.at(formatTime(problem.at))})
       </p>
       <button type="button" class="button plain" onClick={retry}>
         {parts.retry}
@@ -53,7 +54,11 @@ export function Lacking({ of }: { of: Audience }) {
 }
 
 /** The warnings of answers, each once. */
-export function Warnings({ of }: { of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[] }) {
+export function Warnings({
+  of,
+}: {
+  of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[]
+}) {
   const messages = new Set(of.flatMap((meta) => meta?.warnings ?? []).map(({ message }) => message))
   return (
     <>

@@ -11,7 +11,9 @@ export const SeverityTag = ({ of }: { of: string }) => (
 
 /** The verdict of the citation gap or of content decay. */
 export const VerdictTag = ({ of }: { of: string }) => (
-  <span class={of === 'gap' ? 'tag agents' : of === 'earning' ? 'tag people' : 'tag'}>{t().parts.verdict[of] ?? of}</span>
+  <span class={of === 'gap' ? 'tag agents' : of === 'earning' ? 'tag people' : 'tag'}>
+    {t().parts.verdict[of] ?? of}
+  </span>
 )
 
 /** Whether an agent is who it says: only a false claim has the colour of an accusation. */

@@ -8,8 +8,8 @@ import { useRead } from '../state/data.js'
 import { formatDay, formatTime } from '../state/format.js'
 import { dimensions, shareSlug, siteQuery } from '../state/question.js'
 import { pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
-import { t } from '../texts/index.js'
 import { lockedShare } from '../state/share.js'
+import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
 import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
@@ -60,7 +60,10 @@ function SessionEnded({ at }: { at: Date }) {
 
 function Footer() {
   const { shell } = t()
-  const { meta } = useRead('/api/stats/overview', siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, range: '24h', audience: 'all' })
+  const { meta } = useRead(
+    '/api/stats/overview',
+    siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, range: '24h', audience: 'all' },
+  )
   const since = meta?.recorded?.since
   return (
     <footer class="foot-line">
@@ -118,7 +121,14 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
   const known = sites.value?.some(({ id }) => id === siteId.value)
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus() }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault()
+          document.getElementById('main')?.focus()
+        }}
+      >
         {shell.skip}
       </a>
       <Patterns />
@@ -148,4 +158,3 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
     </>
   )
 }
-

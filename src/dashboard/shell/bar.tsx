@@ -56,7 +56,10 @@ function SiteMenu() {
             <a
               key={id}
               // What is open in a view, such as one page or one goal, is of its own site.
-              href={hrefTo({ path: ['sites', `${id}`, ...(name ? [name] : []), ...(name === 'settings' ? rest : [])], segment: undefined })}
+              href={hrefTo({
+                path: ['sites', `${id}`, ...(name ? [name] : []), ...(name === 'settings' ? rest : [])],
+                segment: undefined,
+              })}
               aria-current={id === site.value?.id}
             >
               {label}
@@ -65,7 +68,9 @@ function SiteMenu() {
           {hasRole('admin') && (
             <>
               <hr />
-              <a href={hrefTo({ path: ['sites', `${site.value?.id ?? others[0]?.id ?? ''}`, 'settings', 'new-site'] })}>{shell.addSite}</a>
+              <a href={hrefTo({ path: ['sites', `${site.value?.id ?? others[0]?.id ?? ''}`, 'settings', 'new-site'] })}>
+                {shell.addSite}
+              </a>
             </>
           )}
         </>
@@ -121,7 +126,13 @@ function PersonMenu() {
           ))}
           <hr />
           {LANGUAGES.map((each) => (
-            <button key={each} type="button" lang={each} aria-current={language.value === each} onClick={() => (language.value = each)}>
+            <button
+              key={each}
+              type="button"
+              lang={each}
+              aria-current={language.value === each}
+              onClick={() => (language.value = each)}
+            >
               {{ en: 'English', de: 'Deutsch' }[each]}
             </button>
           ))}

@@ -6,7 +6,7 @@ import { Popover } from '../parts/popover.js'
 import { type FilterNode, go, isFilter, place } from '../state/address.js'
 import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
-import { leaves, removeFilter, replaceFilter, addFilter } from '../state/filters.js'
+import { addFilter, leaves, removeFilter, replaceFilter } from '../state/filters.js'
 import { formatCountry } from '../state/format.js'
 import { dimensions, shareSlug, siteQuery } from '../state/question.js'
 import { hasRole } from '../state/session.js'
@@ -20,7 +20,10 @@ export const savingSegment = signal(false)
 type Segment = DataOf<'/api/segments'>[number]
 
 export const useSegments = () =>
-  useRead('/api/segments', shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined)
+  useRead(
+    '/api/segments',
+    shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined,
+  )
 
 const operatorName = (op: string): string => t().shell.operators[op] ?? op
 
@@ -33,7 +36,8 @@ function valueText(dimension: string, value: unknown): string {
 /** A filter in words: AND is silent, OR and NOT are words. */
 export function describeFilter(node: FilterNode): string {
   const { shell } = t()
-  if (isFilter(node)) return `${node.dimension} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
+  if (isFilter(node))
+    return `${node.dimension} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
   if (node.or) return node.or.map(describeFilter).join(` ${shell.or} `)
   if (node.and) return node.and.map(describeFilter).join(` ${shell.and} `)
   if (node.not) return `${shell.not} (${describeFilter(node.not)})`
@@ -63,7 +67,8 @@ function Chip({ node, index }: { node: FilterNode; index: number }) {
         button={
           isFilter(node) ? (
             <>
-              {node.dimension} <span class="muted">{operatorName(node.op)}</span> <b dir="auto">{valueText(node.dimension, node.value)}</b>
+              {node.dimension} <span class="muted">{operatorName(node.op)}</span>{' '}
+              <b dir="auto">{valueText(node.dimension, node.value)}</b>
             </>
           ) : (
             <b dir="auto">{text}</b>
@@ -97,7 +102,12 @@ function SegmentChip({ segments }: { segments: readonly Segment[] }) {
   return (
     <span class="chip">
       {shell.segment} <b dir="auto">{name}</b>
-      <button type="button" class="remove" aria-label={shell.removeFilter(name)} onClick={() => go({ segment: undefined })}>
+      <button
+        type="button"
+        class="remove"
+        aria-label={shell.removeFilter(name)}
+        onClick={() => go({ segment: undefined })}
+      >
         <Icon name="close" />
       </button>
     </span>

@@ -18,14 +18,20 @@ const BLANK: Filter = { dimension: 'pathname', op: 'is' }
 function parts(node: FilterNode | undefined): Filter[] {
   if (node === undefined) return [BLANK]
   if (isFilter(node)) return [node]
-  const inner = node.or ?? (node.not && !isFilter(node.not) ? node.not.or : node.not ? [node.not] : undefined) ?? node.and ?? []
+  const inner =
+    node.or ?? (node.not && !isFilter(node.not) ? node.not.or : node.not ? [node.not] : undefined) ?? node.and ?? []
   return inner.filter(isFilter)
 }
 
 /** Returns the value as the API takes it: one, or a list of which any matches. Numbers stay numbers. */
-function parseValue(text: string, type: string): Filter['value'] {
-  const lines = text.split('\n').map((line) => line.trim()).filter(Boolean)
-  const values = lines.map((line) => (type === 'number' && line !== '' && Number.isFinite(Number(line)) ? Number(line) : line))
+function parseValue(text: string, type: string): NonNullable<Filter['value']> {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+  const values = lines.map((line) =>
+    type === 'number' && line !== '' && Number.isFinite(Number(line)) ? Number(line) : line,
+  )
   if (type === 'boolean' || type === 'flag') return lines[0] === 'true' || lines[0] === '1'
   return values.length > 1 ? values : (values[0] ?? '')
 }
@@ -51,7 +57,8 @@ export function FilterForm({ node, action, onDone }: FilterFormProps) {
         <Row key={i} row={row} onChange={(changed) => change(i, changed)} />
       ))}
       <label class="check">
-        <input type="checkbox" checked={negated} onChange={(event) => setNegated(event.currentTarget.checked)} /> {shell.not}
+        <input type="checkbox" checked={negated} onChange={(event) => setNegated(event.currentTarget.checked)} />{' '}
+        {shell.not}
       </label>
       <div class="buttons">
         <button type="submit" class="button">
@@ -74,7 +81,9 @@ function Row({ row, onChange }: { row: Filter; onChange: (changed: Partial<Filte
   // Suggests the values that the site has most; a dimension without a breakdown suggests nothing.
   const { data } = useRead(
     audience === 'human' ? '/api/stats/breakdown' : '/api/agents/breakdown',
-    type === 'text' ? { ...envelope(audience), filters: undefined, compare: undefined, dimension: row.dimension, limit: 20 } : undefined,
+    type === 'text'
+      ? { ...envelope(audience), filters: undefined, compare: undefined, dimension: row.dimension, limit: 20 }
+      : undefined,
   )
   const list = `values-${row.dimension}`
   return (
@@ -85,7 +94,11 @@ function Row({ row, onChange }: { row: Filter; onChange: (changed: Partial<Filte
           {dimensions.value.map(({ name, audiences }) => (
             <option key={name} value={name}>
               {name}
-              {audiences.includes('human') ? (audiences.includes('agent') ? '' : ` (${shell.peopleOnly})`) : ` (${shell.agentsOnly})`}
+              {audiences.includes('human')
+                ? audiences.includes('agent')
+                  ? ''
+                  : ` (${shell.peopleOnly})`
+                : ` (${shell.agentsOnly})`}
             </option>
           ))}
         </select>

@@ -60,7 +60,8 @@ export function listenForKeys(): void {
   let waiting = false
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-    if (letterKeys.value === 'off' || isTyping(event.target) || document.querySelector('dialog[open], :popover-open')) return
+    if (letterKeys.value === 'off' || isTyping(event.target) || document.querySelector('dialog[open], :popover-open'))
+      return
     const { key } = event
     if (waiting) {
       waiting = false

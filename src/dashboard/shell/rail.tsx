@@ -12,9 +12,13 @@ const isOpen = signal(false)
 
 /** The people and agents of the last five minutes, refreshed while the page is visible. */
 export const useRealtime = (every = 15_000) =>
-  useRead('/api/stats/realtime', siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, audience: 'all' }, {
-    every,
-  })
+  useRead(
+    '/api/stats/realtime',
+    siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, audience: 'all' },
+    {
+      every,
+    },
+  )
 
 const isCurrent = (name: string): boolean => (view.value[0] ?? 'overview') === name
 
@@ -22,7 +26,10 @@ function Item({ name, children }: { name: string; children?: preact.ComponentChi
   const texts: Record<string, string> = t().shell.view
   return (
     <li>
-      <a href={hrefTo({ path: viewPath(...(name === 'overview' ? [] : [name])) })} aria-current={isCurrent(name) ? 'page' : undefined}>
+      <a
+        href={hrefTo({ path: viewPath(...(name === 'overview' ? [] : [name])) })}
+        aria-current={isCurrent(name) ? 'page' : undefined}
+      >
         {texts[name]} {children}
       </a>
     </li>
@@ -132,4 +139,3 @@ export function Now() {
     </a>
   )
 }
-

@@ -13,7 +13,9 @@ export function windowName(): string {
   const [from, to] = [Date.parse(start), Date.parse(end)]
   const days = (to - from) / 86_400_000
   if (days >= 0.95 && days <= 1.05) return formatLongDay(from)
-  return days > 1 ? `${formatLongDay(from)} – ${formatLongDay(to - 1)}` : `${formatFullInstant(from)} – ${formatFullInstant(to)}`
+  return days > 1
+    ? `${formatLongDay(from)} – ${formatLongDay(to - 1)}`
+    : `${formatFullInstant(from)} – ${formatFullInstant(to)}`
 }
 
 const isoDay = (instant: number): string =>

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Cut } from '../parts/names.js'
 import { Icon, Mark } from '../parts/marks.js'
+import { Cut } from '../parts/names.js'
 import { go, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { siteQuery } from '../state/question.js'
@@ -13,7 +13,12 @@ export const searching = signal(false)
 export function SearchButton() {
   const { shell } = t()
   return (
-    <button type="button" class="control find" aria-label={`${shell.search}: ${shell.searchHint}`} onClick={() => (searching.value = true)}>
+    <button
+      type="button"
+      class="control find"
+      aria-label={`${shell.search}: ${shell.searchHint}`}
+      onClick={() => (searching.value = true)}
+    >
       <span class="row-name">
         <Icon name="search" />
         <span class="label">{shell.search}</span>
@@ -38,19 +43,38 @@ function useFound(text: string): Found[] {
   const ready = text.length > 0 && site.site !== undefined
   const filters = JSON.stringify([{ dimension: 'pathname', op: 'contains', value: text }])
   const pages = useRead('/api/stats/pages', ready ? { ...site, range: '90d', limit: 8, filters } : undefined)
-  const reads = useRead('/api/stats/pages', ready ? { ...site, range: '90d', limit: 8, filters, audience: 'agent' } : undefined)
+  const reads = useRead(
+    '/api/stats/pages',
+    ready ? { ...site, range: '90d', limit: 8, filters, audience: 'agent' } : undefined,
+  )
   const catalog = useRead('/api/agents/catalog', ready ? { ...site, range: '90d' } : undefined)
   if (!ready) return []
   const names: Record<string, string> = shell.view
   const lower = text.toLowerCase()
-  const views = [OVERVIEW, ...SITE_VIEWS, ...AGENT_VIEWS].filter(({ name }) => names[name]?.toLowerCase().includes(lower))
+  const views = [OVERVIEW, ...SITE_VIEWS, ...AGENT_VIEWS].filter(({ name }) =>
+    names[name]?.toLowerCase().includes(lower),
+  )
   const agents = (catalog.data ?? [])
     .filter(({ name, operator }) => `${name} ${operator}`.toLowerCase().includes(lower))
     .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
   const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
   return [
-    ...views.slice(0, 5).map(({ name }) => ({ key: `v${name}`, label: names[name] ?? name, kind: shell.views, path: viewPath(...(name === 'overview' ? [] : [name])) })),
-    ...[...paths].slice(0, 8).map((pathname) => ({ key: `p${pathname}`, label: pathname, kind: shell.view.pages, path: viewPath('pages', pathname) })),
+    ...views
+      .slice(0, 5)
+      .map(({ name }) => ({
+        key: `v${name}`,
+        label: names[name] ?? name,
+        kind: shell.views,
+        path: viewPath(...(name === 'overview' ? [] : [name])),
+      })),
+    ...[...paths]
+      .slice(0, 8)
+      .map((pathname) => ({
+        key: `p${pathname}`,
+        label: pathname,
+        kind: shell.view.pages,
+        path: viewPath('pages', pathname),
+      })),
     ...agents.slice(0, 6).map(({ agent_id, name, operator }) => ({
       key: `a${agent_id}`,
       label: `${name} · ${operator}`,
@@ -112,6 +136,7 @@ export function Search() {
         aria-label={shell.searchHint}
         placeholder={shell.searchHint}
         value={typed}
+        list={undefined}
         autofocus
         onInput={(event) => {
           setTyped(event.currentTarget.value)

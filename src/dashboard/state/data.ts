@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { DataOf, MetaOf, QueryOf, ReadPath } from '../client/index.js'
+import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { type Problem, toProblem } from './client.js'
 
@@ -28,7 +28,7 @@ const underway = new Map<string, Promise<Answer>>()
 /** Forgets answers, so that views ask again: after a change, or for a refresh. `part` is in the addresses to forget. */
 export function forget(part = ''): void {
   for (const key of answers.keys()) if (key.includes(part)) answers.delete(key)
-  listeners.forEach((listener) => listener(part))
+  for (const listener of listeners) listener(part)
 }
 const listeners = new Set<(part: string) => void>()
 
@@ -82,7 +82,7 @@ export async function read<P extends ReadPath>(path: P, query: Params, params?: 
  */
 export function useRead<P extends ReadPath>(
   path: P,
-  query: (Params & Partial<Record<keyof QueryOf<P> & string, unknown>>) | undefined,
+  query: Params | undefined,
   { params, every }: { params?: Params; every?: number } = {},
 ): Result<P> {
   const key = query === undefined ? undefined : addressOf(path, query, params)

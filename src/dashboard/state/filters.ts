@@ -11,7 +11,9 @@ export function toggleFilter(dimension: string, value: string | number | boolean
 }
 
 export const isFiltered = (dimension: string, value: string | number | boolean): boolean =>
-  place.value.filters.some((node) => isFilter(node) && node.dimension === dimension && node.op === 'is' && node.value === value)
+  place.value.filters.some(
+    (node) => isFilter(node) && node.dimension === dimension && node.op === 'is' && node.value === value,
+  )
 
 export const removeFilter = (index: number): void => go({ filters: place.value.filters.filter((_, i) => i !== index) })
 

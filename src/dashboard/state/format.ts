@@ -60,7 +60,11 @@ export type Granularity = 'minute' | 'hour' | 'day' | 'week' | 'month'
 
 /** The label of a bucket on an axis. */
 export const formatBucket = (at: string | number, granularity: Granularity): string =>
-  granularity === 'month' ? formatMonth(at) : granularity === 'day' || granularity === 'week' ? formatDay(at) : formatTime(at)
+  granularity === 'month'
+    ? formatMonth(at)
+    : granularity === 'day' || granularity === 'week'
+      ? formatDay(at)
+      : formatTime(at)
 
 /** How long ago: `4 minutes ago`. */
 export function formatAgo(at: string, now = Date.now()): string {
@@ -72,7 +76,10 @@ export function formatAgo(at: string, now = Date.now()): string {
     ['second', 1],
   ] as const
   const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
-  return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'short' }).format(-Math.floor(seconds / size), unit)
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'short' }).format(
+    -Math.floor(seconds / size),
+    unit,
+  )
 }
 
 const names = (type: 'region' | 'language') => new Intl.DisplayNames(locale(), { type, fallback: 'code' })

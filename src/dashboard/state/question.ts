@@ -64,7 +64,7 @@ function useSide<P extends ReadPath>(
 ): Result<P> {
   const own = typeof more === 'function' ? more(audience) : more
   const isAsked = own !== undefined && audiences.value.includes(audience) && obstacle(audience) === undefined
-  return useRead(path, isAsked ? { ...envelope(audience), ...own } : undefined)
+  return useRead<P>(path, isAsked ? { ...envelope(audience), ...own } : undefined)
 }
 
 /** Asks a read of one readership alone, with the window and the filters on screen. */

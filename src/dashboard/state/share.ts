@@ -47,7 +47,9 @@ export async function loadShare(slug: string): Promise<Problem | undefined> {
 
 /** Opens a link with its password. Throws a `Problem` if it is wrong. */
 export async function unlockShare(slug: string, password: string): Promise<Problem | undefined> {
-  const { data } = await send(client.POST('/api/share/{slug}/unlock', { params: { path: { slug } }, body: { password } }))
+  const { data } = await send(
+    client.POST('/api/share/{slug}/unlock', { params: { path: { slug } }, body: { password } }),
+  )
   try {
     sessionStorage.setItem(tokenKey(slug), data.token)
   } catch {}

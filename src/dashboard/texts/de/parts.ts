@@ -87,7 +87,12 @@ export const parts = {
     time_on_page: 'Time on page',
     scroll_depth: 'Scroll',
   } as Record<string, string>,
-  verification: { verified: 'Verified', spoofed: 'Spoofed', indeterminate: 'Not checked', unverifiable: 'Cannot be verified' },
+  verification: {
+    verified: 'Verified',
+    spoofed: 'Spoofed',
+    indeterminate: 'Not checked',
+    unverifiable: 'Cannot be verified',
+  },
   severity: {
     breach: 'Breach',
     unbound: 'Unbound',
@@ -114,7 +119,23 @@ export const parts = {
     fading: 'Fading',
     steady: 'Steady',
   } as Record<string, string>,
-  purpose: {} as Record<string, string>,
+  purpose: {
+    training: 'Training',
+    search: 'Search',
+    assistant: 'Assistant',
+    advertising: 'Advertising',
+    archive: 'Archive',
+    data: 'Data',
+    feed: 'Feed reader',
+    headless: 'Headless browser',
+    library: 'Library',
+    monitor: 'Monitor',
+    other: 'Other',
+    security: 'Security',
+    seo: 'SEO',
+    social: 'Link preview',
+  } as Record<string, string>,
+  /** Names of channels; the API's own name where it is absent. */
   channel: {} as Record<string, string>,
   note: {
     lane: 'Notes',

@@ -87,7 +87,12 @@ export const parts = {
     time_on_page: 'Time on page',
     scroll_depth: 'Scroll',
   } as Record<string, string>,
-  verification: { verified: 'Verified', spoofed: 'Spoofed', indeterminate: 'Not checked', unverifiable: 'Cannot be verified' },
+  verification: {
+    verified: 'Verified',
+    spoofed: 'Spoofed',
+    indeterminate: 'Not checked',
+    unverifiable: 'Cannot be verified',
+  },
   severity: {
     breach: 'Breach',
     unbound: 'Unbound',

@@ -1,12 +1,12 @@
 import { Dumbbell, GapAxis } from '../../charts/dumbbell.js'
-import { Panel } from '../../parts/panel.js'
+import { Mark } from '../../parts/marks.js'
 import { RowName } from '../../parts/names.js'
+import { Panel } from '../../parts/panel.js'
 import { SplitBar, SplitKey } from '../../parts/split-bar.js'
 import { Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatNumber, formatShare } from '../../state/format.js'
-import { Mark } from '../../parts/marks.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -45,8 +45,18 @@ function Operators({ span }: { span: 6 | 12 }) {
             rows={rows}
             rowKey={({ operator }) => operator}
             columns={[
-              { key: 'operator', head: texts.operator, cell: ({ operator }) => <RowName label={operator} filter={['operator', operator]} /> },
-              { key: 'fetches', head: t().parts.metric.fetches, right: true, width: '18%', cell: ({ fetches }) => formatNumber(fetches ?? 0) },
+              {
+                key: 'operator',
+                head: texts.operator,
+                cell: ({ operator }) => <RowName label={operator} filter={['operator', operator]} />,
+              },
+              {
+                key: 'fetches',
+                head: t().parts.metric.fetches,
+                right: true,
+                width: '18%',
+                cell: ({ fetches }) => formatNumber(fetches ?? 0),
+              },
               { key: 'identity', head: texts.identity, width: '40%', cell: (row) => <SplitBar of={row} most={most} /> },
               {
                 key: 'verified',
@@ -89,8 +99,19 @@ function Gap({ span }: { span: 6 | 12 }) {
             rows={rows}
             rowKey={({ hostname, pathname }) => hostname + pathname}
             columns={[
-              { key: 'page', head: texts.page, cell: ({ pathname }) => <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} /> },
-              { key: 'gap', head: <GapAxis most={most} />, width: '34%', cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} /> },
+              {
+                key: 'page',
+                head: texts.page,
+                cell: ({ pathname }) => (
+                  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+                ),
+              },
+              {
+                key: 'gap',
+                head: <GapAxis most={most} />,
+                width: '34%',
+                cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} />,
+              },
               {
                 key: 'ratio',
                 head: texts.perArrival,

@@ -37,7 +37,9 @@ export function FirstRun() {
         <section class="cell">
           <h2>{empty.script}</h2>
           <p class="muted">{empty.scriptText}</p>
-          <Code text={`<script defer src="${new URL('script.js', root).pathname}?site=${site.value?.id ?? 1}"></script>`} />
+          <Code
+            text={`<script defer src="${new URL('script.js', root).pathname}?site=${site.value?.id ?? 1}"></script>`}
+          />
         </section>
       </div>
     </>

@@ -73,5 +73,9 @@ function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonl
   if (!row || row.fetches === 0) return []
   const texts = t().overview
   const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
-  return texts.assistants(page, texts.times(row.fetches, formatNumber(row.fetches)), texts.people(row.arrivals, formatNumber(row.arrivals)))
+  return texts.assistants(
+    page,
+    texts.times(row.fetches, formatNumber(row.fetches)),
+    texts.people(row.arrivals, formatNumber(row.arrivals)),
+  )
 }

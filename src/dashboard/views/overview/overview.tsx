@@ -1,18 +1,18 @@
 import { ReadershipChart } from '../../charts/readership-chart.js'
-import { Sheet } from '../../parts/panel.js'
-import { Headline } from '../../parts/numbers.js'
+import { Later } from '../../parts/later.js'
 import { Mark } from '../../parts/marks.js'
+import { Headline } from '../../parts/numbers.js'
+import { Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import type { Audience } from '../../state/address.js'
 import { go, place } from '../../state/address.js'
 import { audiences, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
+import { AgentPanels } from './agent-panels.js'
 import { FirstRun } from './first-run.js'
 import { OverviewSentence } from './overview-sentence.js'
-import { AgentPanels } from './agent-panels.js'
 import { PagePanels } from './page-panels.js'
 import { PeoplePanels } from './people-panels.js'
-import { Later } from '../../parts/later.js'
 
 const METRICS: Record<Audience, readonly string[]> = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce'],
@@ -21,7 +21,9 @@ const METRICS: Record<Audience, readonly string[]> = {
 
 /** The metrics that the chart draws, one per readership: `metric=visitors,fetches` in the address. */
 function picked(of: Audience, defaults: Readonly<Record<Audience, string>>): string {
-  const [human = defaults.human, agent = defaults.agent] = (place.value.own.metric ?? '').split(',').map((part) => part || undefined)
+  const [human = defaults.human, agent = defaults.agent] = (place.value.own.metric ?? '')
+    .split(',')
+    .map((part) => part || undefined)
   return of === 'human' ? human : agent
 }
 
@@ -43,7 +45,11 @@ export default function Overview() {
       <Sheet>
         <OverviewSentence totals={totals} />
         {audiences.value.map((of) => (
-          <section key={of} class={audiences.value.length === 2 ? 'cell half span-6' : 'cell half'} aria-busy={totals[of].loading}>
+          <section
+            key={of}
+            class={audiences.value.length === 2 ? 'cell half span-6' : 'cell half'}
+            aria-busy={totals[of].loading}
+          >
             <h2>
               <Mark of={of} />
               {shell.show[of]}
@@ -57,8 +63,8 @@ export default function Overview() {
                   metric={metric}
                   big={i === 0}
                   {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
-                  value={valueOf(totals[of].data, metric)}
-                  before={valueOf(totals[of].data?.comparison, metric)}
+                  value={metricOf(totals[of].data, metric)}
+                  before={metricOf(totals[of].data?.comparison, metric)}
                   picked={metrics[of] === metric}
                   onPick={() => pick(of, metric)}
                 />
@@ -77,7 +83,7 @@ export default function Overview() {
   )
 }
 
-const valueOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
+const metricOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
   const value = data?.[metric]
   return typeof value === 'number' ? value : undefined
 }

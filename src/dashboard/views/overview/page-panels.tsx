@@ -11,7 +11,12 @@ import { t } from '../../texts/index.js'
 export function PagePanels() {
   const texts = t().overview
   const pages = usePair('/api/stats/pages', { limit: 10 })
-  const rows = joinSides(pages.human.data, pages.agent.data, { human: (row) => row.pathname, agent: (row) => row.pathname }, 10)
+  const rows = joinSides(
+    pages.human.data,
+    pages.agent.data,
+    { human: (row) => row.pathname, agent: (row) => row.pathname },
+    10,
+  )
   const isAgents = place.value.show !== 'human'
   return (
     <>

@@ -31,7 +31,14 @@ function Sources() {
   const channels = (answer.data?.channels ?? []).slice(0, 6)
   return (
     <>
-      <Panel span={4} title={texts.aiSources} answers={[answer]} empty={assistants.length === 0} emptyText={texts.aiNone} foot={texts.aiFoot}>
+      <Panel
+        span={4}
+        title={texts.aiSources}
+        answers={[answer]}
+        empty={assistants.length === 0}
+        emptyText={texts.aiNone}
+        foot={texts.aiFoot}
+      >
         {() => (
           <Ranked
             of="human"
@@ -45,7 +52,14 @@ function Sources() {
           />
         )}
       </Panel>
-      <Panel span={4} title={texts.sources} aside={texts.sessions} right={more('sources', texts.all)} answers={[answer]} empty={channels.length === 0}>
+      <Panel
+        span={4}
+        title={texts.sources}
+        aside={texts.sessions}
+        right={more('sources', texts.all)}
+        answers={[answer]}
+        empty={channels.length === 0}
+      >
         {() => (
           <Ranked
             of="human"
@@ -68,7 +82,13 @@ function Devices() {
   const answer = useOne('/api/stats/devices', 'human', { compare: undefined })
   const rows = answer.data?.device_types ?? []
   return (
-    <Panel span={4} title={texts.devices} right={more('devices', texts.all)} answers={[answer]} empty={rows.length === 0}>
+    <Panel
+      span={4}
+      title={texts.devices}
+      right={more('devices', texts.all)}
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
       {() => (
         <>
           <Ranked
@@ -99,7 +119,12 @@ function Places() {
   )
   const half = Math.ceil(rows.length / 2)
   return (
-    <Panel title={texts.places} right={more('places', texts.mapAndList)} answers={audiences.value.map((of) => places[of])} empty={rows.length === 0}>
+    <Panel
+      title={texts.places}
+      right={more('places', texts.mapAndList)}
+      answers={audiences.value.map((of) => places[of])}
+      empty={rows.length === 0}
+    >
       {() => (
         <div class="two">
           {[rows.slice(0, half), rows.slice(half)].map((part, i) => (
