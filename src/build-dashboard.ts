@@ -20,7 +20,13 @@ export async function buildDashboard(): Promise<void> {
     root: SOURCE,
     base: './',
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    build: { outDir: `../../${TARGET}`, emptyOutDir: true, target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+    build: {
+      outDir: `../../${TARGET}`,
+      emptyOutDir: true,
+      target: 'es2022',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+    },
   })
   for (const file of listFiles(TARGET)) compress(file)
   writeFileSync(STAMP, stamp)
@@ -34,7 +40,8 @@ const listFiles = (folder: string): string[] =>
 
 function hashSources(): string {
   const hash = createHash('sha256')
-  for (const file of [...listFiles(SOURCE), 'package-lock.json', 'src/build-dashboard.ts']) hash.update(file).update(readFileSync(file))
+  for (const file of [...listFiles(SOURCE), 'package-lock.json', 'src/build-dashboard.ts'])
+    hash.update(file).update(readFileSync(file))
   return hash.digest('hex')
 }
 
@@ -45,5 +52,6 @@ function compress(file: string): void {
     br: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
     gz: gzipSync(bytes, { level: 9 }),
   }
-  for (const [ending, copy] of Object.entries(copies)) if (copy.length < bytes.length) writeFileSync(`${file}.${ending}`, copy)
+  for (const [ending, copy] of Object.entries(copies))
+    if (copy.length < bytes.length) writeFileSync(`${file}.${ending}`, copy)
 }

@@ -17,6 +17,10 @@ const MAY: Record<string, readonly string[]> = {
   'src/private-socket': [],
   'src/rows': [],
   'src/tracker': [],
+  // The app in the browser, a client of the API like any other.
+  'src/dashboard': [],
+  'src/client': ['src/dashboard/client'],
+  'src/build-dashboard': [],
   'src/config': ['src/hostname', 'src/nearest-name'],
   'src/store': ['src/sql', 'src/rows', 'src/errors'],
   'src/dialects': ['src/sql'],
@@ -92,7 +96,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/instance': ['src'],
   'src/proxy': ['src/readership', 'src/capture', 'src/address'],
   'src/cli': ['src'],
-  'src/build': ['src/ingest/place'],
+  'src/build': ['src/ingest/place', 'src/build-dashboard'],
   'src/index': ['src/errors', 'src/address', 'src/readership', 'src/instance', 'src/capture/observation', 'src/proxy'],
   'src/mount': ['src/proxy/node-handler', 'src/proxy/observe-web'],
   'src/web': ['src/agents', 'src/ship/web'],
@@ -135,11 +139,24 @@ const HOME: Record<string, readonly string[]> = {
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/notify/smtp-mailer.ts'],
   uqr: ['src/http/account/'],
+  // The dashboard in the browser.
+  preact: ['src/dashboard/'],
+  '@preact/signals': ['src/dashboard/'],
+  'd3-scale': ['src/dashboard/charts/'],
+  'd3-shape': ['src/dashboard/charts/'],
+  'd3-sankey': ['src/dashboard/views/'],
+  'd3-geo': ['src/dashboard/views/'],
+  'topojson-client': ['src/dashboard/views/'],
+  'world-atlas': ['src/dashboard/views/'],
+  'openapi-fetch': ['src/dashboard/client/'],
+  vite: ['src/build-dashboard.ts'],
 }
 
+/** The types of the API for its client, written by `npm run client`. */
+const GENERATED = 'dashboard/client/schema.ts'
 const listFiles = (root: string) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && file !== GENERATED)
     .map((file) => join(root, file))
 const files = ['src', 'adapters', 'bin'].flatMap(listFiles)
 const imports = (file: string): string[] =>
@@ -153,7 +170,8 @@ const importedFiles = (file: string): string[] =>
   imports(file)
     .filter((from) => from.startsWith('.'))
     .map((from) => normalize(join(dirname(file), from)).replace(/\.js$/, ''))
-const within = (path: string, place: string) => path === place || path === `${place}.ts` || path.startsWith(`${place}/`)
+const within = (path: string, place: string) =>
+  path === place || path === `${place}.ts` || path === `${place}.tsx` || path.startsWith(`${place}/`)
 const layerOf = (file: string) => Object.keys(MAY).find((layer) => within(file, layer))
 
 t.test('the table of allowed imports has no cycle', async (t) => {

@@ -1,11 +1,15 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
 import { loadExamples } from '../../src/http/examples.js'
 import { recordAccountExamples } from '../fixtures/account-examples.js'
+import { clientTypes } from '../fixtures/client-types.js'
 import { answerOf, documented, validator } from '../fixtures/document.js'
 import { recordExamples, resolve } from '../fixtures/examples.js'
 import { NOW } from '../fixtures/sample.js'
+
+/** The types of `readership/client`. */
+const CLIENT_TYPES = 'src/dashboard/client/schema.ts'
 
 async function open(t: Test) {
   const service = await documented(t)
@@ -20,10 +24,11 @@ async function open(t: Test) {
 const SLOW = { timeout: 110_000 }
 
 if (process.argv.includes('--write'))
-  t.test('records the examples', async (t) => {
-    const { record } = await open(t)
+  t.test('records the examples and the types of the client', async (t) => {
+    const { record, document } = await open(t)
     const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
     for (const file of ['test/http/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)
+    writeFileSync(CLIENT_TYPES, await clientTypes(document))
   })
 else {
   const opened = await open(t)
@@ -43,6 +48,11 @@ else {
       .replace('"operationId":"get_api_sites"', '"operationId":"get_stats_overview"')
       .replace('get_sites', 'get_stats_overview')
     t.not((await lintFromString({ source: broken, absoluteRef: '/openapi.json', config })).length, 0, 'it can')
+  })
+
+  t.test('the types of the client follow the document', async (t) => {
+    const isCurrent = (await clientTypes(opened.document)) === readFileSync(CLIENT_TYPES, 'utf8')
+    t.ok(isCurrent, 'run `npm run client`')
   })
 
   t.test('everything has a description and an example', async (t) => {

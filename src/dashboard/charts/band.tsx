@@ -6,7 +6,7 @@ import { type Bucket, niceTop, runs, type TimeScale } from './scale.js'
 export interface BandSeries {
   of: Audience
   metric: string
-  /** What is counted, in the unit's words: `visitors`. */
+  /** The name of the unit: `visitors`. */
   unit: string
   buckets: readonly Bucket[]
   comparison?: readonly Bucket[] | undefined
@@ -26,7 +26,7 @@ interface BandProps {
 const toPath = line<readonly [number, number]>()
 const path = (points: readonly (readonly [number, number])[]): string => toPath([...points]) ?? ''
 
-/** One readership's values over time, from 0, on a scale of its own. */
+/** One readership's values over time, from 0, on a scale of its own. Long because it draws every layer of one run. */
 export function Band({ series, scale, top, height, isLast, unfinished, shares }: BandProps) {
   const { of, metric, unit, buckets, comparison = [] } = series
   const most = shares

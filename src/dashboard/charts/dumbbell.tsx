@@ -5,7 +5,7 @@ const ZERO = 4
 const placeOf = (value: number, most: number): number =>
   value <= 0 ? ZERO : 12 + (Math.log10(value) / Math.log10(Math.max(10, most))) * 84
 
-/** People and agents of one row on a logarithmic axis; a hollow mark is none. */
+/** People and agents of one row on a logarithmic axis; a hollow mark is 0. */
 export function Dumbbell({ people, agents, most }: { people: number; agents: number; most: number }) {
   const [a, b] = [placeOf(people, most), placeOf(agents, most)]
   return (

@@ -24,7 +24,7 @@ interface ReadershipChartProps {
   title?: string
 }
 
-/** The time chart of the readerships on screen, with notes, as a chart or as a table. */
+/** The time chart of the readerships on screen, with notes, as a chart or as a table. Long because of its head line. */
 export function ReadershipChart({ label, metrics, more = {}, span = 12, title }: ReadershipChartProps) {
   const { parts, shell } = t()
   const answers = usePair('/api/stats/timeseries', (of) => ({ ...more, metric: metrics[of] }))

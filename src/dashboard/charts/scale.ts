@@ -16,7 +16,7 @@ const STEPS: Record<Granularity, number> = {
   month: 30 * 86_400_000,
 }
 
-/** Where buckets lie in time: their starts, and the end of the last one. */
+/** Returns the starts of the buckets and the end of the last one. */
 export function bucketEdges(buckets: readonly Bucket[], granularity: Granularity): number[] {
   const starts = buckets.map(({ t }) => Date.parse(t))
   const last = starts.at(-1)

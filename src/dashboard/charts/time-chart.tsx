@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, kindOf } from '../parts/numbers.js'
 import { go } from '../state/address.js'
+import type { Recorded } from '../state/data.js'
 import {
   formatBucket,
   formatDay,
@@ -16,11 +17,6 @@ import { NoteLane } from './note-lane.js'
 import type { Note } from './notes.js'
 import { bucketEdges, labelled, type TimeScale, timeScale } from './scale.js'
 import { useWidth } from './width.js'
-
-export interface Recorded {
-  since?: string
-  gaps?: readonly { start: string; end: string; reason: string }[]
-}
 
 interface TimeChartProps {
   /** Says what the chart shows, for screen readers. */

@@ -62,8 +62,9 @@ export interface paths {
     "/api/annotations/{id}": {
         parameters: {
         };
-        delete: operations["delete_annotation"];
-        patch: operations["patch_annotation"];
+        get: operations["get_annotations_id"];
+        delete: operations["delete_annotations_id"];
+        patch: operations["patch_annotations_id"];
     };
     "/api/auth/change-email": {
         parameters: {
@@ -584,19 +585,6 @@ export interface components {
             page?: number;
             query: {
                 [key: string]: unknown;
-            };
-            recorded?: {
-                comparison?: {
-                    end: string;
-                    reason: string;
-                    start: string;
-                }[];
-                gaps: {
-                    end: string;
-                    reason: string;
-                    start: string;
-                }[];
-                since?: string;
             };
             rows: number;
             sampled: boolean;
@@ -1342,7 +1330,7 @@ export interface operations {
         parameters: {
             query: {
                 end?: string;
-                site: number;
+                site: components["parameters"]["site_"];
                 start?: string;
             };
         };
@@ -1357,14 +1345,40 @@ export interface operations {
                             at: string;
                             by: string;
                             data?: {
-                                [key: string]: unknown;
+                                agent_id?: string;
+                                assets?: string[];
+                                before?: {
+                                    sha256?: string;
+                                    status?: number;
+                                    version?: string;
+                                };
+                                end?: string;
+                                errors?: number;
+                                file?: string;
+                                hostname?: string;
+                                name?: string;
+                                operator?: string;
+                                pathname?: string;
+                                responses?: number;
+                                sha256?: string;
+                                start?: string;
+                                status?: number;
+                                statuses?: {
+                                    [key: string]: number;
+                                };
+                                verification?: string;
+                                version?: string;
                             };
                             id: number;
-                            kind: string;
+                            /** @enum {string} */
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
                             site: number;
                             text: string;
                             version: number;
                         }[];
+                        meta: {
+                            total: number;
+                        };
                     };
                 };
             };
@@ -1393,10 +1407,33 @@ export interface operations {
                             at: string;
                             by: string;
                             data?: {
-                                [key: string]: unknown;
+                                agent_id?: string;
+                                assets?: string[];
+                                before?: {
+                                    sha256?: string;
+                                    status?: number;
+                                    version?: string;
+                                };
+                                end?: string;
+                                errors?: number;
+                                file?: string;
+                                hostname?: string;
+                                name?: string;
+                                operator?: string;
+                                pathname?: string;
+                                responses?: number;
+                                sha256?: string;
+                                start?: string;
+                                status?: number;
+                                statuses?: {
+                                    [key: string]: number;
+                                };
+                                verification?: string;
+                                version?: string;
                             };
                             id: number;
-                            kind: string;
+                            /** @enum {string} */
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
                             site: number;
                             text: string;
                             version: number;
@@ -1406,10 +1443,63 @@ export interface operations {
             };
         };
     };
-    delete_annotation: {
+    get_annotations_id: {
         parameters: {
             path: {
-                id: number;
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            at: string;
+                            by: string;
+                            data?: {
+                                agent_id?: string;
+                                assets?: string[];
+                                before?: {
+                                    sha256?: string;
+                                    status?: number;
+                                    version?: string;
+                                };
+                                end?: string;
+                                errors?: number;
+                                file?: string;
+                                hostname?: string;
+                                name?: string;
+                                operator?: string;
+                                pathname?: string;
+                                responses?: number;
+                                sha256?: string;
+                                start?: string;
+                                status?: number;
+                                statuses?: {
+                                    [key: string]: number;
+                                };
+                                verification?: string;
+                                version?: string;
+                            };
+                            id: number;
+                            /** @enum {string} */
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
+                            site: number;
+                            text: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_annotations_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
             };
         };
         responses: {
@@ -1420,10 +1510,10 @@ export interface operations {
             };
         };
     };
-    patch_annotation: {
+    patch_annotations_id: {
         parameters: {
             path: {
-                id: number;
+                id: components["parameters"]["id"];
             };
         };
         requestBody: {
@@ -1445,10 +1535,33 @@ export interface operations {
                             at: string;
                             by: string;
                             data?: {
-                                [key: string]: unknown;
+                                agent_id?: string;
+                                assets?: string[];
+                                before?: {
+                                    sha256?: string;
+                                    status?: number;
+                                    version?: string;
+                                };
+                                end?: string;
+                                errors?: number;
+                                file?: string;
+                                hostname?: string;
+                                name?: string;
+                                operator?: string;
+                                pathname?: string;
+                                responses?: number;
+                                sha256?: string;
+                                start?: string;
+                                status?: number;
+                                statuses?: {
+                                    [key: string]: number;
+                                };
+                                verification?: string;
+                                version?: string;
                             };
                             id: number;
-                            kind: string;
+                            /** @enum {string} */
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
                             site: number;
                             text: string;
                             version: number;

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Problem } from '../state/client.js'
 import { Empty, Failed, Skeleton } from './states.js'
 
-/** What a panel needs to know of an answer. */
+/** The parts of an answer that a panel needs. */
 interface Asked {
   data?: unknown
   problem?: Problem

@@ -6,7 +6,7 @@ interface PopoverProps {
   button: ComponentChildren
   label?: string
   class?: string
-  /** What the popover is: a list of choices, or a form. */
+  /** A list of choices; otherwise a form. */
   menu?: boolean
   /** Drawn while it is open; `close` hides it. */
   children: (close: () => void) => ComponentChildren

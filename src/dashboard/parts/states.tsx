@@ -39,7 +39,7 @@ export const Empty = ({ children }: { children?: ComponentChildren }) => (
   </div>
 )
 
-/** Stands where a number of one readership would be, with the reason why there is none. */
+/** Stands where a number of one readership would be, with the reason for its absence. */
 export const Absent = ({ of, children }: { of?: Audience; children: ComponentChildren }) => (
   <p class="absent">
     {of ? <Mark of={of} /> : <span />}

@@ -9,7 +9,7 @@ import { RangePicker } from './range-picker.js'
 import { SearchButton } from './search.js'
 
 const SHOWS: readonly Show[] = ['human', 'agent', 'both']
-export const COMPARES: readonly Compare[] = ['none', 'previous', 'year']
+const COMPARES: readonly Compare[] = ['none', 'previous', 'year']
 
 /** The switch People | Agents | Both: window, filters and place stay. */
 function ReadershipSwitch() {
@@ -55,7 +55,7 @@ function SiteMenu() {
           {others.map(({ id, name: label }) => (
             <a
               key={id}
-              // What is open in a view, such as one page or one goal, is of its own site.
+              // One page or one goal belongs to its own site.
               href={hrefTo({
                 path: ['sites', `${id}`, ...(name ? [name] : []), ...(name === 'settings' ? rest : [])],
                 segment: undefined,

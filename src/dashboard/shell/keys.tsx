@@ -9,7 +9,7 @@ import { AGENT_VIEWS, OVERVIEW, SITE_VIEWS } from './views.js'
 
 export const showingKeys = signal(false)
 
-/** What a view does on a key, such as `n` and `t` on a chart; the view registers and removes it. */
+/** The acts of the view on screen by key, such as `n` and `t` on a chart; the view registers and removes them. */
 const ofView = new Map<string, () => void>()
 
 /** Gives a key to a view. Returns the function that takes it back. */
@@ -55,7 +55,7 @@ const RUN: Record<string, () => void> = {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
-/** Listens for shortcuts. Single keys can be switched off; they never act while somebody types or a dialog is open. */
+/** Listens for shortcuts. Single keys can be switched off; they never act while the reader types or a dialog is open. */
 export function listenForKeys(): void {
   let waiting = false
   addEventListener('keydown', (event) => {

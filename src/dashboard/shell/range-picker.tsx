@@ -6,7 +6,7 @@ import { timeZone } from '../state/session.js'
 import { dayStart, nextDay } from '../state/zone.js'
 import { t } from '../texts/index.js'
 
-/** What the window on screen is called. */
+/** The name of the window on screen. */
 export function windowName(): string {
   const { start, end, range } = place.value
   if (start === undefined || end === undefined) return t().shell.range[range]

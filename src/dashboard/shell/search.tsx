@@ -59,22 +59,18 @@ function useFound(text: string): Found[] {
     .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
   const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
   return [
-    ...views
-      .slice(0, 5)
-      .map(({ name }) => ({
-        key: `v${name}`,
-        label: names[name] ?? name,
-        kind: shell.views,
-        path: viewPath(...(name === 'overview' ? [] : [name])),
-      })),
-    ...[...paths]
-      .slice(0, 8)
-      .map((pathname) => ({
-        key: `p${pathname}`,
-        label: pathname,
-        kind: shell.view.pages,
-        path: viewPath('pages', pathname),
-      })),
+    ...views.slice(0, 5).map(({ name }) => ({
+      key: `v${name}`,
+      label: names[name] ?? name,
+      kind: shell.views,
+      path: viewPath(...(name === 'overview' ? [] : [name])),
+    })),
+    ...[...paths].slice(0, 8).map((pathname) => ({
+      key: `p${pathname}`,
+      label: pathname,
+      kind: shell.view.pages,
+      path: viewPath('pages', pathname),
+    })),
     ...agents.slice(0, 6).map(({ agent_id, name, operator }) => ({
       key: `a${agent_id}`,
       label: `${name} · ${operator}`,

@@ -21,7 +21,7 @@ export type Audience = 'human' | 'agent'
 
 export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
 export type Range = (typeof RANGES)[number]
-export const DEFAULT_RANGE: Range = '30d'
+const DEFAULT_RANGE: Range = '30d'
 export type Compare = 'none' | 'previous' | 'year'
 
 /** Everything that the URL says: where the reader is and what is asked. */
@@ -66,7 +66,7 @@ const decode = (part: string): string => {
 }
 
 /** Reads a URL. A value that the dashboard does not know counts as absent. */
-export function parsePlace(url: URL): Place {
+function parsePlace(url: URL): Place {
   const query = url.searchParams
   const below = url.pathname.startsWith(root.pathname) ? url.pathname.slice(root.pathname.length) : ''
   const [start, end, segment] = [query.get('start'), query.get('end'), Number(query.get('segment'))]
@@ -83,7 +83,7 @@ export function parsePlace(url: URL): Place {
 }
 
 /** Formats a place as a URL relative to nothing: path and query. Defaults are left out. */
-export function formatPlace(to: Place): string {
+function formatPlace(to: Place): string {
   const query = new URLSearchParams()
   if (to.show !== 'both') query.set('show', to.show)
   if (to.start !== undefined && to.end !== undefined) {

@@ -3,10 +3,16 @@ import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { type Problem, toProblem } from './client.js'
 
+/** Since when the site is recorded, and the times in the window that are not. */
+export interface Recorded {
+  since?: string
+  gaps?: readonly { start: string; end: string; reason: string }[]
+}
+
 /** The answer of one read as a view draws it. Earlier data stays while a new answer is under way. */
 export interface Result<P extends ReadPath> {
   data?: DataOf<P>
-  meta?: MetaOf<P>
+  meta?: MetaOf<P> & { recorded?: Recorded }
   problem?: Problem
   /** No answer of this question has come yet, and it has been asked. */
   loading: boolean
@@ -116,7 +122,9 @@ export function useRead<P extends ReadPath>(
   const isOwn = shown.key === key || known !== undefined
   const problem = shown.key === key ? shown.problem : undefined
   return {
-    ...(answer && key !== undefined ? { data: answer.data as DataOf<P>, meta: answer.meta as MetaOf<P> } : {}),
+    ...(answer && key !== undefined
+      ? { data: answer.data as DataOf<P>, meta: answer.meta as NonNullable<Result<P>['meta']> }
+      : {}),
     ...(problem ? { problem } : {}),
     loading: key !== undefined && !problem && !(isOwn && answer !== undefined),
     stale: key !== undefined && !isOwn && answer !== undefined,

@@ -28,7 +28,7 @@ export function leaves(node: FilterNode): Filter[] {
   return [...(node.and ?? []), ...(node.or ?? []), ...(node.not ? [node.not] : [])].flatMap(leaves)
 }
 
-/** What the API says about dimensions: which readerships have each. */
+/** A dimension as the API describes it, with the readerships that have it. */
 export interface Dimension {
   name: string
   type: 'text' | 'number' | 'boolean' | 'flag'

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 
-/** What one browser remembers. A browser that forbids storage forgets at the end of the page. */
+/** A setting that one browser remembers. A browser that forbids storage forgets at the end of the page. */
 function remembered<T extends string>(name: string, values: readonly T[], fallback: T) {
   let stored: string | null = null
   try {

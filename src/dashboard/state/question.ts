@@ -7,12 +7,12 @@ import { type Dimension, lacking } from './filters.js'
 /** The slug of the share link through which the page is read, if it is. */
 export const shareSlug = signal<string | undefined>(undefined)
 
-/** What the site can be filtered by; empty until the API has told. */
+/** The dimensions that the site can be filtered by; empty until the API has told. */
 export const dimensions = signal<readonly Dimension[]>([])
 
 /** The audiences on screen: `both` is two questions, never a sum. */
 export const audiences = computed<readonly Audience[]>(() => audiencesOf(place.value.show))
-export const audiencesOf = (show: Show): readonly Audience[] => (show === 'both' ? ['human', 'agent'] : [show])
+const audiencesOf = (show: Show): readonly Audience[] => (show === 'both' ? ['human', 'agent'] : [show])
 
 /** The query parameters that say whose question it is: the site, and the share link. */
 export const siteQuery = computed(() => ({
@@ -21,7 +21,7 @@ export const siteQuery = computed(() => ({
 }))
 
 /** The query parameters of the window without filters and audience. */
-export const windowQuery = computed(() => {
+const windowQuery = computed(() => {
   const { range, start, end } = place.value
   return start !== undefined && end !== undefined ? { start, end } : { range }
 })

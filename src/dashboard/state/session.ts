@@ -1,12 +1,12 @@
 import { computed, signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
-import { place, root, siteId } from './address.js'
+import { root, siteId } from './address.js'
 import { client, type Problem, send } from './client.js'
 
 export type Me = DataOf<'/api/auth/me'>
 export type Role = Me['organisations'][number]['role']
 
-/** Who is signed in; undefined until known. */
+/** The person who is signed in; undefined until known. */
 export const me = signal<Me | undefined>(undefined)
 
 export interface SiteInfo {
@@ -26,7 +26,7 @@ export const timeZone = computed(() => site.value?.timezone ?? 'UTC')
 const RANKS: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
 
 /** The person's role in the organisation of the site on screen; undefined through a share link. */
-export const role = computed<Role | undefined>(
+const role = computed<Role | undefined>(
   () => me.value?.organisations.find(({ id }) => id === site.value?.org)?.role ?? me.value?.organisations.at(0)?.role,
 )
 /** Whether the person has at least this role. */
@@ -37,7 +37,7 @@ export const hasRole = (least: Role): boolean =>
 export const signInAddress = (): string =>
   `${root.href}sign-in?next=${encodeURIComponent(location.href.slice(root.href.length).replace(/#.*$/, ''))}`
 
-/** Loads the person and the sites. Leaves for the sign-in page if nobody is signed in. */
+/** Loads the person and the sites. Opens the sign-in page if no person is signed in. */
 export async function loadSession(): Promise<Problem | undefined> {
   try {
     const { data } = await send(client.GET('/api/auth/me'))
@@ -59,5 +59,3 @@ export async function signOut(): Promise<void> {
 
 /** The title of the page in the browser's tab. */
 export const pageTitle = (view: string): string => [view, site.value?.name, 'readership'].filter(Boolean).join(' · ')
-
-export const isShared = computed(() => place.value.path[0] === 'share')

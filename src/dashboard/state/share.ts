@@ -4,7 +4,7 @@ import { client, isProblem, type Problem, send } from './client.js'
 import { shareSlug } from './question.js'
 import { sites } from './session.js'
 
-/** What a share link opens; undefined until it is unlocked. */
+/** The reads that a share link opens; undefined until it is unlocked. */
 export const share = signal<{ name: string; scopes: readonly string[] } | undefined>(undefined)
 /** The slug of a link that waits for its password. */
 export const lockedShare = signal<string | undefined>(undefined)

@@ -42,7 +42,7 @@ export const overview = {
   disobeyed: 'What disobeyed robots.txt',
   all: 'All',
   disobeyedFoot: (fetches: string) =>
-    `${fetches} fetches, each judged by the robots.txt in force at that moment. Only a verified agent whose operator says that it obeys counts as a breach.`,
+    `${fetches} fetches, each judged by the robots.txt of that moment. Only a verified agent whose operator says that it obeys counts as a breach.`,
   disobeyedNone: 'No agent fetched what robots.txt forbids.',
   line: (n: number) => `line ${n}`,
   operators: 'Agents by operator',

@@ -7,7 +7,7 @@ import { t } from '../../texts/index.js'
 
 type Totals = Pair<'/api/stats/overview'>
 
-/** What the time on screen is called at the start of a sentence. */
+/** Names the time on screen at the start of a sentence. */
 export function whenText(): string {
   const { start, range } = place.value
   return start === undefined ? t().shell.rangeInSentence[range] : t().shell.inWindow
