@@ -294,6 +294,16 @@ export interface paths {
         };
         get: operations["get_policy_violations"];
     };
+    "/api/policy/violations/agents": {
+        parameters: {
+        };
+        get: operations["get_policy_violations_agents"];
+    };
+    "/api/policy/violations/pages": {
+        parameters: {
+        };
+        get: operations["get_policy_violations_pages"];
+    };
     "/api/reports": {
         parameters: {
         };
@@ -455,6 +465,11 @@ export interface paths {
         parameters: {
         };
         get: operations["get_stats_realtime"];
+    };
+    "/api/stats/realtime/stream": {
+        parameters: {
+        };
+        get: operations["get_stats_realtime_stream"];
     };
     "/api/stats/retention": {
         parameters: {
@@ -715,7 +730,8 @@ export interface components {
         property: string;
         range: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
         segment: string;
-        severity: string;
+        severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+        severity_: string;
         site: number;
         site_: number;
         slug: string;
@@ -1701,6 +1717,14 @@ export interface operations {
                                 ip?: string;
                                 last_seen_at: string;
                             };
+                            sites: {
+                                currency: string;
+                                domains: string[];
+                                id: number;
+                                name: string;
+                                org: number;
+                                timezone: string;
+                            }[];
                             user: {
                                 created_at: string;
                                 email: string;
@@ -1750,6 +1774,14 @@ export interface operations {
                                 ip?: string;
                                 last_seen_at: string;
                             };
+                            sites: {
+                                currency: string;
+                                domains: string[];
+                                id: number;
+                                name: string;
+                                org: number;
+                                timezone: string;
+                            }[];
                             user: {
                                 created_at: string;
                                 email: string;
@@ -1801,6 +1833,14 @@ export interface operations {
                                 ip?: string;
                                 last_seen_at: string;
                             };
+                            sites: {
+                                currency: string;
+                                domains: string[];
+                                id: number;
+                                name: string;
+                                org: number;
+                                timezone: string;
+                            }[];
                             user: {
                                 created_at: string;
                                 email: string;
@@ -1867,6 +1907,14 @@ export interface operations {
                                 ip?: string;
                                 last_seen_at: string;
                             };
+                            sites: {
+                                currency: string;
+                                domains: string[];
+                                id: number;
+                                name: string;
+                                org: number;
+                                timezone: string;
+                            }[];
                             user: {
                                 created_at: string;
                                 email: string;
@@ -1917,6 +1965,14 @@ export interface operations {
                                 ip?: string;
                                 last_seen_at: string;
                             };
+                            sites: {
+                                currency: string;
+                                domains: string[];
+                                id: number;
+                                name: string;
+                                org: number;
+                                timezone: string;
+                            }[];
                             user: {
                                 created_at: string;
                                 email: string;
@@ -3715,7 +3771,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 range?: components["parameters"]["range"];
                 segment?: components["parameters"]["segment"];
-                severity?: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                severity?: components["parameters"]["severity"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 tz?: components["parameters"]["tz"];
@@ -3747,6 +3803,112 @@ export interface operations {
                             /** @enum {string} */
                             severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
                             verified?: boolean;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_policy_violations_agents: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                severity?: components["parameters"]["severity"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent_id: string;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            first_seen: string;
+                            last_seen: string;
+                            line?: number;
+                            name: string;
+                            operator: string;
+                            rule?: string;
+                            /** @enum {string} */
+                            severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                            urls: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_policy_violations_pages: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                severity?: components["parameters"]["severity"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            first_seen: string;
+                            hostname: string;
+                            last_seen: string;
+                            line?: number;
+                            pathname: string;
+                            rule?: string;
+                            severities: {
+                                breach: number;
+                                grace: number;
+                                unbound: number;
+                                unclear: number;
+                                unverified: number;
+                            };
+                            /** @enum {string} */
+                            severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
                         }[];
                         meta: components["schemas"]["Meta"];
                     };
@@ -4935,7 +5097,7 @@ export interface operations {
                 range?: components["parameters"]["range"];
                 report?: string;
                 segment?: components["parameters"]["segment"];
-                severity?: components["parameters"]["severity"];
+                severity?: components["parameters"]["severity_"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
@@ -4979,7 +5141,7 @@ export interface operations {
                 range?: components["parameters"]["range"];
                 report?: string;
                 segment?: components["parameters"]["segment"];
-                severity?: components["parameters"]["severity"];
+                severity?: components["parameters"]["severity_"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
@@ -5594,6 +5756,28 @@ export interface operations {
                         };
                         meta: components["schemas"]["Meta"];
                     };
+                };
+            };
+        };
+    };
+    get_stats_realtime_stream: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                filters?: components["parameters"]["filters"];
+                follow?: "0" | "1";
+                n?: number;
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
         };
