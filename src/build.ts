@@ -17,7 +17,10 @@ import { compileGeoFile } from './ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from './ingest/place/geo-file.js'
 
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
-cpSync('src', 'dist/src', { recursive: true, filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/dashboard$/.test(file) })
+cpSync('src', 'dist/src', {
+  recursive: true,
+  filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/dashboard$/.test(file),
+})
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')

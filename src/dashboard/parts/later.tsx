@@ -13,5 +13,5 @@ export function Later({ children }: { children: ComponentChildren }) {
     observer.observe(mark.current)
     return () => observer.disconnect()
   }, [isNear])
-  return isNear ? <>{children}</> : <div class="cell later" ref={mark} />
+  return isNear ? children : <div class="cell later" ref={mark} />
 }
