@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import { checkParameterNames } from '../query/envelope.js'
+import { PAGE_STYLE } from './account/html.js'
 import { authorize, type Credentials } from './auth.js'
 import { corsForAnyOrigin, corsForOrigins } from './cors.js'
 import type { Dashboard } from './dashboard-files.js'
-import { docsPage } from './docs-page.js'
+import { DOCS_STYLE, docsPage } from './docs-page.js'
 import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
 import { createOpenApiDocument } from './openapi.js'
@@ -31,7 +33,10 @@ function memoize<T>(make: () => T): () => T {
 const SECURITY_HEADERS = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
-    styleSrc: ["'unsafe-inline'"],
+    styleSrc: [PAGE_STYLE, DOCS_STYLE].map(
+      (style) => `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    ),
+    imgSrc: ["'self'"],
     frameAncestors: ["'none'"],
     formAction: ["'self'"],
     baseUri: ["'none'"],

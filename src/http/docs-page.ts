@@ -1,9 +1,9 @@
-import { html } from 'hono/html'
+import { html, raw } from 'hono/html'
 import type { ApiOperation, ApiResponseObject, OpenApiDocument } from './openapi.js'
 import type { Parameter } from './openapi-parameters.js'
 import { describeType, listFields, type SchemaField } from './schema-fields.js'
 
-const style = `:root{color-scheme:light dark;--line:#8886;--soft:#8882;--link:light-dark(#0b5cad,#8ec5ff)}
+export const DOCS_STYLE = `:root{color-scheme:light dark;--line:#8886;--soft:#8882;--link:light-dark(#0b5cad,#8ec5ff)}
 *{box-sizing:border-box}html{scroll-padding-top:1rem}
 body{font:16px/1.5 system-ui,sans-serif;margin:0;color:light-dark(#1b1b1b,#e8e8e8);background:light-dark(#fff,#16181b)}
 a{color:var(--link)}a:focus-visible,summary:focus-visible,pre:focus-visible{outline:2px solid var(--link);outline-offset:2px}
@@ -126,7 +126,7 @@ export function docsPage(document: OpenApiDocument): Html {
   const of = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag))
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>readership API</title><style>${style}</style></head><body>
+<title>readership API</title><style>${raw(DOCS_STYLE)}</style></head><body>
 <a class="skip" href="#main">Skip to the endpoints</a>
 <div class="page"><nav aria-label="Endpoints">${tags.map(
     ({ name }) =>

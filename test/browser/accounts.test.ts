@@ -23,6 +23,10 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   const owner = await open()
   await owner.page.goto(`${at}/sign-in?token=${await linkToken()}`)
   t.same(await owner.context.cookies(), [], 'to open it changes nothing')
+  const style = (selector: string, name: string) =>
+    owner.page.evaluate(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${name}')`)
+  t.equal(await style('main', 'border-radius'), '12px', 'the policy lets the stylesheet through')
+  t.equal(await style('header path.people', 'fill'), 'rgb(28, 92, 171)', 'the logo in its colours')
   await owner.page.click('button:has-text("Sign in")')
   await owner.page.waitForURL(`${at}/`)
   const [cookie] = await owner.context.cookies()

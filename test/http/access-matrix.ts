@@ -192,7 +192,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     `post /api/auth/${name}`,
     row('sign_in', 422, EMPTY),
   ]),
-  ...['sign-in', 'reset-password', 'confirm-email'].flatMap((name): [string, Row][] => [
+  ...['sign-in', 'register', 'reset-password', 'confirm-email'].flatMap((name): [string, Row][] => [
     [`get /${name}`, row('sign_in', 200)],
     [`post /${name}`, row('sign_in', 422, EMPTY)],
   ]),

@@ -12,6 +12,7 @@ import {
   currentPasswordField,
   type Html,
   htmlResponse,
+  nameField,
   newPasswordField,
   readForm,
   redirectTo,
@@ -54,7 +55,7 @@ function renderInvitation({ invitation, org, token, signedInAs, mayJoin }: Invit
 <h2>With your account</h2><form method="post">${tokenField(token)}${address}${currentPasswordField}${codeField}
 ${actButton('sign-in', 'Sign in and accept')}</form><h2>Without an account</h2>${
       mayJoin
-        ? html`<form method="post">${tokenField(token)}${address}<label>Name<input name="name" autocomplete="name" required></label>
+        ? html`<form method="post">${tokenField(token)}${address}${nameField}
 ${newPasswordField}${actButton('join', 'Create account and accept')}</form>`
         : html`<p>Open the link in the mail to ${email}: it proves that the address is yours.</p>`
     }`,

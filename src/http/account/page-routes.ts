@@ -17,7 +17,8 @@ import {
   tokenField,
   withoutEmptyCode,
 } from './html.js'
-import { ConfirmEmail, ForgotPassword, LinkSignIn, Login, ResetPassword } from './shapes.js'
+import { returnAddress } from './return-address.js'
+import { ConfirmEmail, ForgotPassword, LinkSignIn, Login, Register, ResetPassword } from './shapes.js'
 import type { SignedOutActions } from './signed-out-actions.js'
 
 type Fields = Readonly<Record<string, string>>
@@ -25,15 +26,33 @@ type Fields = Readonly<Record<string, string>>
 /** Renders a page with its form, and with the problem of the last attempt. */
 type RenderForm = (fields: Fields, problem?: string) => Html
 
-const renderSignIn: RenderForm = ({ email, token }, problem) =>
-  renderPage(
-    'Sign in',
-    token === undefined
-      ? html`<form method="post">${emailField(email)}${currentPasswordField}${codeField}
-<button>Sign in</button></form><p><a href="reset-password">Reset password</a></p>`
-      : html`<form method="post">${tokenField(token)}<button>Sign in</button></form>`,
-    problem,
-  )
+const signInForm =
+  (mayRegister: () => boolean): RenderForm =>
+  ({ email, token }, problem) =>
+    renderPage(
+      'Sign in',
+      token === undefined
+        ? html`<form method="post">${emailField(email)}${currentPasswordField}${codeField}
+<button>Sign in</button></form><p class="aside"><a href="reset-password">Reset password</a>${
+            mayRegister() ? html` · <a href="register">Create an account</a>` : ''
+          }</p>`
+        : html`<p>The button signs you in on this device.</p><form method="post">${tokenField(token)}<button>Sign in</button></form>`,
+      problem,
+    )
+
+const registrationForm =
+  (mayRegister: () => boolean): RenderForm =>
+  ({ name, email, organisation }, problem) =>
+    renderPage(
+      'Create an account',
+      mayRegister()
+        ? html`<form method="post"><label>Name<input name="name" autocomplete="name" value="${name ?? ''}" required></label>
+<label>Organisation<input name="organisation" value="${organisation ?? ''}" required></label>
+${emailField(email)}${newPasswordField}<button>Create account</button></form>
+<p class="aside"><a href="sign-in">Sign in</a> if you have an account.</p>`
+        : html`<p>Registration is closed: ask for an invitation. <a href="sign-in">Sign in</a> if you have an account.</p>`,
+      problem,
+    )
 
 const renderResetPassword: RenderForm = ({ email, token }, problem) =>
   renderPage(
@@ -51,17 +70,22 @@ const renderConfirmEmail: RenderForm = ({ token }, problem) =>
     problem,
   )
 
+const REGISTRATION_PAGE = renderPage(
+  'Check your inbox',
+  html`<p>A link that completes the registration is on its way.</p>`,
+)
 const MAIL_SENT_PAGE = renderPage('Check your inbox', html`<p>If the address has an account, a link is on its way.</p>`)
 
 /**
  * The pages that mailed links lead to; they need no script. Opening a link changes nothing, so that mail scanners that
  * open links do no harm: only the page's button acts.
  */
-export function pageRoutes(actions: SignedOutActions): Route[] {
+export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean): Route[] {
+  // The form is sent to the page's own address, which keeps `next` while the person tries again.
   const startSession = async (call: Call, session: Promise<string>) =>
-    redirectTo('./', sessionCookie(call.request, await session))
+    redirectTo(returnAddress(call.query.get('next')), sessionCookie(call.request, await session))
   return [
-    ...formRoutes('/sign-in', 'sign in, or follow a sign-in link', renderSignIn, (call, fields) =>
+    ...formRoutes('/sign-in', 'sign in, or follow a sign-in link', signInForm(mayRegister), (call, fields) =>
       startSession(
         call,
         fields.token === undefined
@@ -69,6 +93,12 @@ export function pageRoutes(actions: SignedOutActions): Route[] {
           : actions.link(call, validate(LinkSignIn, fields)),
       ),
     ),
+    ...formRoutes('/register', 'create an account', registrationForm(mayRegister), async (call, fields) => {
+      const token = await actions.register(call, validate(Register, fields))
+      return token === undefined
+        ? htmlResponse(REGISTRATION_PAGE)
+        : redirectTo('./', sessionCookie(call.request, token))
+    }),
     ...formRoutes('/reset-password', 'reset a password', renderResetPassword, async (call, fields) => {
       if (fields.token === undefined) {
         actions.forgot(call, validate(ForgotPassword, fields))

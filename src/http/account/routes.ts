@@ -45,7 +45,7 @@ export function accountRoutes(deps: AccountDeps): Route[] {
     ...signedOutRoutes({ actions, people: deps.people, me }),
     ...profileRoutes({ ...deps, me, checkPassword }),
     ...totpRoutes(deps.accounts, checkPassword),
-    ...pageRoutes(actions),
+    ...pageRoutes(actions, deps.mayRegister),
     ...invitationPageRoutes({ ...deps, actions }),
     ...accountControlRoutes(deps),
   ]
